@@ -1,0 +1,60 @@
+.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs fuzz laws coverage-of-intervals report screenshots snapshots clean
+
+check: ## what .ci/run runs
+	bash .ci/run
+
+lint:
+	ruff format --check .
+	ruff check .
+
+format:
+	ruff format .
+	ruff check --fix .
+
+types:
+	mypy
+
+contracts:
+	lint-imports
+
+test: ## unit, law, flow and browser tests, with coverage
+	pytest -q -n 2 -m "not data and not oracle and not install" --cov --cov-report=term-missing:skip-covered
+	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/uncertainty/*"
+
+test-data: ## tests on the benchmark data
+	pytest -q -n 2 -m "data and not oracle"
+
+test-oracles: ## our arithmetic against other libraries'
+	pytest -q -m oracle
+
+docs:
+	mkdocs build --strict -q
+
+serve-docs:
+	mkdocs serve
+
+cli-docs: ## write docs/cli.md from the command line itself
+	python -m typer novarag.cli utils docs --name novarag --output docs/cli.md
+
+snapshots: ## accept changed prompts
+	pytest -q tests/unit/test_prompts.py --snapshot-update
+
+fuzz: ## a million fuzzed replies (minutes)
+	python proof/fuzz.py 1000000
+
+laws: ## the rendering law on 100,000 cases (minutes)
+	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
+
+coverage-of-intervals: ## do 95 % intervals cover? (minutes)
+	python proof/coverage.py
+
+report: ## the twelve models of the shared data, one command
+	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \
+	  --confidence author_confidence --unread -1 --unread 2 --unread 336 --correct judge_score \
+	  --by model --title "Twelve models state a probability" --out build/report
+
+screenshots: report ## pictures of that report for the docs
+	python proof/screenshots.py build/report/report.html docs/images
+
+clean:
+	rm -rf build site .coverage coverage.xml

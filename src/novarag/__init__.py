@@ -1,0 +1,144 @@
+"""Calibrated confidence for retrieval-augmented language models.
+
+The names below are the whole public face; each is loaded when it is first used, so that
+`import novarag` and `novarag --help` stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from novarag.datasets import load_answers, load_benchmark, load_groups
+    from novarag.errors import DataError, NovaragError, ServiceError, UnknownName, UsageError
+    from novarag.filters import funnel
+    from novarag.flows import ask
+    from novarag.grading import grade
+    from novarag.grouping import Mix, assemble, evidence_state
+    from novarag.llm import ScriptedLLM
+    from novarag.metrics import METRICS, measure, tabulate
+    from novarag.ports import LLM, Retriever
+    from novarag.records import (
+        AnswerForm,
+        Completion,
+        Flaw,
+        Judgment,
+        Passage,
+        PassageGroup,
+        Prompt,
+        Question,
+        Reading,
+        Response,
+        Trial,
+    )
+    from novarag.report import write_report
+    from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
+    from novarag.taxonomy import (
+        EvidenceState,
+        Grade,
+        GroupKind,
+        PassageKind,
+        Provenance,
+        RelevantFacet,
+        Rule,
+        Utility,
+    )
+
+__version__ = "0.1.0"
+
+_ROOMS = {
+    "datasets": ("load_answers", "load_benchmark", "load_groups"),
+    "errors": ("DataError", "NovaragError", "ServiceError", "UnknownName", "UsageError"),
+    "filters": ("funnel",),
+    "flows": ("ask",),
+    "grading": ("grade",),
+    "grouping": ("Mix", "assemble", "evidence_state"),
+    "llm": ("ScriptedLLM",),
+    "metrics": ("METRICS", "measure", "tabulate"),
+    "ports": ("LLM", "Retriever"),
+    "records": (
+        "AnswerForm",
+        "Completion",
+        "Flaw",
+        "Judgment",
+        "Passage",
+        "PassageGroup",
+        "Prompt",
+        "Question",
+        "Reading",
+        "Response",
+        "Trial",
+    ),
+    "report": ("write_report",),
+    "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
+    "taxonomy": (
+        "EvidenceState",
+        "Grade",
+        "GroupKind",
+        "PassageKind",
+        "Provenance",
+        "RelevantFacet",
+        "Rule",
+        "Utility",
+    ),
+}
+_HOMES = {name: f"novarag.{room}" for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "FORMATS",
+    "LLM",
+    "METRICS",
+    "STRATEGIES",
+    "AnswerForm",
+    "Completion",
+    "DataError",
+    "EvidenceState",
+    "Flaw",
+    "Grade",
+    "GroupKind",
+    "Judgment",
+    "Labels",
+    "Mix",
+    "NovaragError",
+    "Passage",
+    "PassageGroup",
+    "PassageKind",
+    "Prompt",
+    "Provenance",
+    "Question",
+    "Reading",
+    "RelevantFacet",
+    "Response",
+    "Retriever",
+    "Rule",
+    "ScriptedLLM",
+    "ServiceError",
+    "Strategy",
+    "Trial",
+    "UnknownName",
+    "UsageError",
+    "Utility",
+    "ask",
+    "assemble",
+    "evidence_state",
+    "funnel",
+    "grade",
+    "load_answers",
+    "load_benchmark",
+    "load_groups",
+    "measure",
+    "read",
+    "tabulate",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'novarag' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,218 @@
+"""The command line: parse, call, print. No logic lives here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path  # noqa: TC003 - typer reads annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag import __version__
+from novarag.errors import NovaragError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from novarag.records import Reading
+    from novarag.strategies import Labels, Strategy
+
+app = typer.Typer(
+    name="novarag",
+    help="Calibrated confidence for retrieval-augmented language models.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; what we raise on purpose becomes one line and exit code 2."""
+    try:
+        app()
+    except NovaragError as error:
+        print(f"novarag: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def _strategy(name: str) -> Strategy:
+    """Find a strategy by name, or import one given as package.module:OBJECT."""
+    from novarag.strategies import STRATEGIES, Strategy
+
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        try:
+            found = getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise UsageError(f"{name!r} cannot be imported: {error}") from error
+        if not isinstance(found, Strategy):
+            raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
+        return found
+    if name not in STRATEGIES:
+        raise UnknownName(name, STRATEGIES)
+    return STRATEGIES[name]
+
+
+def _labels(name: str) -> Labels:
+    """Find how replies are labelled: by a strategy, or by a preset for a foreign format."""
+    from novarag.strategies import FORMATS, STRATEGIES
+
+    if name in FORMATS:
+        return FORMATS[name]
+    if ":" not in name and name not in STRATEGIES:
+        raise UnknownName(name, [*STRATEGIES, *FORMATS])
+    return _strategy(name).labels
+
+
+_StrategyName = Annotated[
+    str, typer.Option("--strategy", "-s", help="Name of a strategy, or package.module:OBJECT.")
+]
+
+
+@app.command()
+def render(
+    group: Annotated[
+        Path | None,
+        typer.Argument(help="A JSON file with a question and passages; left out, an example."),
+    ] = None,
+    strategy: _StrategyName = "nova",
+    show_hash: Annotated[
+        bool, typer.Option("--hash", help="Print the hashes of template and prompt to stderr.")
+    ] = False,
+) -> None:
+    """Print the prompt that a strategy makes of a question and its passages."""
+    from novarag.datasets import load_groups
+    from novarag.examples import EXAMPLE_GROUP
+
+    chosen = _strategy(strategy)
+    for one in load_groups(group) if group else [EXAMPLE_GROUP]:
+        prompt = chosen.render(one)
+        sys.stdout.write(prompt.text)
+        if show_hash:
+            print(f"template {prompt.template_hash}\nprompt   {prompt.hash}", file=sys.stderr)
+
+
+@app.command("read")
+def read_reply(
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "--strategy",
+            "-s",
+            help="Strategy whose reply this is; or a format: guess-probability, answer-tags,"
+            " probability-yes.",
+        ),
+    ] = "nova",
+    k: Annotated[
+        int | None, typer.Option("--k", min=0, help="How many passages the prompt showed.")
+    ] = None,
+) -> None:
+    """Read a reply on standard input and print what was read as one JSON object."""
+    from novarag.strategies import read
+
+    text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    print(json.dumps(_reading(read(text, _labels(strategy), k=k)), ensure_ascii=False))
+
+
+def _reading(reading: Reading) -> dict[str, object]:
+    judgment = reading.judgment
+    return {
+        "answer": reading.answer,
+        "confidence": reading.confidence,
+        "judgment": judgment and {"passages": judgment.passages, "group": judgment.group},
+        "flaw": reading.flaw,
+        "remarks": reading.remarks,
+        "spans": reading.spans,
+    }
+
+
+@app.command()
+def measure(
+    files: Annotated[list[Path], typer.Argument(help="Tables of answers: JSONL, Parquet or CSV.")],
+    confidence: Annotated[
+        str, typer.Option(help="Column with the confidence, 0 to 1; empty where unread.")
+    ] = "confidence",
+    correct: Annotated[
+        str, typer.Option(help="Column that says whether the answer is right: true/false or 1/0.")
+    ] = "correct",
+    question: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the question; default 'question', else each row is its own."
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
+    ] = None,
+    percent: Annotated[
+        bool, typer.Option("--percent", help="The confidence column holds 0 to 100.")
+    ] = False,
+    unread: Annotated[
+        list[float] | None,
+        typer.Option(help="Value that marks an unread reply, such as -1; may be repeated."),
+    ] = None,
+    reply: Annotated[
+        str | None,
+        typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option("--strategy", "-s", help="Strategy or format of the raw replies.")
+    ] = "cot",
+    gold: Annotated[
+        str | None,
+        typer.Option(help="Column with accepted answers, graded instead of --correct."),
+    ] = None,
+    answer: Annotated[
+        str, typer.Option(help="Column with the answer, for --gold without --reply.")
+    ] = "answer",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON on standard output.")
+    ] = False,
+    title: Annotated[
+        str, typer.Option(help="Title of the report.")
+    ] = "How honest is the confidence?",
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Measure how honest stated confidences are, and write a report."""
+    from novarag.datasets import Columns, load_answers
+    from novarag.metrics import measure as measured
+    from novarag.report import Heading, summary, to_json, write_report
+
+    columns = Columns(
+        confidence=confidence, correct=correct, question=question, percent=percent,
+        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
+    )  # fmt: skip
+    table = load_answers(files, columns, labels=_labels(strategy) if reply else None)
+    found = measured(table, by=by or (), replicates=replicates, seed=seed)
+    alone = found.overall.questions == found.overall.rows and question is None
+    heading = Heading(
+        title=title,
+        sources=[f.name for f in files],
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        version=__version__,
+        notes=["Every row counts as its own question."] if alone else [],
+    )
+    if as_json:
+        print(to_json(found, heading))
+    else:
+        for line in summary(found):
+            print(f"- {line}")
+    if out is not None:
+        for path in write_report(found, heading, out):
+            print(f"wrote {path}", file=sys.stderr)

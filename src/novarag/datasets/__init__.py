@@ -1,0 +1,29 @@
+"""Raw rows in, records out: the labelled benchmark and users' own files."""
+
+from __future__ import annotations
+
+from novarag.datasets.answers import Columns, load_answers
+from novarag.datasets.benchmark import (
+    DATASETS,
+    POOLS,
+    load_benchmark,
+    load_originals,
+    load_pool,
+    strict_kind,
+)
+from novarag.datasets.files import read_table
+from novarag.datasets.groups import load_groups, parse_group
+
+__all__ = [
+    "DATASETS",
+    "POOLS",
+    "Columns",
+    "load_answers",
+    "load_benchmark",
+    "load_groups",
+    "load_originals",
+    "load_pool",
+    "parse_group",
+    "read_table",
+    "strict_kind",
+]

@@ -1,0 +1,152 @@
+"""The labelled NOVA benchmark: groups, originals and noise pools, with every flag kept.
+
+The files are not shipped. `NOVARAG_DATA` names the folder that holds `naacl/*.parquet`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from novarag.errors import DataError, UnknownName
+from novarag.records import AnswerForm, Passage, PassageGroup, Question
+from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DATASETS = {
+    "hotpotqa": ("train", "test"),
+    "nq": ("test",),
+    "strategyqa": ("test",),
+    "bamboogle": ("test",),
+}
+"""The four question sets and their splits."""
+
+POOLS = ("bamboogle", "strategyqa")
+_SUPPORT = {"gold", "consistent"}
+_EMPTY = "placeholder_text"
+_NOT_COUNTERFACTUAL = frozenset({"cf_contains_answer_not_claim", "cf_answer_equals_gold"})
+_LEAKS = "noise_contains_answer"
+
+
+def load_benchmark(
+    name: str, *, split: str = "test", k: int = 3, root: str | Path | None = None
+) -> list[PassageGroup]:
+    """Load labelled groups in the order of the source; a question's id is equal across files.
+
+    At k=3 the gold passage of every counterfactual group stands first: shuffle before use.
+    """
+    _known(name, split)
+    if k not in {3, 5}:
+        raise UnknownName(f"k={k}", ["k=3", "k=5"])
+    return [
+        PassageGroup(
+            id=row["id"],
+            question=_question(row),
+            passages=tuple(_passage(p) for p in row["passages"]),
+            flags=tuple(row["flags"]),
+        )
+        for row in _rows(f"{name}_{split}_k{k}", root)
+    ]
+
+
+def load_originals(
+    name: str, *, split: str = "test", root: str | Path | None = None
+) -> list[PassageGroup]:
+    """Load the public questions, each with its gold passage alone."""
+    _known(name, split)
+    return [
+        PassageGroup(
+            id=row["id"],
+            question=_question(row),
+            passages=(_gold(row["gold_passage"]),),
+            flags=(*row["flags"], *(["in_prepared"] if row["in_prepared"] else [])),
+        )
+        for row in _rows(f"original_{name}_{split}", root)
+    ]
+
+
+def load_pool(
+    name: str, *, root: str | Path | None = None
+) -> list[tuple[Question, tuple[Passage, ...]]]:
+    """Load the generated passages of each question, three of each kind, and its gold passage."""
+    if name not in POOLS:
+        raise UnknownName(name, POOLS)
+    return [
+        (_question(row), (_gold(row["gold_passage"]), *map(_passage, row["passages"])))
+        for row in _rows(f"noise_pool_{name}", root)
+    ]
+
+
+def strict_kind(group: PassageGroup) -> GroupKind:
+    """Name a group by what its passages provably say, where the published label may be wrong.
+
+    A placeholder says nothing, a counterfactual passage that states the gold answer supports it,
+    and so does a noise passage that leaks it. `group.kind` is the published label.
+    """
+    return group_kind(
+        kind
+        for p in group.passages
+        if p.kind is not None and (kind := _carried(p.kind, frozenset(p.flags))) is not None
+    )
+
+
+def _carried(kind: PassageKind, flags: frozenset[str]) -> PassageKind | None:
+    if _EMPTY in flags:
+        return None
+    if kind is PassageKind.COUNTERFACTUAL and flags & _NOT_COUNTERFACTUAL:
+        return PassageKind.GOLD
+    if kind in {PassageKind.RELEVANT, PassageKind.IRRELEVANT} and _LEAKS in flags:
+        return PassageKind.GOLD
+    return kind
+
+
+def _known(name: str, split: str) -> None:
+    if name not in DATASETS:
+        raise UnknownName(name, DATASETS)
+    if split not in DATASETS[name]:
+        raise UnknownName(split, DATASETS[name])
+
+
+def _rows(name: str, root: str | Path | None) -> list[dict[str, Any]]:
+    folder = root or os.environ.get("NOVARAG_DATA")
+    if not folder:
+        raise DataError(
+            "nobody said where the benchmark data is.",
+            mend="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
+        )
+    path = Path(folder) / "naacl" / f"{name}.parquet"
+    if not path.is_file():
+        raise DataError(
+            "there is no such file.", mend="check NOVARAG_DATA or root=.", source=str(path)
+        )
+    return pl.read_parquet(path).to_dicts()
+
+
+def _question(row: Mapping[str, Any]) -> Question:
+    binary = row["question_type"] == "binary"
+    return Question(
+        id=row["qid"],
+        text=row["question"],
+        answers=tuple(row["answers"]),
+        form=AnswerForm.YES_NO if binary else AnswerForm.OPEN,
+    )
+
+
+def _gold(text: str) -> Passage:
+    return Passage(text=text, kind=PassageKind.GOLD, provenance=Provenance.ORIGINAL)
+
+
+def _passage(cell: Mapping[str, Any]) -> Passage:
+    label, meta = cell["label"], cell["meta"]
+    return Passage(
+        text=cell["text"],
+        kind=PassageKind.GOLD if label in _SUPPORT else PassageKind(label),
+        claim=meta["counterfactual_answer"] or meta["alternative_expression"],
+        provenance=Provenance.ORIGINAL if label == "gold" else Provenance.GENERATED,
+        flags=tuple(cell["flags"]),
+    )

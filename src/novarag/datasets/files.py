@@ -1,0 +1,94 @@
+"""Tables on disk: JSONL, Parquet or CSV in, a frame out, and errors that name the row."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
+
+
+def read_table(path: str | Path) -> pl.DataFrame:
+    """Read one file as a frame; its ending says what it is."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("there is no such file.", mend="check the path.", source=str(path))
+    kind = "".join(s for s in path.suffixes[-2:] if s in {*SUFFIXES, ".gz"})
+    try:
+        match kind.removesuffix(".gz"):
+            case ".parquet":
+                frame = pl.read_parquet(path)
+            case ".csv":
+                frame = pl.read_csv(path, infer_schema_length=None)
+            case ".jsonl" | ".ndjson":
+                frame = pl.DataFrame(list(_json_rows(path)), infer_schema_length=None)
+            case _:
+                raise DataError(
+                    f"the ending {path.suffix or '(none)'!r} is not known.",
+                    mend=f"name the file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.",
+                    source=str(path),
+                )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(
+            f"the file cannot be read ({first}).",
+            mend="check that its content is what its ending says.",
+            source=str(path),
+        ) from error
+    if frame.is_empty():
+        raise DataError("the file has no rows.", mend="give a file with rows.", source=str(path))
+    return frame
+
+
+def _json_rows(path: Path) -> Iterator[dict[str, object]]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DataError(
+                    f"this line is not JSON ({error}).",
+                    mend="write one JSON object per line.",
+                    source=str(path),
+                    row=number,
+                ) from error
+            if not isinstance(row, dict):
+                raise DataError(
+                    f"this line holds a {type(row).__name__}, not an object.",
+                    mend='write one JSON object per line, such as {"confidence": 0.9}.',
+                    source=str(path),
+                    row=number,
+                )
+            yield row
+
+
+def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -> None:
+    """Raise `DataError` unless the column is there; suggest the one that was meant."""
+    if column in frame.columns:
+        return
+    near = get_close_matches(column, frame.columns, n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    raise DataError(
+        f"there is no such column{meant}.",
+        mend=f"pass {option} NAME; the columns are {_listed(frame.columns)}.",
+        source=source,
+        column=column,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:20])
+    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

@@ -1,0 +1,136 @@
+"""Users' own questions and passages: one row a group, in a small documented schema.
+
+| column     | meaning                                                                      |
+|------------|------------------------------------------------------------------------------|
+| `question` | the question (required)                                                      |
+| `id`       | names the question; default: the question itself                             |
+| `answers`  | accepted answers: a list, or one text                                        |
+| `form`     | `yes/no` or `open`; default: `yes/no` if every answer is yes or no           |
+| `passages` | a list of texts, or of objects with `text` and optionally `kind`, `claim`,   |
+|            | `facet`, `provenance`, `source`; in CSV use columns `passage_1`, `passage_2` |
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from novarag.datasets.files import read_table
+from novarag.errors import DataError
+from novarag.records import AnswerForm, Passage, PassageGroup, Question
+from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def load_groups(path: str | Path) -> list[PassageGroup]:
+    """Read groups from JSONL, Parquet or CSV, or one group from a .json file."""
+    path = Path(path)
+    if path.suffix == ".json":
+        return [parse_group(_one_object(path), source=str(path), row_number=1)]
+    rows = read_table(path).iter_rows(named=True)
+    return [parse_group(row, source=str(path), row_number=i) for i, row in enumerate(rows, start=1)]
+
+
+def _one_object(path: Path) -> Mapping[str, object]:
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"the file cannot be read as JSON ({error}).",
+            mend="give a file with one JSON object.",
+            source=str(path),
+        ) from error
+    if not isinstance(value, dict):
+        raise DataError(
+            "the file does not hold one JSON object.",
+            mend='write {"question": …, "passages": […]}, or name the file .jsonl.',
+            source=str(path),
+        )
+    return value
+
+
+def parse_group(row: Mapping[str, object], *, source: str, row_number: int) -> PassageGroup:
+    """Turn one row into a group, or raise `DataError` naming the cell."""
+    return _Row(row, source, row_number).group()
+
+
+class _Row:
+    """One row of a user's file, read cell by cell."""
+
+    def __init__(self, cells: Mapping[str, object], source: str, number: int) -> None:
+        self.cells, self.source, self.number = cells, source, number
+
+    def wrong(self, column: str, problem: str, mend: str) -> DataError:
+        return DataError(problem, mend=mend, source=self.source, row=self.number, column=column)
+
+    def group(self) -> PassageGroup:
+        return PassageGroup(question=self.question(), passages=self.passages())
+
+    def question(self) -> Question:
+        text = self.cells.get("question")
+        if not isinstance(text, str) or not text.strip():
+            raise self.wrong("question", "the question is missing.", "write it as a text.")
+        answers = self.answers()
+        form = self.word("form", self.cells.get("form"), AnswerForm)
+        if form is None:
+            yes_no = bool(answers) and all(a.strip().lower() in {"yes", "no"} for a in answers)
+            form = AnswerForm.YES_NO if yes_no else AnswerForm.OPEN
+        name = self.cells.get("id")
+        return Question(
+            id=text if name is None else str(name), text=text, answers=answers, form=form
+        )
+
+    def answers(self) -> tuple[str, ...]:
+        value = self.cells.get("answers")
+        if value is None:
+            return ()
+        if isinstance(value, str):
+            return (value,)
+        if isinstance(value, list) and all(isinstance(a, str) for a in value):
+            return tuple(value)
+        raise self.wrong("answers", f"{value!r} is not a list of texts.", 'write ["Paris"].')
+
+    def passages(self) -> tuple[Passage, ...]:
+        value = self.cells.get("passages")
+        if value is None:
+            numbered = [c for c in self.cells if c.startswith("passage_")]
+            value = [self.cells[c] for c in numbered if self.cells[c] is not None]
+        if not isinstance(value, list):
+            raise self.wrong(
+                "passages", "this is not a list.", 'write ["text", …] or [{"text": …}, …].'
+            )
+        return tuple(self.passage(f"passages[{i}]", cell) for i, cell in enumerate(value))
+
+    def passage(self, column: str, cell: object) -> Passage:
+        parts = {"text": cell} if isinstance(cell, str) else cell
+        if not isinstance(parts, dict) or not isinstance(parts.get("text"), str):
+            raise self.wrong(column, "the passage has no text.", 'write "text" or {"text": …}.')
+        kind = self.word(f"{column}.kind", parts.get("kind"), PassageKind)
+        facet = self.word(f"{column}.facet", parts.get("facet"), RelevantFacet)
+        if facet is not None and kind is not PassageKind.RELEVANT:
+            raise self.wrong(
+                f"{column}.facet", "only a relevant passage has a facet.", "drop the facet."
+            )
+        return Passage(
+            text=parts["text"],
+            kind=kind,
+            facet=facet,
+            claim=parts.get("claim"),
+            provenance=self.word(f"{column}.provenance", parts.get("provenance"), Provenance),
+            source=parts.get("source"),
+        )
+
+    def word(self, column: str, value: object, words: type[_Word]) -> _Word | None:
+        if value is None:
+            return None
+        try:
+            return words(str(value))
+        except ValueError:
+            known = ", ".join(words)
+            raise self.wrong(column, f"{value!r} is not known.", f"use one of {known}.") from None

@@ -1,0 +1,65 @@
+"""Everything novarag raises on purpose.
+
+* NovaragError
+  x UsageError           the caller asked for something impossible
+    + UnknownName        no dataset / strategy / metric by that name
+  x DataError            a file or a row of it does not say what it must
+  x ServiceError         an LLM or a retriever failed; `retryable` says whether to try again
+
+A reply that cannot be read is not an error: it is a `Reading` with a flaw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class NovaragError(Exception):
+    """Base class: catch this to catch anything we raise deliberately."""
+
+
+class UsageError(NovaragError):
+    """The caller asked for something impossible."""
+
+
+class UnknownName(UsageError):  # noqa: N818 - reads as a sentence: `except UnknownName`
+    """No entry by that name in one of the tables."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = sorted(known)
+        super().__init__(f"{name!r} is not one of {', '.join(self.known)}")
+
+
+class DataError(NovaragError):
+    """A file does not say what it must; names the row, the column and the mend."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        mend: str,
+        source: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        self.problem, self.mend = problem, mend
+        self.source, self.row, self.column = source, row, column
+        place = [
+            source or "",
+            f"row {row}" if row is not None else "",
+            f"column {column!r}" if column is not None else "",
+        ]
+        where = ", ".join(part for part in place if part)
+        super().__init__(f"{where}: {problem} Mend: {mend}" if where else f"{problem} Mend: {mend}")
+
+
+class ServiceError(NovaragError):
+    """An LLM or a retriever failed."""
+
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        self.retryable = retryable
+        super().__init__(message)

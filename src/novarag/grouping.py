@@ -1,0 +1,99 @@
+"""Assemble passages into groups. Pure: same seed, same group, on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.grading import normalize
+from novarag.records import PassageGroup
+from novarag.taxonomy import EvidenceState, PassageKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from novarag.records import Passage, Question
+
+
+def rng_for(seed: int, *keys: str) -> random.Random:
+    """Return a generator that depends on the keys, not on the order of the calls."""
+    digest = hashlib.blake2b("\x1f".join([str(seed), *keys]).encode(), digest_size=8).digest()
+    return random.Random(int.from_bytes(digest))  # noqa: S311 - not for secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """How many passages of each kind a group holds.
+
+    >>> Mix(gold=1, counterfactual=2).size
+    3
+    """
+
+    gold: int = 0
+    counterfactual: int = 0
+    relevant: int = 0
+    irrelevant: int = 0
+
+    def __post_init__(self) -> None:
+        if min(count for _, count in self) < 0:
+            raise UsageError(f"a mix cannot hold a negative number of passages: {self}")
+
+    def __iter__(self) -> Iterator[tuple[PassageKind, int]]:
+        yield PassageKind.GOLD, self.gold
+        yield PassageKind.COUNTERFACTUAL, self.counterfactual
+        yield PassageKind.RELEVANT, self.relevant
+        yield PassageKind.IRRELEVANT, self.irrelevant
+
+    @property
+    def size(self) -> int:
+        """The number of passages, the paper's k."""
+        return sum(count for _, count in self)
+
+    def draw(self, question: Question, pool: Sequence[Passage], *, seed: int = 0) -> PassageGroup:
+        """Draw this mix from a pool and shuffle it; raise `UsageError` if the pool is too small."""
+        rng = rng_for(seed, question.id, "draw")
+        chosen: list[Passage] = []
+        for kind, count in self:
+            stock = [p for p in pool if p.kind is kind]
+            if len(stock) < count:
+                raise UsageError(
+                    f"question {question.id!r} has {len(stock)} {kind} passages, {count} are needed"
+                )
+            chosen += rng.sample(stock, count)
+        return assemble(question, chosen, seed=seed)
+
+
+def assemble(question: Question, passages: Sequence[Passage], *, seed: int = 0) -> PassageGroup:
+    """Shuffle passages into a group, to blunt position bias; the permutation is kept."""
+    order = list(range(len(passages)))
+    rng_for(seed, question.id, "order").shuffle(order)
+    return PassageGroup(
+        question=question, passages=tuple(passages[i] for i in order), order=tuple(order)
+    )
+
+
+def evidence_state(group: PassageGroup) -> EvidenceState | None:
+    """Say what a perfect reader would find: conflict, consistency, or too little to go on.
+
+    It follows from the answers the passages put forward, so two counterfactual passages with one
+    claim and no gold beside them are consistent, though both are wrong. None when a passage has
+    no kind, or when counterfactual passages alone do not say what they claim.
+    """
+    if group.kinds is None:
+        return None
+    false = [p for p in group.passages if p.kind is PassageKind.COUNTERFACTUAL]
+    true = PassageKind.GOLD in group.kinds
+    if not false:
+        return EvidenceState.CONSISTENT if true else EvidenceState.INSUFFICIENT
+    if true:
+        return EvidenceState.CONFLICTING
+    if len(false) == 1:
+        return EvidenceState.CONSISTENT
+    claims = {normalize(p.claim) for p in false if p.claim}
+    if len(claims) > 1:
+        return EvidenceState.CONFLICTING
+    stated = all(p.claim for p in false)
+    return EvidenceState.CONSISTENT if stated else None

@@ -1,0 +1,36 @@
+"""Honest measurement: every metric a function of a tally, one table of them, and `measure`."""
+
+from __future__ import annotations
+
+from novarag.metrics.answers import tabulate
+from novarag.metrics.baselines import BASELINES, Floor, noise_floor
+from novarag.metrics.calibration import Bins, bin_of, make_bins
+from novarag.metrics.measuring import measure
+from novarag.metrics.panels import Bound, Curve, Difference, Figure, Measurement, Panel
+from novarag.metrics.resampling import holm
+from novarag.metrics.table import METRICS, Metric
+from novarag.metrics.tally import Tally, tally
+from novarag.metrics.views import LEAST_ROWS
+
+__all__ = [
+    "BASELINES",
+    "LEAST_ROWS",
+    "METRICS",
+    "Bins",
+    "Bound",
+    "Curve",
+    "Difference",
+    "Figure",
+    "Floor",
+    "Measurement",
+    "Metric",
+    "Panel",
+    "Tally",
+    "bin_of",
+    "holm",
+    "make_bins",
+    "measure",
+    "noise_floor",
+    "tabulate",
+    "tally",
+]

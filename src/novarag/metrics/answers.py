@@ -1,0 +1,71 @@
+"""The table that `measure` works on: one row per trial, from records or from a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.grouping import evidence_state
+from novarag.taxonomy import Grade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from novarag.records import Trial
+
+SCHEMA = {
+    "question": pl.String,
+    "group": pl.String,
+    "strategy": pl.String,
+    "model": pl.String,
+    "sample": pl.Int64,
+    "answer": pl.String,
+    "confidence": pl.Float64,
+    "correct": pl.Boolean,
+    "abstained": pl.Boolean,
+    "flaw": pl.String,
+    "passages_judged": pl.Int64,
+    "passages_right": pl.Int64,
+    "group_judged": pl.Int64,
+    "group_right": pl.Int64,
+}
+
+
+def tabulate(trials: Iterable[Trial]) -> pl.DataFrame:
+    """Lay trials out as the table that `measure` and the reports work on."""
+    return pl.DataFrame([_row(t) for t in trials], schema=SCHEMA)
+
+
+def _row(trial: Trial) -> dict[str, object]:
+    response = trial.response
+    return {
+        "question": trial.group.question.id,
+        "group": trial.group.kind,
+        "strategy": trial.strategy,
+        "model": trial.completion.model,
+        "sample": trial.sample,
+        "answer": response.answer if response else None,
+        "confidence": response.confidence if response else None,
+        "correct": trial.correct,
+        "abstained": None if trial.grade is None else trial.grade is Grade.ABSTAINED,
+        "flaw": trial.flaw,
+        **_judged(trial),
+    }
+
+
+def _judged(trial: Trial) -> dict[str, int | None]:
+    """Count the judgments that can be checked against the truth, and those that are right."""
+    judgment = trial.response.judgment if trial.response else None
+    kinds, state = trial.group.kinds, evidence_state(trial.group)
+    counts: dict[str, int | None] = dict.fromkeys(
+        ("passages_judged", "passages_right", "group_judged", "group_right")
+    )
+    if judgment and judgment.passages and kinds is not None:
+        pairs = zip(judgment.passages, kinds, strict=True)
+        counts["passages_judged"] = len(kinds)
+        counts["passages_right"] = sum(said is kind.utility for said, kind in pairs)
+    if judgment and judgment.group and state is not None:
+        counts["group_judged"] = 1
+        counts["group_right"] = int(judgment.group is state)
+    return counts

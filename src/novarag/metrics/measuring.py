@@ -1,0 +1,106 @@
+"""`measure`: a table of answers in, figures with intervals out, never one figure alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from scipy.stats import norm
+
+from novarag.metrics.answers import tabulate
+from novarag.metrics.panels import Difference, Figure, Measurement
+from novarag.metrics.resampling import draws, holm, interval
+from novarag.metrics.table import METRICS
+from novarag.metrics.views import Table, View, figure_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from novarag.records import Trial
+
+
+def measure(
+    trials: pl.DataFrame | Iterable[Trial],
+    *,
+    by: str | Sequence[str] = (),
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Measurement:
+    """Measure calibration, discrimination and selective risk, with intervals and baselines.
+
+    A frame has the columns `question`, `confidence` (null where the reply could not be read) and
+    `correct` (null where nobody graded it); `by` names columns to group by. Intervals resample
+    questions, not rows.
+    """
+    frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
+    by = (by,) if isinstance(by, str) else tuple(by)
+    table = Table(frame, by)
+    whole = View("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
+    groups = [
+        View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
+    ]
+    groups = groups if by else []
+    known = [view for view in (whole, *groups) if view.refusal is None]
+    width = max((view.rows.level.size for view in known), default=1)
+    done = 0
+    for weights in draws(len(table.questions), replicates, seed=seed, width=width):
+        for view in known:
+            view.resample(weights, done, replicates)
+        done += len(weights)
+    known_groups = [view for view in groups if view.refusal is None]
+    return Measurement(
+        overall=whole.panel(seed=seed),
+        groups=tuple(view.panel(seed=seed) for view in groups),
+        macro=_macro(known_groups),
+        differences=_differences(known_groups),
+        by=by,
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+def _macro(views: list[View]) -> dict[str, Figure]:
+    """Average every metric over the groups that could be measured, each group counting once."""
+    if len(views) < 2:
+        return {}
+    n = sum(view.rows.size for view in views)
+    figures = {}
+    for m in METRICS.values():
+        value = float(np.mean([float(m.of(view.tally)) for view in views]))
+        samples = np.mean([view.samples[m.name] for view in views], axis=0)
+        figures[m.name] = Figure(value, *figure_interval(m, value, samples), n)
+    return figures
+
+
+def _differences(views: list[View]) -> tuple[Difference, ...]:
+    """Compare every two groups on the headline metrics; Holm over the whole grid."""
+    found = [
+        _difference(name, one, other)
+        for one, other in combinations(views, 2)
+        for name, m in METRICS.items()
+        if m.headline
+    ]
+    if not found:
+        return ()
+    adjusted = holm(np.array([d.p for d in found]))
+    return tuple(replace(d, p_holm=float(p)) for d, p in zip(found, adjusted, strict=True))
+
+
+def _difference(metric: str, one: View, other: View) -> Difference:
+    m = METRICS[metric]
+    value = float(m.of(one.tally)) - float(m.of(other.tally))
+    drawn = one.samples[metric] - other.samples[metric]
+    spread = float(np.nanstd(drawn, ddof=1))
+    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else float(value == 0)
+    return Difference(
+        metric=metric,
+        one=one.name,
+        other=other.name,
+        figure=Figure(value, *interval(drawn), one.rows.size + other.rows.size),
+        shared_questions=int(np.intersect1d(one.rows.question, other.rows.question).size),
+        p=p,
+        p_holm=p,
+    )

@@ -1,0 +1,94 @@
+"""The one thing every metric is a function of: how often each confidence was right and wrong.
+
+A table of answers is folded once into its distinct confidence levels. Metrics then cost the number
+of levels, not of rows, and a bootstrap replicate is the same levels with other weights: `right` and
+`wrong` may carry leading axes, one tally per replicate, and every metric works along the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+
+
+def add_up(values: Floats) -> Floats:
+    """Sum along the last axis, one figure per replicate."""
+    return np.asarray(values.sum(axis=-1), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Distinct confidence levels, ascending, with the weight of right and wrong answers at each."""
+
+    level: Floats
+    right: Floats
+    wrong: Floats
+
+    @property
+    def count(self) -> Floats:
+        """The weight of all answers at each level."""
+        return self.right + self.wrong
+
+    @property
+    def total(self) -> Floats:
+        """The weight of all answers."""
+        return add_up(self.count)
+
+    @property
+    def rights(self) -> Floats:
+        """The weight of all right answers."""
+        return add_up(self.right)
+
+    @property
+    def wrongs(self) -> Floats:
+        """The weight of all wrong answers."""
+        return add_up(self.wrong)
+
+
+def checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return both columns as arrays, or raise ValueError saying what is wrong with them."""
+    c, raw = np.asarray(confidence, dtype=np.float64), np.asarray(correct)
+    if c.shape != raw.shape or c.ndim != 1 or c.size == 0:
+        raise ValueError(f"need two equal, non-empty columns; got shapes {c.shape} and {raw.shape}")
+    if not ((c >= 0) & (c <= 1)).all():
+        raise ValueError("confidence must lie in [0, 1]; divide percents by 100, drop unread rows")
+    y = raw.astype(bool)
+    if raw.dtype != np.bool_ and not np.array_equal(y, raw):
+        raise ValueError("correct must be true/false or 1/0")
+    return c, y
+
+
+def tally(confidence: ArrayLike, correct: ArrayLike) -> Tally:
+    """Fold confidences and correctness into a tally.
+
+    >>> tally([0.9, 0.5, 0.9], [True, False, False])
+    Tally(level=array([0.5, 0.9]), right=array([0., 1.]), wrong=array([1., 1.]))
+    """
+    c, y = checked(confidence, correct)
+    level, at = np.unique(c, return_inverse=True)
+    return fold(level, at, y)
+
+
+def fold(
+    level: Floats,
+    at: Ints,
+    correct: NDArray[np.bool_],
+    weights: Iterable[Floats] | None = None,
+) -> Tally:
+    """Fold rows whose level index is known; `weights` gives the rows' weights per replicate."""
+    code, size = 2 * at + correct, 2 * level.size
+    if weights is None:
+        both = np.bincount(code, minlength=size).astype(np.float64)
+    else:
+        both = np.stack([np.bincount(code, w, size) for w in weights])
+    return Tally(level, both[..., 1::2], both[..., 0::2])

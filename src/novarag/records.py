@@ -1,0 +1,199 @@
+"""The nouns. Frozen, keyword-only, no behaviour beyond what follows from their fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from novarag.taxonomy import (
+    EvidenceState,
+    Grade,
+    GroupKind,
+    PassageKind,
+    Provenance,
+    RelevantFacet,
+    Rule,
+    Utility,
+    group_kind,
+    rules_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class AnswerForm(StrEnum):
+    """The shape of answer a question asks for."""
+
+    YES_NO = "yes/no"
+    OPEN = "open"
+
+
+class Flaw(StrEnum):
+    """Why a reply could not be read. A reason, never a zero."""
+
+    EMPTY = "the reply is empty"
+    UNFINISHED = "the reasoning never ended"
+    NO_ANSWER = "no answer found"
+    NO_CONFIDENCE = "no confidence found"
+    WORDS = "the confidence is not a number"
+    RANGE = "the confidence is a range"
+    OUT_OF_BOUNDS = "the confidence is outside 0-100 %"
+    DIGITS = "the confidence is not in ASCII digits"
+    MALFORMED = "the confidence is a malformed number"
+    AMBIGUOUS = "the confidence could be a fraction or a percent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A query and the answers we accept."""
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    form: AnswerForm = AnswerForm.OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """One retrieved or generated text. `kind` is None when nobody has labelled it."""
+
+    text: str
+    kind: PassageKind | None = None
+    facet: RelevantFacet | None = None
+    claim: str | None = None
+    provenance: Provenance | None = None
+    source: str | None = None
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.facet is not None and self.kind is not PassageKind.RELEVANT:
+            raise ValueError(f"only a relevant passage has a facet, this one is {self.kind}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageGroup:
+    """A question with the passages shown beside it, in the order shown.
+
+    `order` keeps the permutation that `assemble` drew: shown passage i was given as `order[i]`.
+    """
+
+    question: Question
+    passages: tuple[Passage, ...]
+    id: str | None = None
+    order: tuple[int, ...] | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[PassageKind, ...] | None:
+        """The kind of each passage, or None if any passage is unlabelled."""
+        kinds = tuple(p.kind for p in self.passages if p.kind is not None)
+        return kinds if len(kinds) == len(self.passages) else None
+
+    @property
+    def kind(self) -> GroupKind | None:
+        """Derived, never stored: a group cannot disagree with its passages."""
+        return None if self.kinds is None else group_kind(self.kinds)
+
+    @property
+    def rules(self) -> frozenset[Rule]:
+        """The NOVA rules that bind here."""
+        return frozenset() if self.kinds is None else rules_for(self.kinds)
+
+    @property
+    def evidence(self) -> int | None:
+        """How many passages a perfect reader would call highly relevant."""
+        if self.kinds is None:
+            return None
+        return sum(kind.utility is Utility.HIGHLY_RELEVANT for kind in self.kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A rendered prompt, with the name and the hash of the template it came from."""
+
+    text: str
+    strategy: str
+    template_hash: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the rendered text."""
+        return sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What came back over the wire, untouched."""
+
+    text: str
+    model: str
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """What the model said of the evidence: J_p for each passage, J_g for the group."""
+
+    passages: tuple[Utility, ...]
+    group: EvidenceState | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A completion as read: answer, confidence in [0, 1], and judgment if one was given."""
+
+    answer: str
+    confidence: float
+    judgment: Judgment | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.confidence <= 1.0:
+            raise ValueError(f"confidence must lie in [0, 1], got {self.confidence}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the reader made of one reply: each part, where it stood, and the flaw if there is one.
+
+    `spans` maps a part to (start, end) in the reply. `remarks` are oddities that do not make the
+    reply unreadable, such as two classes for three passages.
+    """
+
+    answer: str | None = None
+    confidence: float | None = None
+    judgment: Judgment | None = None
+    flaw: Flaw | None = None
+    spans: Mapping[str, tuple[int, int]]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def response(self) -> Response | None:
+        """The response, or None where the reply is flawed."""
+        if self.flaw is not None or self.answer is None or self.confidence is None:
+            return None
+        return Response(answer=self.answer, confidence=self.confidence, judgment=self.judgment)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One question asked once: the row of every file and the unit of every statistic."""
+
+    group: PassageGroup
+    strategy: str
+    sample: int
+    completion: Completion
+    response: Response | None
+    flaw: Flaw | None = None
+    grade: Grade | None = None
+
+    def __post_init__(self) -> None:
+        if (self.response is None) == (self.flaw is None):
+            raise ValueError("a trial has a response or a flaw, exactly one of them")
+
+    @property
+    def correct(self) -> bool | None:
+        """True when graded right, None when not graded."""
+        return None if self.grade is None else self.grade is Grade.RIGHT

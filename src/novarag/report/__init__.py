@@ -1,0 +1,8 @@
+"""Reports: one measurement as JSON, Markdown and a self-contained page."""
+
+from __future__ import annotations
+
+from novarag.report.page import Heading, to_html, to_json, to_markdown, write_report
+from novarag.report.words import summary
+
+__all__ = ["Heading", "summary", "to_html", "to_json", "to_markdown", "write_report"]

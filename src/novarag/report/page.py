@@ -1,0 +1,136 @@
+"""Write a measurement down: JSON for programs, Markdown for reviews, one HTML page for people."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from novarag.metrics import LEAST_ROWS, METRICS
+from novarag.report import svg, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from novarag.metrics import Measurement, Panel
+
+HEADLINE = ("accuracy", "mean_confidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
+SMALL_MULTIPLES = 24
+SHOWN_DIFFERENCES = 60
+_MARKDOWN = str.maketrans(
+    {c: f"\\{c}" for c in "\\`*_{}[]()#+!|~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """What a report says of itself: a title, where the answers came from, when and by what."""
+
+    title: str
+    sources: Sequence[str]
+    made: str
+    version: str
+    notes: Sequence[str] = ()
+
+
+def to_json(measurement: Measurement, heading: Heading) -> str:
+    """Return the whole measurement as JSON; what is not a number is null."""
+    whole = {"heading": asdict(heading), **_plain(measurement)}
+    return json.dumps(whole, indent=1, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in (f.name for f in fields(value))}
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def plain_text(text: str, *, longest: int = 200) -> str:
+    """Make a foreign text safe to show in one line: no control or direction characters."""
+    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def escape_markdown(text: str) -> str:
+    """Make a foreign text mean nothing to a Markdown renderer."""
+    return plain_text(text).translate(_MARKDOWN)
+
+
+def to_markdown(measurement: Measurement, heading: Heading) -> str:
+    """Return the summary and the headline table as Markdown."""
+    return _render("report.md.j2", measurement, heading, escape=False)
+
+
+def to_html(measurement: Measurement, heading: Heading) -> str:
+    """Return one self-contained page: no script, no request, every foreign text escaped."""
+    return _render("report.html.j2", measurement, heading, escape=True)
+
+
+def _render(template: str, measurement: Measurement, heading: Heading, *, escape: bool) -> str:
+    folder = files("novarag.report").joinpath("templates")
+    style = folder.joinpath("report.css").read_text("utf-8")
+    environment = Environment(
+        autoescape=escape,  # noqa: S701 - the Markdown template escapes with a filter of its own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
+    known = [p for p in measurement.groups if not p.refusal]
+    return environment.from_string(
+        folder.joinpath(template).read_text("utf-8")
+    ).render(
+        m=measurement,
+        heading=heading,
+        summary=words.summary(measurement),
+        style=Markup(style),  # noqa: S704 - our own file
+        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        metrics=METRICS,
+        headline=HEADLINE,
+        ratios=words.RATIO_TITLES,
+        least=LEAST_ROWS,
+        number=words.number,
+        span=words.span,
+        title_of=words.title_of,
+        reliability=svg.reliability,
+        risk_coverage=svg.risk_coverage,
+        known=known,
+        refused=[p for p in measurement.groups if p.refusal],
+        pictured=known[:SMALL_MULTIPLES],
+        differences=sorted(measurement.differences, key=lambda d: d.p)[:SHOWN_DIFFERENCES],
+        shares=_flaw_shares(measurement.overall),
+    )
+
+
+def _flaw_shares(panel: Panel) -> list[tuple[str, int, float]]:
+    return [(name, count, count / panel.rows) for name, count in panel.flaws.items()]
+
+
+def write_report(measurement: Measurement, heading: Heading, folder: Path) -> list[Path]:
+    """Write report.json, report.md and report.html into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, make in (
+        ("report.json", to_json),
+        ("report.md", to_markdown),
+        ("report.html", to_html),
+    ):
+        path = folder / name
+        path.write_text(make(measurement, heading), encoding="utf-8")
+        written.append(path)
+    return written

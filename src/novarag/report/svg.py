@@ -1,0 +1,151 @@
+"""Pictures as inline SVG: no script, no inline style, colours from the page's own classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from novarag.metrics import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A plotting area in pixels that maps the unit square onto itself."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    y_max: float = 1.0
+
+    def x(self, value: float) -> float:
+        return round(self.left + value * self.width, 2)
+
+    def y(self, value: float) -> float:
+        return round(self.top + (1 - value / self.y_max) * self.height, 2)
+
+
+def _tag(name: str, text: str | None = None, /, **attributes: object) -> Markup:
+    """One element; every attribute and text is escaped."""
+    parts = Markup("").join(
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value)
+        for key, value in attributes.items()
+    )
+    inner = escape(text) if text is not None else Markup("")
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), parts, inner)  # noqa: S704 - our own name
+
+
+def _with_title(shape: Markup, title: str) -> Markup:
+    return Markup("<g>{}{}</g>").format(shape, _tag("title", title))
+
+
+def _path(points: Iterable[tuple[float, float]], *, close: bool = False) -> str:
+    drawn = " ".join(f"{'L' if i else 'M'}{x:.2f} {y:.2f}" for i, (x, y) in enumerate(points))
+    return drawn + (" Z" if close else "")
+
+
+def _axes(frame: _Frame, *, x_label: str, y_label: str, small: bool = False) -> Markup:
+    step = 0.5 if small else 0.2
+    right, bottom = frame.left + frame.width, frame.top + frame.height
+    size = {"width": frame.width, "height": frame.height}
+    out = [_tag("rect", x=frame.left, y=frame.top, **size, class_="frame")]
+    for tick in np.arange(0, 1.001, step):
+        x = frame.x(tick)
+        out.append(_tag("line", x1=x, x2=x, y1=frame.top, y2=bottom, class_="grid"))
+        out.append(_tag("text", f"{100 * tick:.0f}", x=x, y=bottom + 15, class_="tick mid"))
+    for tick in np.arange(0, frame.y_max + 0.001, step if frame.y_max > 0.6 else 0.1):
+        y = frame.y(tick)
+        out.append(_tag("line", x1=frame.left, x2=right, y1=y, y2=y, class_="grid"))
+        out.append(_tag("text", f"{100 * tick:.0f}", x=frame.left - 6, y=y + 4, class_="tick end"))
+    if not small:
+        middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height / 2
+        out += [
+            _tag("text", x_label, x=middle_x, y=frame.top + frame.height + 34, class_="label mid"),
+            _tag(
+                "text", y_label, x=0, y=0, class_="label mid",
+                transform=f"translate({frame.left - 38} {middle_y}) rotate(-90)",
+            ),
+        ]  # fmt: skip
+    return Markup("").join(out)
+
+
+def _svg(width: float, height: float, label: str, body: Iterable[Markup]) -> Markup:
+    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        width, height, label, Markup("").join(body)
+    )
+
+
+def reliability(panel: Panel, *, small: bool = False) -> Markup:
+    """Draw accuracy against stated confidence, bin by bin, with intervals and the histogram."""
+    if panel.bins is None:
+        return Markup("")
+    frame = _Frame(30, 8, 130, 130) if small else _Frame(54, 12, 380, 300)
+    gap, tallest = (26, 28) if small else (48, 64)
+    base = frame.top + frame.height + gap + tallest
+    body = [
+        _axes(frame, x_label="Stated confidence, %", y_label="Right, %", small=small),
+        _tag("path", d=_path([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]), class_="ideal"),
+    ]
+    bins, most = panel.bins, float(np.max(panel.bins.count))
+    points = []
+    for i, count in enumerate(bins.count):
+        if count == 0:
+            continue
+        a, b = bins.edge[i], bins.edge[i + 1]
+        x, y = frame.x(bins.confidence[i]), frame.y(bins.accuracy[i])
+        points.append((x, y))
+        low, high = frame.y(bins.low[i]), frame.y(bins.high[i])
+        says = (
+            f"Stated {100 * a:.0f} to {100 * b:.0f} %: {count:,.0f} answers,"
+            f" {100 * bins.accuracy[i]:.1f} % right"
+            f" ({100 * bins.low[i]:.1f} to {100 * bins.high[i]:.1f})"
+        )
+        column = {"x": frame.x(a) + 1, "width": round(frame.width / bins.count.size - 2, 2)}
+        tall = round(float(count) / most * tallest, 2)
+        band = _tag("rect", **column, y=high, height=max(round(low - high, 2), 1), class_="band")
+        bar = _tag("rect", **column, y=round(base - tall, 2), height=tall, class_="bar")
+        body += [_with_title(band, says), _with_title(bar, says)]
+    body.append(_tag("path", d=_path(points), class_="line"))
+    body += [_tag("circle", cx=x, cy=y, r=2.5 if small else 4, class_="dot") for x, y in points]
+    if not small:
+        body.append(_tag("text", "Answers", x=frame.left - 6, y=base, class_="tick end"))
+    label = f"Reliability diagram of {panel.name}"
+    return _svg(frame.left + frame.width + 14, base + 8, label, body)
+
+
+def risk_coverage(panel: Panel) -> Markup:
+    """Draw the error rate of the answers let through against their share."""
+    if panel.curve is None:
+        return Markup("")
+    curve, error = panel.curve, 1 - panel.figures["accuracy"].value
+    worst = max(float(np.max(curve.risk)), error)
+    top = next(t for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if worst <= t)
+    frame = _Frame(54, 12, 380, 300, y_max=top)
+    keep = np.unique(np.linspace(0, curve.risk.size - 1, min(160, curve.risk.size)).astype(int))
+    points = [(frame.x(curve.coverage[i]), frame.y(min(curve.risk[i], top))) for i in keep]
+    flat = [(frame.x(0), frame.y(error)), (frame.x(1), frame.y(error))]
+    shares = np.linspace(1 - error, 1, 40)[1:] if error > 0 else np.array([1.0])
+    best = [(frame.x(0), frame.y(0)), (frame.x(1 - error), frame.y(0))]
+    best += [(frame.x(c), frame.y(min((c - 1 + error) / c, top))) for c in shares]
+    body = [
+        _axes(frame, x_label="Answers let through, %", y_label="Wrong among them, %"),
+        _with_title(_tag("path", d=_path(flat), class_="ideal"), "No skill: withholding at random"),
+        _with_title(_tag("path", d=_path(best), class_="best"), "Best possible at this accuracy"),
+        _tag("path", d=_path(points), class_="line"),
+    ]
+    body += [
+        _with_title(
+            _tag("circle", cx=x, cy=y, r=3, class_="dot"),
+            f"Stated {100 * curve.threshold[i]:.0f} % or more: {100 * curve.coverage[i]:.1f} % let"
+            f" through, {100 * curve.risk[i]:.1f} % of them wrong",
+        )
+        for i, (x, y) in zip(keep, points, strict=True)
+        if keep.size <= 40
+    ]
+    return _svg(448, 360, f"Risk-coverage curve of {panel.name}", body)

@@ -1,0 +1,203 @@
+"""Find the labelled parts of a reply ("Answer:", "Confidence:", `<answer>`) in linear time.
+
+Label words are found with `str.find` and confirmed by look-arounds of bounded length, so no reply,
+however hostile, costs more than its length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from novarag.strategies.confidence import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class Part(StrEnum):
+    """A labelled part of a reply."""
+
+    ANSWER = "answer"
+    CONFIDENCE = "confidence"
+    STEP = "step"
+    CLASSES = "classes"
+    GROUP = "group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """What a format calls its parts, in lower case, and what a bare number means in it.
+
+    `tagged` formats write `<label>value</label>`. `terse` formats ask for nothing but the two
+    parts: labels may be left out, and what follows the first block is drift, so the first block
+    counts instead of the last. `combine` names the way the confidences of several steps become
+    one; None where the format states one confidence.
+    """
+
+    answer: tuple[str, ...] = ("answer",)
+    confidence: tuple[str, ...] = ("confidence",)
+    scale: Scale = Scale.PERCENT
+    tagged: bool = False
+    terse: bool = False
+    combine: str | None = None
+
+
+class Field(NamedTuple):
+    """A labelled part: where its label starts, where its value starts and ends."""
+
+    start: int
+    part: Part
+    value: int
+    end: int = -1
+    step: int = 0
+
+
+class Reply(NamedTuple):
+    """A reply, its lower-case twin of the same length, and where its final part begins."""
+
+    text: str
+    lower: str
+    body: int
+
+
+_CLASSES, _GROUP = "passage classification", "group judgment"
+_DECORATION = frozenset(" \t\r\n*_`")
+_SENTENCE = frozenset(",.;?!")
+_STOPS = frozenset(".:;!?)]>|\u2014\u2013")
+_QUALIFIER = re.compile(r"(?:final|my|the|overall|short|your)[ \t_]{1,2}$")
+_STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t:.*_-]{0,4}$")
+_COLON = re.compile(
+    r"s?(?:[ _](?:score|level|rating))?[ \t*_`\"'\])]{0,6}"
+    r"(?:\([^()\n]{0,60}\)[ \t*_`]{0,4})?[:\uff1a=]"
+)
+_HEADING = re.compile(r"s?(?:[ _](?:score|level))?[ \t*_`]{0,6}\r?\n")
+_DASH = re.compile(r"[ \t*_`]{0,4}[-\u2013\u2014]?[ \t*_`]{1,4}(?=[0-9])")
+_NUMERIC = re.compile(r"[ \t*_`\"'$\\~(\[<]{0,12}\.?[0-9]")
+_PLACEHOLDER = re.compile(
+    r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
+    r"|a number|0% ?-)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def find_fields(reply: Reply, labels: Labels) -> list[Field]:
+    """Return every labelled, non-empty part in order; each ends before the next begins."""
+    if labels.tagged:
+        return list(_tagged(reply, labels))
+    found = [f for word in labels.answer for f in _labelled(reply, word, Part.ANSWER)]
+    found += [f for word in labels.confidence for f in _labelled(reply, word, Part.CONFIDENCE)]
+    if found and not labels.terse:
+        found += _labelled(reply, _CLASSES, Part.CLASSES)
+        found += _labelled(reply, _GROUP, Part.GROUP)
+    bounded = (_bounded(reply, field, limit) for field, limit in _in_order(reply, found))
+    return [field for field in bounded if field is not None]
+
+
+def _in_order(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]]:
+    """Pair each field with the place where the next one begins."""
+    found.sort()
+    return zip(found, [*(f.start for f in found[1:]), len(reply.text)], strict=False)
+
+
+def _occurrences(reply: Reply, word: str) -> Iterator[int]:
+    lower, at = reply.lower, reply.lower.find(word, reply.body)
+    while at >= 0:
+        if at == 0 or not lower[at - 1].isalnum():
+            yield at
+        at = lower.find(word, at + len(word))
+
+
+def _labelled(reply: Reply, word: str, part: Part) -> Iterator[Field]:
+    for at in _occurrences(reply, word):
+        after = at + len(word)
+        if _runs_on(reply.lower, after):
+            continue
+        mark = _COLON.match(reply.lower, after) or _without_colon(reply, after, part)
+        if mark is None:
+            continue
+        start, opens_line = _line_start(reply, at)
+        if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
+            continue
+        field = Field(start, part, mark.end())
+        if part is Part.CONFIDENCE:
+            yield from _confidence_field(reply, field, at, opens_line=opens_line)
+        elif opens_line or _after_stop(reply.text, start, at):
+            yield field
+
+
+def _after_stop(text: str, start: int, at: int) -> bool:
+    """Say whether a label within a line follows the end of a sentence, or is a JSON key."""
+    return text[start : start + 4].lstrip()[:1] in _STOPS or text[at - 1 : at] == '"'
+
+
+def _confidence_field(reply: Reply, field: Field, at: int, *, opens_line: bool) -> Iterator[Field]:
+    """Tell a step's confidence from the overall one; within a line only a number is one."""
+    if step := _STEP.search(reply.lower, max(reply.body, at - 16), at):
+        yield Field(step.start(), Part.STEP, field.value, step=int(step[1]))
+    elif opens_line or _NUMERIC.match(reply.text, field.value):
+        yield field
+
+
+def _runs_on(lower: str, after: int) -> bool:
+    """Say cheaply that a label word is just a word of a sentence; most are."""
+    head, second = lower[after : after + 1], lower[after + 1 : after + 2]
+    return head in _SENTENCE or (head == " " and second.isalpha() and second not in "slr")
+
+
+def _without_colon(reply: Reply, after: int, part: Part) -> re.Match[str] | None:
+    """Match "Confidence - 90%" and a heading on a line of its own."""
+    dash = _DASH.match(reply.lower, after) if part is Part.CONFIDENCE else None
+    return dash or _HEADING.match(reply.lower, after)
+
+
+def _is_bold(reply: Reply, mark: re.Match[str], start: int) -> bool:
+    """Say whether a label without a colon is a markdown heading, or needs not to be one."""
+    return mark.re is _DASH or reply.text[start : start + 1] in {"#", "*"}
+
+
+def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
+    """Say where the label begins with its qualifier and dressing, and whether it opens a line."""
+    text, body = reply.text, reply.body
+    start = at
+    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 9), at):
+        first = qualifier.start()
+        start = at if first > body and text[first - 1].isalnum() else first
+    floor = max(body, start - 24)
+    while start > floor and (c := text[start - 1]) != "\n" and not c.isalnum():
+        start -= 1
+    if start <= body or text[start - 1] == "\n":
+        return start, True
+    numbered = text[start - 1].isdigit() and (start - 1 <= body or text[start - 2] == "\n")
+    return start, numbered
+
+
+def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
+    """Give a field its value: the rest of the line, else the next line; None if it is empty."""
+    text, start = reply.text, field.value
+    while start < limit and text[start] in _DECORATION:
+        start += 1
+    end = limit if field.part is Part.CLASSES else text.find("\n", start, limit)
+    end = limit if end < 0 else end
+    if start >= end or _PLACEHOLDER.match(text, start):
+        return None
+    return field._replace(value=start, end=end)
+
+
+def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
+    parts = ((Part.ANSWER, labels.answer), (Part.CONFIDENCE, labels.confidence))
+    found = [
+        Field(at, part, at + len(word) + 2)
+        for part, words in parts
+        for word in words
+        for at in _occurrences(reply, f"<{word}>")
+    ]
+    for field, limit in _in_order(reply, found):
+        close = reply.lower.find("</", field.value, limit)
+        if close < 0 and limit < len(reply.text):
+            continue
+        end = limit if close < 0 else close
+        if reply.text[field.value : end].strip():
+            yield field._replace(end=end)

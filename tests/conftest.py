@@ -1,0 +1,29 @@
+"""Shared fixtures. No test reaches a network; tests on shared data say so and never skip in CI."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.setdefault("NOVARAG_DATA", str(ROOT.parent / "shared" / "data")))
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def data():
+    if not DATA.is_dir():
+        if os.environ.get("CI"):
+            pytest.fail(f"the benchmark data is not at {DATA}; in CI it must be")
+        pytest.skip("set NOVARAG_DATA to the folder of the benchmark data")
+    return DATA

@@ -1,0 +1,56 @@
+import pytest
+
+from novarag import Flaw
+from novarag.strategies import Scale, parse_confidence
+
+READ = [
+    ("90%", 0.9), ("90 %", 0.9), ("90 percent", 0.9), ("90 per cent sure", 0.9), ("90\uff05", 0.9),
+    ("90\\%", 0.9), ("**85%**", 0.85), ("[85%]", 0.85), ("about 85%", 0.85), ("~85%", 0.85),
+    ("<85%>", 0.85), ("100%", 1.0), ("100.0%", 1.0), ("0%", 0.0), ("0.5%", 0.005), ("1%", 0.01),
+    ("9/10", 0.9), ("9 / 10", 0.9), ("9 out of 10", 0.9), ("90/100", 0.9), ("3/36", 3 / 36),
+    ("0.9", 0.9), (".9", 0.9), ("1.0", 1.0), ("0", 0.0), ("0.0", 0.0), ("85% (the passage says so)", 0.85),
+    ("85%. I am fairly sure.", 0.85), ("85", 0.85), ("85.", 0.85), ("95.5", 0.955), ("2", 0.02),
+    ("60%\nBecause ...", 0.6), ("80%, given 3 passages", 0.8), ("$85\\%$", 0.85),
+]  # fmt: skip
+
+REFUSED = [
+    ("", Flaw.NO_CONFIDENCE), ("  ", Flaw.NO_CONFIDENCE), ("high", Flaw.WORDS), ("N/A", Flaw.WORDS),
+    ("NaN", Flaw.WORDS), ("inf", Flaw.WORDS), ("High (90%)", Flaw.WORDS), ("80-90%", Flaw.RANGE),
+    ("80%-90%", Flaw.RANGE), ("80 to 90%", Flaw.RANGE), ("80% to 90%", Flaw.RANGE),
+    ("80\u201390%", Flaw.RANGE), ("80 or 90", Flaw.RANGE), ("0.35 +/- 0.05", Flaw.RANGE),
+    ("90% \u00b1 5%", Flaw.RANGE), (">90%", Flaw.RANGE), ("<5%", Flaw.RANGE), ("\u226595%", Flaw.RANGE),
+    ("95%+", Flaw.RANGE), ("101%", Flaw.OUT_OF_BOUNDS), ("140", Flaw.OUT_OF_BOUNDS),
+    ("-5%", Flaw.OUT_OF_BOUNDS), ("\u22125%", Flaw.OUT_OF_BOUNDS), ("11/10", Flaw.OUT_OF_BOUNDS),
+    ("9/0", Flaw.MALFORMED), ("90/100%", Flaw.MALFORMED), ("1.2.3", Flaw.MALFORMED),
+    ("95,5%", Flaw.MALFORMED), ("9e-1", Flaw.MALFORMED), ("90k", Flaw.MALFORMED),
+    ("1234567890%", Flaw.MALFORMED), ("\u0669\u0660%", Flaw.DIGITS), ("9\u0660%", Flaw.DIGITS),
+    ("\uff19\uff10%", Flaw.DIGITS), ("1", Flaw.AMBIGUOUS), ("1.", Flaw.AMBIGUOUS),
+    ("1/2 or 3/4", Flaw.RANGE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), READ)
+def test_read(text, value):
+    assert parse_confidence(text, Scale.PERCENT) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(("text", "flaw"), REFUSED)
+def test_refused(text, flaw):
+    assert parse_confidence(text, Scale.PERCENT) is flaw
+
+
+@pytest.mark.parametrize(
+    ("text", "percent", "hundred", "unit"),
+    [
+        ("1", Flaw.AMBIGUOUS, 0.01, 1.0),
+        ("1.0", 1.0, Flaw.AMBIGUOUS, 1.0),
+        ("0.9", 0.9, Flaw.AMBIGUOUS, 0.9),
+        ("90", 0.9, 0.9, Flaw.OUT_OF_BOUNDS),
+        ("2.0", 0.02, 0.02, Flaw.OUT_OF_BOUNDS),
+        ("90%", 0.9, 0.9, 0.9),
+        ("0", 0.0, 0.0, 0.0),
+    ],
+)
+def test_a_bare_number_means_what_the_prompt_asked_for(text, percent, hundred, unit):
+    found = [parse_confidence(text, s) for s in (Scale.PERCENT, Scale.HUNDRED, Scale.UNIT)]
+    assert found == [percent, hundred, unit]

@@ -18,14 +18,14 @@ contracts:
 	lint-imports
 
 test: ## unit, law, flow and browser tests, with coverage
-	pytest -q -n 2 -m "not data and not oracle and not install" --cov --cov-report=term-missing:skip-covered
+	pytest -q -n 2 --ignore=tests/oracles -m "not data and not install" --cov --cov-report=term-missing:skip-covered
 	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/uncertainty/*"
 
 test-data: ## tests on the benchmark data
-	pytest -q -n 2 -m "data and not oracle"
+	pytest -q -n 2 --ignore=tests/oracles -m data
 
 test-oracles: ## our arithmetic against other libraries'
-	pytest -q -m oracle
+	pytest -q tests/oracles
 
 docs:
 	mkdocs build --strict -q

@@ -28,7 +28,7 @@ _CLAUSE_END = re.compile(r"[,.;:!?()\[\]\n\u2013\u2014]")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _NOT_A_NO = frozenset({"one", "idea", "way", "matter", "doubt"})
 _REFUSALS_WHOLE = frozenset(
-    {"unknown", "n a", "na", "none", "unanswerable", "not sure", "unsure", "uncertain", "idk"}
+    {"unknown", "n", "na", "none", "unanswerable", "not sure", "unsure", "uncertain", "idk"}
 )
 _REFUSALS_WITHIN = (
     "do not know",

@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from novarag.datasets.files import read_table
 from novarag.errors import DataError, UnknownName
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
@@ -119,12 +118,7 @@ def _rows(name: str, root: str | Path | None) -> list[dict[str, Any]]:
             "nobody said where the benchmark data is.",
             mend="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
         )
-    path = Path(folder) / "naacl" / f"{name}.parquet"
-    if not path.is_file():
-        raise DataError(
-            "there is no such file.", mend="check NOVARAG_DATA or root=.", source=str(path)
-        )
-    return pl.read_parquet(path).to_dicts()
+    return read_table(Path(folder) / "naacl" / f"{name}.parquet").to_dicts()
 
 
 def _question(row: Mapping[str, Any]) -> Question:

@@ -20,9 +20,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
 
 def read_table(path: str | Path) -> pl.DataFrame:
     """Read one file as a frame; its ending says what it is."""
-    path = Path(path)
-    if not path.is_file():
-        raise DataError("there is no such file.", mend="check the path.", source=str(path))
+    path = existing(path)
     kind = "".join(s for s in path.suffixes[-2:] if s in {*SUFFIXES, ".gz"})
     try:
         match kind.removesuffix(".gz"):
@@ -31,7 +29,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
             case ".csv":
                 frame = pl.read_csv(path, infer_schema_length=None)
             case ".jsonl" | ".ndjson":
-                frame = pl.DataFrame(list(_json_rows(path)), infer_schema_length=None)
+                frame = _frame(list(json_rows(path)))
             case _:
                 raise DataError(
                     f"the ending {path.suffix or '(none)'!r} is not known.",
@@ -50,7 +48,33 @@ def read_table(path: str | Path) -> pl.DataFrame:
     return frame
 
 
-def _json_rows(path: Path) -> Iterator[dict[str, object]]:
+def existing(path: str | Path) -> Path:
+    """Return the path of a file that is there, or raise `DataError`."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("there is no such file.", mend="check the path.", source=str(path))
+    return path
+
+
+def _frame(rows: list[dict[str, object]]) -> pl.DataFrame:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pl.DataFrame([_column(name, [row.get(name) for row in rows]) for name in names])
+
+
+def _column(name: str, values: list[object]) -> pl.Series:
+    """Build a column; one that mixes types becomes text, so that no value is lost in silence."""
+    try:
+        return pl.Series(name, values, strict=True)
+    except TypeError:
+        kinds = {type(v) for v in values if v is not None}
+        if kinds == {int, float}:
+            return pl.Series(name, values, dtype=pl.Float64, strict=False)
+        texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
+        return pl.Series(name, texts, dtype=pl.String)
+
+
+def json_rows(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the objects of a JSONL file, or raise `DataError` naming the line."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):

@@ -14,26 +14,29 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from novarag.datasets.files import read_table
+from novarag.datasets.files import existing, json_rows, read_table
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
 def load_groups(path: str | Path) -> list[PassageGroup]:
     """Read groups from JSONL, Parquet or CSV, or one group from a .json file."""
-    path = Path(path)
+    path = existing(path)
     if path.suffix == ".json":
         return [parse_group(_one_object(path), source=str(path), row_number=1)]
-    rows = read_table(path).iter_rows(named=True)
+    if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
+        rows: Iterable[Mapping[str, object]] = json_rows(path)
+    else:
+        rows = read_table(path).iter_rows(named=True)
     return [parse_group(row, source=str(path), row_number=i) for i, row in enumerate(rows, start=1)]
 
 

@@ -93,8 +93,9 @@ def _difference(metric: str, one: View, other: View) -> Difference:
     m = METRICS[metric]
     value = float(m.of(one.tally)) - float(m.of(other.tally))
     drawn = one.samples[metric] - other.samples[metric]
-    spread = float(np.nanstd(drawn, ddof=1))
-    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else float(value == 0)
+    known = drawn[~np.isnan(drawn)]
+    spread = float(known.std(ddof=1)) if known.size > 1 else 0.0
+    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else 1.0
     return Difference(
         metric=metric,
         one=one.name,

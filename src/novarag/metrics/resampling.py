@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.metrics.tally import Floats, Ints, Tally
 
-CHUNK_CELLS = 2_000_000
+CHUNK_CELLS = 500_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,15 +60,9 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
     return value.item() if isinstance(value, np.generic) else value
 
 
-def plain_text(text: str, *, longest: int = 200) -> str:
-    """Make a foreign text safe to show in one line: no control or direction characters."""
-    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
-
-
 def escape_markdown(text: str) -> str:
     """Make a foreign text mean nothing to a Markdown renderer."""
-    return plain_text(text).translate(_MARKDOWN)
+    return words.plain_text(text).translate(_MARKDOWN)
 
 
 def to_markdown(measurement: Measurement, heading: Heading) -> str:
@@ -90,7 +84,7 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
+    environment.filters |= {"md": escape_markdown, "shown": words.plain_text, "whole": words.whole}
     known = [p for p in measurement.groups if not p.refusal]
     return environment.from_string(
         folder.joinpath(template).read_text("utf-8")

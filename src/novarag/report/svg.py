@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
+from novarag.report.words import plain_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -77,7 +79,7 @@ def _axes(frame: _Frame, *, x_label: str, y_label: str, small: bool = False) -> 
 
 def _svg(width: float, height: float, label: str, body: Iterable[Markup]) -> Markup:
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        width, height, label, Markup("").join(body)
+        width, height, plain_text(label), Markup("").join(body)
     )
 
 

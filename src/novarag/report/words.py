@@ -66,6 +66,12 @@ def span(name: str, figure: Figure) -> str:
     return f"{number(name, figure.low).removesuffix(' %')} to {number(name, figure.high)}"
 
 
+def plain_text(text: str, *, longest: int = 200) -> str:
+    """Make a foreign text safe to show in one line: no control or direction characters."""
+    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
 def whole(count: int) -> str:
     """Format a count with thin thousands.
 

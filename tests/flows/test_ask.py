@@ -1,0 +1,95 @@
+import asyncio
+
+import polars as pl
+import pytest
+
+from novarag import (
+    Flaw,
+    Grade,
+    Response,
+    ScriptedLLM,
+    ServiceError,
+    UnknownName,
+    UsageError,
+    ask,
+    funnel,
+    tabulate,
+)
+from novarag.examples import EXAMPLE_GROUP
+from novarag.strategies import COT, NOVA
+from novarag.uncertainty import METHODS, ensemble
+
+REPLY = (
+    "Step 4: the passages conflict.\nPassage Classifications: HR, HR, I\n"
+    "Group Judgment: Conflicting\nAnswer: {}\nConfidence: {}%"
+)
+
+
+def test_one_question_through_the_house():
+    llm = ScriptedLLM({"Brent Rock": [REPLY.format(1871, 40), REPLY.format(1884, 20), "dunno"]})
+    right, wrong, flawed = asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=3))
+    assert (right.grade, right.response.confidence) == (Grade.RIGHT, 0.4)
+    assert (wrong.grade, wrong.response.answer) == (Grade.WRONG, "1884")
+    assert (flawed.response, flawed.flaw, flawed.grade) == (None, Flaw.NO_CONFIDENCE, None)
+    assert right.response.judgment.group == "conflicting"
+    assert [t.sample for t in (right, wrong, flawed)] == [0, 1, 2]
+
+
+def test_a_script_without_the_cue_is_a_failed_call_not_an_answer():
+    with pytest.raises(ServiceError) as caught:
+        asyncio.run(ask([EXAMPLE_GROUP], COT, ScriptedLLM({"nothing": "x"})))
+    assert not caught.value.retryable
+
+
+def test_a_model_that_ignores_n_is_caught():
+    class Stingy:
+        async def complete(self, prompt, *, n=1, temperature=0.0):
+            return []
+
+    with pytest.raises(ServiceError, match="asked for 2 samples, got 0"):
+        asyncio.run(ask([EXAMPLE_GROUP], COT, Stingy(), samples=2))
+
+
+def test_funnel_counts_and_gives_reasons():
+    llm = ScriptedLLM({"Brent Rock": [REPLY.format(1871, 40), REPLY.format(1871, 90), "dunno"]})
+    table = tabulate(asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=3)))
+    result = funnel(table, ["format", "alignment"])
+    assert result.tally == (("total", 3), ("format", 2), ("alignment", 1))
+    assert result.kept["sample"].to_list() == [1]
+    reasons = dict(result.dropped.select("sample", "reason").iter_rows())
+    assert reasons == {2: "no confidence found", 0: "another response is better aligned"}
+    assert result.dropped["stage"].to_list() == ["format", "alignment"]
+
+
+def test_alignment_keeps_one_per_question_and_no_sample_is_favoured():
+    table = pl.DataFrame(
+        {
+            "question": [f"q{i // 4}" for i in range(400)],
+            "sample": [i % 4 for i in range(400)],
+            "confidence": [0.5] * 400,
+            "correct": [True] * 400,
+        }
+    )
+    kept = funnel(table, ["alignment"]).kept
+    assert kept["question"].n_unique() == kept.height == 100
+    assert kept["sample"].value_counts()["count"].min() > 10
+
+
+def test_an_empty_funnel_keeps_everything():
+    table = pl.DataFrame({"question": ["q"]})
+    assert funnel(table, []).kept.equals(table)
+    with pytest.raises(UnknownName):
+        funnel(table, ["magic"])
+
+
+def test_ensemble_takes_the_majority_and_its_mean():
+    said = [("Paris", 0.5), ("paris!", 0.7), ("Lyon", 1)]
+    r = METHODS["ensemble"]([Response(answer=a, confidence=c) for a, c in said])
+    assert (r.answer, r.confidence) == ("Paris", pytest.approx(0.6))
+
+
+def test_ensemble_ties_go_to_the_first_sample():
+    said = [("Lyon", 0.1), ("Paris", 0.9)]
+    assert ensemble([Response(answer=a, confidence=c) for a, c in said]).answer == "Lyon"
+    with pytest.raises(UsageError):
+        ensemble([])

@@ -1,0 +1,147 @@
+"""The reader on a grammar of replies: no crash, no invented number, linear time."""
+
+import importlib
+import pkgutil
+import random
+import re
+import string
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import novarag
+from grammar import reply
+from novarag import Flaw
+from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
+
+READERS = {
+    "plain": Labels(),
+    "steps": STRATEGIES["multi-step"].labels,
+    **FORMATS,
+}
+
+
+def check(text, labels, k):
+    reading = read(text, labels, k=k)
+    if reading.confidence is not None:
+        assert 0.0 <= reading.confidence <= 1.0
+        start, end = reading.spans["confidence"]
+        assert any(c in string.digits for c in text[start:end])
+    assert (reading.response is None) == (reading.flaw is not None)
+    assert reading.flaw is None or isinstance(reading.flaw, Flaw)
+    if reading.judgment and reading.judgment.passages:
+        assert len(reading.judgment.passages) == k
+    for start, end in reading.spans.values():
+        assert 0 <= start <= end <= len(text)
+    if reading.answer is not None:
+        start, end = reading.spans["answer"]
+        assert reading.answer in text[start:end]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_fuzzed_replies(name):
+    rng = random.Random(f"fuzz {name}")
+    for _ in range(4000):
+        check(reply(rng), READERS[name], rng.choice((0, 1, 3)))
+
+
+@settings(max_examples=1500)
+@given(st.text(max_size=400), st.sampled_from(sorted(READERS)))
+def test_any_text(text, name):
+    check(text, READERS[name], 3)
+
+
+@settings(max_examples=1000)
+@given(
+    st.integers(0, 10000),
+    st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=30),
+    st.text(max_size=200),
+)
+def test_a_plain_block_at_the_end_is_always_read(hundredths, answer, before):
+    percent = f"{hundredths // 100}.{hundredths % 100:02d}%"
+    text = f"{before}</think>\nFinal Answer: {answer}\nConfidence: {percent}"
+    reading = read(text, Labels())
+    assert reading.answer == answer
+    assert reading.confidence == pytest.approx(hundredths / 10000)
+
+
+@given(st.text(max_size=300), st.sampled_from(sorted(READERS)))
+def test_reading_twice_gives_the_same(text, name):
+    assert read(text, READERS[name], k=2) == read(text, READERS[name], k=2)
+
+
+@given(st.floats(0, 1), st.sampled_from(Scale))
+def test_a_percent_is_a_percent_on_every_scale(value, scale):
+    text = f"Answer: x\nConfidence: {100 * value:.6f}%"
+    assert read(text, Labels(scale=scale)).confidence == pytest.approx(value, abs=1e-7)
+
+
+def patterns():
+    """Every compiled pattern of the package."""
+    found = {}
+    for module in pkgutil.walk_packages(novarag.__path__, "novarag."):
+        if module.name == "novarag.__main__":
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, re.Pattern):
+                found[f"{module.name}.{name}"] = value
+    return found
+
+
+PIECES = [
+    "a", " ", "\n", "9", "9.", ".", ":", "*", "-", "(", ")", "(a", "<", "[", "%", "Answer: ", "Confidence: ", "answer", "confidence ", "Confidence: 9\n",
+    "Step 1 Confidence: 9%\n", "Answer: a\nConfidence: 9%\n", "Passage Classifications: R, ", "R, ", "R; ", "1. Highly Relevant, ",
+    "Highly Relevant\n", "Group Judgment: x\n", "<answer>", "<answer>a</answer>", "<confidence>", "</think>", "<think>",
+    "final ", "my answer ", "step 1 ", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
+]  # fmt: skip
+
+
+def worst_growth(run, piece):
+    """How much dearer a text gets when it doubles, up to 80 kB; the best of several tries."""
+
+    def cost(size):
+        text = (piece * (size // len(piece) + 1))[:size]
+        best = float("inf")
+        for _ in range(5):
+            start = time.process_time()
+            run(text)
+            best = min(best, time.process_time() - start)
+        return best
+
+    small, large = cost(20_000), cost(80_000)
+    return (max(large, 2e-4) / max(small, 1e-4)) ** 0.5
+
+
+def assert_linear(run, piece):
+    growth = (
+        min(worst_growth(run, piece) for _ in range(3)) if worst_growth(run, piece) > 2.5 else 0
+    )
+    assert growth <= 2.5, f"{piece!r} costs {growth:.1f} times as much at each doubling"
+
+
+def test_there_are_patterns_to_check():
+    assert len(patterns()) >= 20
+
+
+@pytest.mark.parametrize("name", sorted(patterns()))
+def test_every_pattern_is_linear(name):
+    pattern = patterns()[name]
+    for piece in PIECES:
+        assert_linear(lambda text: sum(1 for _ in pattern.finditer(text)), piece)
+        assert_linear(pattern.match, piece)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_reader_is_linear(name):
+    for piece in PIECES:
+        assert_linear(lambda text: read(text, READERS[name], k=3), piece)
+
+
+def test_grading_is_linear():
+    from novarag.grading import is_refusal, polarity, tokens
+
+    for piece in PIECES:
+        for run in (tokens, polarity, is_refusal):
+            assert_linear(run, piece)

@@ -1,0 +1,152 @@
+"""The command line as its user meets it."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from novarag import __version__
+from novarag.cli import app, main
+from novarag.strategies import STRATEGIES
+
+run = CliRunner().invoke
+CSV = "question,confidence,correct,model\n" + "\n".join(
+    f"q{i},{(i % 10) / 10},{int(i % 3 > 0)},m{i % 2}" for i in range(200)
+)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_version_and_help():
+    assert run(app, ["--version"]).stdout == f"{__version__}\n"
+    for words in ([], ["render"], ["read"], ["measure"]):
+        assert "Usage" in run(app, [*words, "--help"]).stdout
+
+
+def test_module_entry():
+    out = subprocess.run(
+        [sys.executable, "-m", "novarag", "--version"], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == __version__
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_render_shows_the_example(name):
+    assert "Brent Rock lighthouse" in run(app, ["render", "--strategy", name]).stdout
+
+
+def test_render_takes_a_file_and_shows_hashes(tmp_path):
+    path = tmp_path / "g.json"
+    path.write_text('{"question": "Who?", "passages": ["It was {k}."]}')
+    result = run(app, ["render", str(path), "-s", "cot", "--hash"])
+    assert "Passage 1: It was {k}." in result.stdout
+    assert STRATEGIES["cot"].template.hash in result.stderr
+
+
+def test_read_prints_one_json_object():
+    reply = "Passage Classifications: HR, I\nGroup Judgment: Consistent\nAnswer: \u00c9ire\nConfidence: 1%"
+    result = run(app, ["read", "--strategy", "nova", "--k", "2"], input=reply)
+    said = json.loads(result.stdout)
+    assert said["answer"] == "\u00c9ire"
+    assert said["confidence"] == 0.01
+    assert said["judgment"] == {
+        "passages": ["highly relevant", "irrelevant"],
+        "group": "consistent",
+    }
+    assert said["flaw"] is None
+    assert result.stdout.count("\n") == 1
+
+
+def test_read_takes_foreign_formats_and_reports_flaws():
+    said = json.loads(run(app, ["read", "-s", "guess-probability"], input="Paris, 0.9").stdout)
+    assert (said["answer"], said["confidence"]) == ("Paris", 0.9)
+    said = json.loads(run(app, ["read"], input=b"\xff\xfe").stdout)
+    assert said["flaw"] == "no confidence found"
+    assert said["judgment"] is None
+
+
+def test_a_strategy_may_be_imported():
+    name = "novarag.strategies:COT"
+    assert "Brent Rock" in run(app, ["render", "-s", name]).stdout
+    assert (
+        json.loads(run(app, ["read", "-s", name], input="Answer: x\nConfidence: 3%").stdout)[
+            "confidence"
+        ]
+        == 0.03
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["render", "-s", "cott"], "'cott' is not one of closed-book, cot,"),
+        (["render", "-s", "nowhere:X"], "cannot be imported"),
+        (["render", "-s", "novarag.strategies:read"], "is not a Strategy but a function"),
+        (["read", "-s", "vibes"], "answer-tags"),
+        (["measure", "nope.csv"], "nope.csv: there is no such file. Mend: check the path."),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(words, says, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["novarag", *words])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_measure_prints_words_and_writes_a_report(answers, tmp_path):
+    out = tmp_path / "report"
+    result = run(
+        app, ["measure", str(answers), "--by", "model", "--replicates", "100", "--out", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "Over 200 answers to 200 questions" in result.stdout
+    assert (out / "report.html").is_file()
+    assert "wrote" in result.stderr
+
+
+def test_measure_prints_json(answers):
+    result = run(app, ["measure", str(answers), "--json", "--replicates", "100"])
+    figure = json.loads(result.stdout)["overall"]["figures"]["brier"]
+    assert set(figure) == {"value", "low", "high", "n"}
+
+
+def test_measure_says_when_every_row_is_its_own_question(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("confidence,correct\n" + "0.5,1\n" * 60)
+    result = run(app, ["measure", str(path), "--json", "--replicates", "100"])
+    assert json.loads(result.stdout)["heading"]["notes"] == [
+        "Every row counts as its own question."
+    ]
+
+
+def test_measure_reads_raw_replies(tmp_path):
+    path = tmp_path / "a.jsonl"
+    row = {"question": "q", "reply": "Answer: Paris\nConfidence: 80%", "gold": "Paris"}
+    path.write_text("\n".join(json.dumps({**row, "question": f"q{i}"}) for i in range(60)))
+    result = run(
+        app,
+        [
+            "measure",
+            str(path),
+            "--reply",
+            "reply",
+            "--gold",
+            "gold",
+            "--json",
+            "--replicates",
+            "100",
+        ],
+    )
+    assert json.loads(result.stdout)["overall"]["figures"]["accuracy"]["value"] == 1

@@ -1,0 +1,257 @@
+import gzip
+import json
+
+import polars as pl
+import pytest
+
+from novarag import (
+    AnswerForm,
+    DataError,
+    PassageKind,
+    UnknownName,
+    load_answers,
+    load_benchmark,
+    load_groups,
+)
+from novarag.datasets import (
+    Columns,
+    load_originals,
+    load_pool,
+    parse_group,
+    read_table,
+    strict_kind,
+)
+from novarag.records import Passage, PassageGroup, Question
+from novarag.strategies import FORMATS
+from novarag.taxonomy import GroupKind
+
+ROWS = [
+    {"question": "q1", "confidence": 0.9, "correct": True},
+    {"question": "q2", "confidence": None, "correct": False},
+]
+
+
+def write(tmp_path, rows, name="a.jsonl"):
+    path = tmp_path / name
+    path.write_text("\n".join(json.dumps(r) for r in rows) + "\n\n", encoding="utf-8")
+    return path
+
+
+def load(tmp_path, rows, **columns):
+    return load_answers([write(tmp_path, rows)], Columns(**columns))
+
+
+def problem(tmp_path, rows, **columns):
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, rows, **columns)
+    return caught.value
+
+
+# --- files ---
+
+
+def test_every_kind_of_file_gives_the_same_table(tmp_path):
+    frame = pl.DataFrame(ROWS)
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_csv(tmp_path / "a.csv")
+    text = write(tmp_path, ROWS).read_bytes()
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    for name in ("a.parquet", "a.csv", "a.jsonl", "a.jsonl.gz", "a.csv.gz"):
+        assert read_table(tmp_path / name).equals(frame), name
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.jsonl", '{"a": 1}\nnot json', "row 2: this line is not JSON"),
+        ("a.jsonl", "[1, 2]", "row 1: this line holds a list"),
+        ("a.jsonl", "", "has no rows"),
+        ("a.parquet", "not parquet", "cannot be read"),
+        ("a.csv", "", "cannot be read"),
+        ("a.xlsx", "x", "ending '.xlsx' is not known"),
+        ("a", "x", r"ending '\(none\)' is not known"),
+    ],
+)
+def test_files_that_cannot_be_read_say_why(tmp_path, name, content, says):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=says):
+        read_table(tmp_path / name)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        read_table(tmp_path / "nope.csv")
+
+
+def test_columns_that_mix_types_lose_nothing(tmp_path):
+    rows = [{"a": 1, "b": True, "c": [1]}, {"a": 0.5, "b": "x"}, {"a": None, "b": None, "c": None}]
+    frame = read_table(write(tmp_path, rows))
+    assert frame["a"].to_list() == [1.0, 0.5, None]
+    assert frame["b"].to_list() == ["true", "x", None]
+    assert frame["c"].to_list() == [[1], None, None]
+
+
+# --- answers ---
+
+
+def test_answers_come_in_as_they_are(tmp_path):
+    table = load(tmp_path, ROWS)
+    assert table["confidence"].to_list() == [0.9, None]
+    assert table["correct"].to_list() == [True, False]
+    assert table["question"].to_list() == ["q1", "q2"]
+
+
+def test_without_a_question_column_every_row_is_its_own(tmp_path):
+    rows = [{"confidence": 0.5, "correct": 1}] * 2
+    assert load(tmp_path, rows)["question"].to_list() == ["row 1", "row 2"]
+
+
+def test_percents_only_when_told(tmp_path):
+    rows = [{"confidence": 90, "correct": 1}, {"confidence": 1, "correct": 0}]
+    assert load(tmp_path, rows, percent=True)["confidence"].to_list() == [0.9, 0.01]
+    error = problem(tmp_path, rows)
+    assert (error.row, error.column) == (1, "confidence")
+    assert "--percent" in error.mend
+
+
+@pytest.mark.parametrize("right", ["true", "True", "1", "yes", 1, 1.0, True])
+def test_ways_to_say_right(tmp_path, right):
+    assert load(tmp_path, [{"confidence": 0.5, "correct": right}])["correct"].to_list() == [True]
+
+
+def test_nan_and_marked_values_are_unread(tmp_path):
+    rows = [{"confidence": float("nan"), "correct": 1}, {"confidence": -1.0, "correct": 1}]
+    assert load(tmp_path, rows, unread=(-1.0,))["confidence"].to_list() == [None, None]
+
+
+def test_cells_that_make_no_sense_are_named_with_the_mend(tmp_path):
+    error = problem(tmp_path, [ROWS[0], {"confidence": -1, "correct": 1, "question": "q"}])
+    assert (error.row, error.column) == (2, "confidence")
+    assert "--unread -1" in error.mend
+    error = problem(
+        tmp_path, [{"confidence": 0.5, "correct": 1}, {"confidence": "high", "correct": 1}]
+    )
+    assert (error.row, error.column) == (2, "confidence")
+    assert "'high' is not a number" in str(error)
+    error = problem(tmp_path, [{"confidence": 0.5, "correct": "maybe"}])
+    assert (error.row, error.column) == (1, "correct")
+    error = problem(tmp_path, [ROWS[0], {"confidence": 0.5, "correct": True, "question": None}])
+    assert (error.row, error.column) == (2, "question")
+    error = problem(tmp_path, [{"confidense": 0.5, "correct": 1}])
+    assert "did you mean 'confidense'" in str(error)
+    assert "--confidence NAME" in error.mend
+    error = problem(tmp_path, [{f"column {i}": 1 for i in range(30)}])
+    assert "and 10 more" in error.mend
+    assert problem(tmp_path, ROWS, question="qid").column == "qid"
+
+
+def test_raw_replies_are_read_and_graded(tmp_path):
+    rows = [
+        {"reply": "Guess: Paris\nProbability: 0.9", "gold": ["Paris", "Paname"]},
+        {"reply": "Guess: Lyon\nProbability: 0.2", "gold": ["Paris"]},
+        {"reply": "Guess: I do not know\nProbability: 0.1", "gold": ["Paris"]},
+        {"reply": "Guess: Paris", "gold": ["Paris"]},
+        {"reply": None, "gold": ["Paris"]},
+    ]
+    path = write(tmp_path, rows)
+    columns = Columns(reply="reply", gold="gold")
+    table = load_answers([path], columns, labels=FORMATS["guess-probability"])
+    assert table["confidence"].to_list() == [0.9, 0.2, 0.1, None, None]
+    assert table["correct"].to_list() == [True, False, False, True, None]
+    assert table["abstained"].to_list() == [False, False, True, False, None]
+    assert table["flaw"].to_list()[3:] == ["no confidence found", "the reply is empty"]
+
+
+def test_answers_are_graded_against_a_gold_column(tmp_path):
+    rows = [
+        {"answer": "yes!", "gold": "Yes", "confidence": 1},
+        {"answer": None, "gold": "no", "confidence": 1},
+    ]
+    assert load(tmp_path, rows, gold="gold")["correct"].to_list() == [True, None]
+
+
+# --- groups ---
+
+
+def test_groups_from_every_shape(tmp_path):
+    row = {
+        "id": 7,
+        "question": "Capital?",
+        "answers": "Paris",
+        "passages": ["a", {"text": "b", "kind": "gold"}],
+    }
+    for name in ("g.jsonl", "g.json"):
+        (tmp_path / name).write_text(json.dumps(row), encoding="utf-8")
+        [group] = load_groups(tmp_path / name)
+        assert group.question == Question(id="7", text="Capital?", answers=("Paris",))
+        assert group.passages == (Passage(text="a"), Passage(text="b", kind=PassageKind.GOLD))
+    (tmp_path / "g.csv").write_text("question,answers,passage_1,passage_2\nIs it?,yes,a,\n")
+    [group] = load_groups(tmp_path / "g.csv")
+    assert group.question.form is AnswerForm.YES_NO
+    assert group.question.id == "Is it?"
+    assert group.passages == (Passage(text="a"),)
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [
+        ({}, "question"),
+        ({"question": " "}, "question"),
+        ({"question": "q", "answers": [1]}, "answers"),
+        ({"question": "q", "form": "essay"}, "form"),
+        ({"question": "q", "passages": "text"}, "passages"),
+        ({"question": "q", "passages": [1]}, "passages[0]"),
+        ({"question": "q", "passages": ["a", {"txt": "b"}]}, "passages[1]"),
+        ({"question": "q", "passages": [{"text": "b", "kind": "noise"}]}, "passages[0].kind"),
+        ({"question": "q", "passages": [{"text": "b", "kind": "gold", "facet": "theme"}]}, "passages[0].facet"),
+        ({"question": "q", "passages": [{"text": "b", "provenance": "x"}]}, "passages[0].provenance"),
+    ],
+)  # fmt: skip
+def test_a_wrong_cell_of_a_group_is_named(row, column):
+    with pytest.raises(DataError) as caught:
+        parse_group(row, source="g.jsonl", row_number=4)
+    assert (caught.value.row, caught.value.column, caught.value.source) == (4, column, "g.jsonl")
+    assert caught.value.mend
+
+
+@pytest.mark.parametrize("content", ["not json", "[]"])
+def test_a_json_file_holds_one_object(tmp_path, content):
+    (tmp_path / "g.json").write_text(content)
+    with pytest.raises(DataError, match="JSON"):
+        load_groups(tmp_path / "g.json")
+
+
+# --- benchmark, without its files ---
+
+
+def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.delenv("NOVARAG_DATA")
+    with pytest.raises(DataError, match="NOVARAG_DATA"):
+        load_benchmark("nq")
+    with pytest.raises(DataError, match="no such file"):
+        load_benchmark("nq", root=tmp_path)
+    for wrong in ({"name": "squad"}, {"name": "nq", "split": "train"}, {"name": "nq", "k": 4}):
+        with pytest.raises(UnknownName):
+            load_benchmark(**wrong, root=tmp_path)
+    with pytest.raises(UnknownName):
+        load_pool("nq", root=tmp_path)
+    with pytest.raises(UnknownName):
+        load_originals("nq", split="train", root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags", "strict"),
+    [
+        ("gold", (), GroupKind.CONSISTENT),
+        ("gold", ("placeholder_text",), GroupKind.IRRELEVANT),
+        ("counterfactual", (), GroupKind.COUNTERFACTUAL),
+        ("counterfactual", ("cf_answer_equals_gold",), GroupKind.CONSISTENT),
+        ("irrelevant", ("noise_contains_answer",), GroupKind.CONSISTENT),
+        ("relevant", ("noise_contains_alias",), GroupKind.IRRELEVANT),
+    ],
+)
+def test_strict_kind_goes_by_what_passages_say(kind, flags, strict):
+    passage = Passage(text="x", kind=PassageKind(kind), flags=flags)
+    group = PassageGroup(question=Question(id="q", text="?"), passages=(passage, Passage(text="y")))
+    assert strict_kind(group) is strict

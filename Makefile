@@ -1,4 +1,4 @@
-.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs fuzz laws coverage-of-intervals report screenshots snapshots clean
+.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -36,6 +36,9 @@ serve-docs:
 cli-docs: ## write docs/cli.md from the command line itself
 	python -m typer novarag.cli utils docs --name novarag --output docs/cli.md
 
+figures-docs: ## write docs/figures.md from the table of metrics
+	python proof/figures_page.py > docs/figures.md
+
 snapshots: ## accept changed prompts
 	pytest -q tests/unit/test_prompts.py --snapshot-update
 
@@ -44,6 +47,9 @@ fuzz: ## a million fuzzed replies (minutes)
 
 laws: ## the rendering law on 100,000 cases (minutes)
 	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
+
+mutants: ## break each law on purpose and see its test fail (minutes)
+	python proof/mutants.py
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python proof/coverage.py

@@ -6,7 +6,7 @@ import json
 import sys
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path  # noqa: TC003 - typer reads annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,6 +22,7 @@ app = typer.Typer(
     name="novarag",
     help="Calibrated confidence for retrieval-augmented language models.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -134,6 +135,20 @@ def _reading(reading: Reading) -> dict[str, object]:
         "remarks": reading.remarks,
         "spans": reading.spans,
     }
+
+
+@app.command()
+def example(
+    file: Annotated[Path, typer.Argument(help="CSV file to write.")] = Path("answers.csv"),
+) -> None:
+    """Write a simulated table of answers to try `novarag measure` on."""
+    from novarag.examples import simulated_answers
+
+    if file.exists():
+        raise UsageError(f"{file} exists already; name another file")
+    file.write_text(simulated_answers(), encoding="utf-8")
+    then = f"novarag measure {file} --by system --out report"
+    print(f"wrote {file}: 480 simulated answers; next: {then}")
 
 
 @app.command()

@@ -1,9 +1,13 @@
-"""One small group to look at, for `novarag render` and the tutorials."""
+"""Something small to look at: one group of passages, and a simulated table of answers."""
 
 from __future__ import annotations
 
+import csv
+import io
+
+from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup, Question
-from novarag.taxonomy import PassageKind
+from novarag.taxonomy import GroupKind, PassageKind
 
 EXAMPLE_GROUP = PassageGroup(
     question=Question(
@@ -27,3 +31,26 @@ EXAMPLE_GROUP = PassageGroup(
         ),
     ),
 )
+
+_RIGHT = {GroupKind.CONSISTENT: 0.8, GroupKind.COUNTERFACTUAL: 0.45, GroupKind.IRRELEVANT: 0.35}
+
+
+def simulated_answers(questions: int = 240, *, seed: int = 0) -> str:
+    """Return a CSV of simulated answers: one system always sure, one that heeds its passages.
+
+    Nobody asked a model for these; they are there to try `novarag measure` on.
+    """
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["question", "system", "passages", "confidence", "correct"])
+    for i in range(questions):
+        rng = rng_for(seed, str(i))
+        kind = list(GroupKind)[i % 3]
+        luck = rng.random()
+        for system, stated in (
+            ("always sure (simulated)", rng.choice((0.85, 0.9, 0.95, 0.95, 1.0))),
+            ("heeds passages (simulated)", round(_RIGHT[kind] + rng.choice((-0.15, 0, 0.1)), 2)),
+        ):
+            chance = stated if system.startswith("heeds") else _RIGHT[kind]
+            table.writerow([f"q{i:03}", system, kind, stated, int(luck < chance)])
+    return out.getvalue()

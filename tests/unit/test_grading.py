@@ -78,7 +78,7 @@ def test_unknown_criterion():
         ("Based on the passages, no, he did not", False), ("I do not know", None), ("", None),
         ("North Korea", None), ("No one knows", None), ("no doubt", None), ("maybe", None),
         ("yes and no", True), ("Possibly yes; possibly no", None), ("...", None),
-        ("Not enough information", None), ("nope", None),
+        ("Not enough information", None), ("nope", None), ("I do not know, perhaps no", None),
     ],
 )  # fmt: skip
 def test_polarity(answer, said):

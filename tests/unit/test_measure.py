@@ -47,7 +47,7 @@ def test_the_same_seed_gives_the_same_figures():
 
 def test_rows_of_one_question_count_as_one():
     single = measure(respondent(300), replicates=400).overall.figures["accuracy"]
-    copied = pl.concat([respondent(300)] * 8)
+    copied = pl.concat([respondent(300)] * 8).sort("question")
     cloned = measure(copied, replicates=400).overall.figures["accuracy"]
     assert cloned.n == 8 * single.n
     assert cloned.high - cloned.low == pytest.approx(single.high - single.low, rel=0.02)

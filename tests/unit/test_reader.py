@@ -201,6 +201,8 @@ GUESSES = [
     ("Guess: Paris", "Paris", None, Flaw.NO_CONFIDENCE),
     ("Paris", "Paris", None, Flaw.NO_CONFIDENCE),
     ("18.0", "18.0", None, Flaw.NO_CONFIDENCE),
+    ("1964.0.95", "1964.0.95", None, Flaw.MALFORMED),
+    ("Guess:\nProbability:\n", None, None, Flaw.NO_CONFIDENCE),
     ("assistant\n\n0.8", None, 0.8, Flaw.NO_ANSWER),
     ("assistant", None, None, Flaw.NO_CONFIDENCE),
     ("assistant\nProbability: 0.8", None, 0.8, Flaw.NO_ANSWER),

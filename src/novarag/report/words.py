@@ -106,12 +106,13 @@ def _gap(panel: Panel, counted: str) -> str:
         f"Over {counted}, the system states {number('mean_confidence', f['mean_confidence'].value)}"
         f" confidence on average and is right {number('accuracy', f['accuracy'].value)} of the time"
     )
-    points = f"{abs(100 * gap.value):.1f} points (95 % interval {span('overconfidence', gap)})"
+    ends = sorted(abs(100 * end) for end in (gap.low or 0, gap.high or 0))
+    points = f"{abs(100 * gap.value):.1f} points (95 % interval {ends[0]:.1f} to {ends[1]:.1f})"
     if gap.low is not None and gap.low > 0:
         return f"{says}: it is over-confident by {points}."
     if gap.high is not None and gap.high < 0:
         return f"{says}: it is under-confident by {points}."
-    return f"{says}; a gap of {points} that may be chance."
+    return f"{says}; the gap of {100 * gap.value:+.1f} points may be chance."
 
 
 def _order(panel: Panel) -> str:

@@ -14,7 +14,7 @@ _ENTRY = re.compile(
     r"[ \t*_`.]{0,6}(?:\([^()\n]{0,400}\))?",
     re.IGNORECASE | re.ASCII,
 )
-_REST = re.compile(r"[ \t*_`.;,]*$")
+_REST = re.compile(r"[ \t*_`.;,]{0,64}$")
 _WORDS = {
     "highly relevant": Utility.HIGHLY_RELEVANT,
     "highly-relevant": Utility.HIGHLY_RELEVANT,

@@ -87,12 +87,15 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     """Return every labelled, non-empty part in order; each ends before the next begins."""
     if labels.tagged:
         return list(_tagged(reply, labels))
-    found = [f for word in labels.answer for f in _labelled(reply, word, Part.ANSWER)]
-    found += [f for word in labels.confidence for f in _labelled(reply, word, Part.CONFIDENCE)]
+    found: list[Field] = []
+    for word in labels.answer:
+        _find(reply, word, Part.ANSWER, found)
+    for word in labels.confidence:
+        _find(reply, word, Part.CONFIDENCE, found)
     if found and not labels.terse:
-        found += _labelled(reply, _CLASSES, Part.CLASSES)
-        found += _labelled(reply, _GROUP, Part.GROUP)
-    bounded = (_bounded(reply, field, limit) for field, limit in _in_order(reply, found))
+        _find(reply, _CLASSES, Part.CLASSES, found)
+        _find(reply, _GROUP, Part.GROUP, found)
+    bounded = [_bounded(reply, field, limit) for field, limit in _in_order(reply, found)]
     return [field for field in bounded if field is not None]
 
 
@@ -102,43 +105,38 @@ def _in_order(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]]:
     return zip(found, [*(f.start for f in found[1:]), len(reply.text)], strict=False)
 
 
-def _occurrences(reply: Reply, word: str) -> Iterator[int]:
-    lower, at = reply.lower, reply.lower.find(word, reply.body)
+def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
+    """Add every place where the word is a label."""
+    lower, size = reply.lower, len(word)
+    at = lower.find(word, reply.body)
     while at >= 0:
-        if at == 0 or not lower[at - 1].isalnum():
-            yield at
-        at = lower.find(word, at + len(word))
+        after = at + size
+        if (at == 0 or not lower[at - 1].isalnum()) and not _runs_on(lower, after):
+            mark = _COLON.match(lower, after) or _without_colon(reply, after, part)
+            if mark is not None and (field := _field(reply, at, mark, part)):
+                found.append(field)
+        at = lower.find(word, after)
 
 
-def _labelled(reply: Reply, word: str, part: Part) -> Iterator[Field]:
-    for at in _occurrences(reply, word):
-        after = at + len(word)
-        if _runs_on(reply.lower, after):
-            continue
-        mark = _COLON.match(reply.lower, after) or _without_colon(reply, after, part)
-        if mark is None:
-            continue
-        start, opens_line = _line_start(reply, at)
-        if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
-            continue
-        field = Field(start, part, mark.end())
-        if part is Part.CONFIDENCE:
-            yield from _confidence_field(reply, field, at, opens_line=opens_line)
-        elif opens_line or _after_stop(reply.text, start, at):
-            yield field
+def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | None:
+    """Accept a label that opens a line; within a line only under stricter conditions."""
+    start, opens_line = _line_start(reply, at)
+    if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
+        return None
+    value = mark.end()
+    if part is not Part.CONFIDENCE:
+        if not opens_line and not _after_stop(reply.text, start, at):
+            return None
+    elif step := _STEP.search(reply.lower, max(reply.body, at - 16), at):
+        return Field(step.start(), Part.STEP, value, step=int(step[1]))
+    elif not opens_line and not _NUMERIC.match(reply.text, value):
+        return None
+    return Field(start, part, value)
 
 
 def _after_stop(text: str, start: int, at: int) -> bool:
     """Say whether a label within a line follows the end of a sentence, or is a JSON key."""
     return text[start : start + 4].lstrip()[:1] in _STOPS or text[at - 1 : at] == '"'
-
-
-def _confidence_field(reply: Reply, field: Field, at: int, *, opens_line: bool) -> Iterator[Field]:
-    """Tell a step's confidence from the overall one; within a line only a number is one."""
-    if step := _STEP.search(reply.lower, max(reply.body, at - 16), at):
-        yield Field(step.start(), Part.STEP, field.value, step=int(step[1]))
-    elif opens_line or _NUMERIC.match(reply.text, field.value):
-        yield field
 
 
 def _runs_on(lower: str, after: int) -> bool:
@@ -183,7 +181,14 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     end = limit if end < 0 else end
     if start >= end or _PLACEHOLDER.match(text, start):
         return None
-    return field._replace(value=start, end=end)
+    return Field(field.start, field.part, start, end, field.step)
+
+
+def _places(reply: Reply, tag: str) -> Iterator[int]:
+    at = reply.lower.find(tag, reply.body)
+    while at >= 0:
+        yield at
+        at = reply.lower.find(tag, at + len(tag))
 
 
 def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
@@ -192,7 +197,7 @@ def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
         Field(at, part, at + len(word) + 2)
         for part, words in parts
         for word in words
-        for at in _occurrences(reply, f"<{word}>")
+        for at in _places(reply, f"<{word}>")
     ]
     for field, limit in _in_order(reply, found):
         close = reply.lower.find("</", field.value, limit)

@@ -37,6 +37,7 @@ _EDGE = " \t\r\n*_`|;,"
 _TAIL_NUMBER = re.compile(
     r"[ \t*_:;,=/(<-]([0-9]{0,4}\.[0-9]{1,20}|[0-9]{1,3}[ \t]?%)[ \t*_)/>.]{0,8}$"
 )
+_GLUED = re.compile(r"[0-9]\.[0-9]{1,4}\.[0-9]{1,20}[ \t]{0,4}$")
 _SOLE_NUMBER = re.compile(r"[ \t*_(<]{0,6}[0-9]{0,4}\.?[0-9]{0,20}%?[ \t*_)>.]{0,6}$")
 
 
@@ -197,6 +198,8 @@ def _unlabelled(
     if not lines:
         return None, Flaw.NO_CONFIDENCE
     (start, end), *more = lines
+    if reply.lower[start:end].strip(_EDGE + ":/") in (*labels.answer, *labels.confidence):
+        return None, Flaw.NO_CONFIDENCE
     if more and _SOLE_NUMBER.match(reply.text, *more[0]):
         return _clean(reply, start, end, spans), _confidence(reply, *more[0], labels, spans)
     if _SOLE_NUMBER.match(reply.text, start, end):
@@ -206,7 +209,9 @@ def _unlabelled(
             return None, value
     tail = _TAIL_NUMBER.search(reply.text, max(start, end - 32), end)
     if tail is None:
-        return _clean(reply, start, end, spans), Flaw.NO_CONFIDENCE
+        glued = _GLUED.search(reply.text, max(start, end - 32), end)
+        flaw = Flaw.MALFORMED if glued else Flaw.NO_CONFIDENCE
+        return _clean(reply, start, end, spans), flaw
     answer = _clean(reply, start, tail.start(1), spans)
     return answer and answer.rstrip(" :/=<(-"), _confidence(reply, *tail.span(1), labels, spans)
 

@@ -1,0 +1,95 @@
+"""Break each law on purpose and see its test fail. Usage: python proof/mutants.py [NAME]
+
+Every mutant is one small, plausible mistake. A mutant that survives is a test that does not bite.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+S, M = "src/novarag/strategies/", "src/novarag/metrics/"
+LAWS = "tests/laws/"
+
+MUTANTS = [
+    ("percent read as fraction", S + "confidence.py", "float(number[0]) / 100) if percent", "float(number[0])) if percent", "tests/unit/test_traps.py"),
+    ("one means one hundred percent", S + "confidence.py", "return Flaw.AMBIGUOUS", "return value", "tests/unit/test_confidence.py"),
+    ("ranges are guessed", S + "confidence.py", "_SPREAD.match(tail):\n        return Flaw.RANGE\n    return _bounded(float", "False:\n        return Flaw.RANGE\n    return _bounded(float", "tests/unit/test_traps.py"),
+    ("any digit is a digit", S + "confidence.py", "[0-9]{1,9})(?:", r"\d{1,9})(?:", "tests/unit/test_traps.py"),
+    ("no upper bound", S + "confidence.py", "value if value <= 1 else Flaw.OUT_OF_BOUNDS", "value", LAWS + "test_reader_laws.py::test_fuzzed_replies"),
+    ("first block instead of last", S + "reader.py", "range(len(pair) - 1, 0, -1)", "range(1, len(pair))", "tests/unit/test_traps.py"),
+    ("drafts in thoughts count", S + "reader.py", "thought + len(_THINK_END))", "0)", LAWS + "test_reader_laws.py::test_what_was_thought_does_not_count"),
+    ("classes need not be k", S + "judgment.py", "if k is not None and len(read) != k:", "if False:", LAWS + "test_reader_laws.py::test_fuzzed_replies"),
+    ("quadratic values", S + "labels.py", r'text.find("\n", start, limit)', r'text.find("\n", start)', LAWS + "test_reader_laws.py::test_the_reader_is_linear"),
+    ("exponential pattern", S + "judgment.py", r'r"[ \t*_`.;,]{0,64}$"', r'r"(?:[ \t]*[*_`.;, \t]*)*$"', LAWS + "test_reader_laws.py::test_every_pattern_is_linear"),
+    ("passages not indented", S + "template.py", "text.replace(chr(10), _INDENT)", "text", LAWS + "test_rendering.py"),
+    ("filled twice", S + "template.py", 'return "".join(filled)', 'return "".join(filled).replace("{k}", values["k"])', LAWS + "test_rendering.py"),
+    ("question not indented", S + "template.py", 'group.question.text.replace("\\n", _INDENT)', "group.question.text", LAWS + "test_rendering.py"),
+    ("counterfactual does not win", "src/novarag/taxonomy.py", "if PassageKind.COUNTERFACTUAL in present:", "if PassageKind.COUNTERFACTUAL in present and PassageKind.GOLD not in present:", LAWS + "test_core_laws.py"),
+    ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),
+    ("conflict without claims", "src/novarag/grouping.py", "if len(claims) > 1:", "if len(false) > 1:", LAWS + "test_core_laws.py"),
+    ("order not kept", "src/novarag/grouping.py", "order=tuple(order)", "order=tuple(sorted(order))", LAWS + "test_core_laws.py"),
+    ("generator depends on call order", "src/novarag/grouping.py", '[str(seed), *keys]', '[str(seed)]', LAWS + "test_core_laws.py"),
+    ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/test_traps.py"),
+    ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/test_traps.py"),
+    ("refusal is a no", "src/novarag/grading.py", "    if is_refusal(answer):\n        return None\n", "", "tests/unit/test_grading.py"),
+    ("right-closed bins", M + "calibration.py", "level * bins + _EDGE", "level * bins - _EDGE", "tests/unit/test_traps.py"),
+    ("float bin edges", M + "calibration.py", "level * bins + _EDGE", "level * bins", "tests/unit/test_traps.py"),
+    ("gaps cancel in ece", M + "calibration.py", "return add_up(np.abs(gap)) / t.total", "return np.abs(add_up(gap)) / t.total", LAWS + "test_metric_laws.py"),
+    ("ties count for nothing", M + "ranking.py", "np.cumsum(t.wrong, axis=-1) - t.wrong / 2", "np.cumsum(t.wrong, axis=-1) - t.wrong", LAWS + "test_metric_laws.py"),
+    ("risk of ties taken at the end", M + "ranking.py", "(errors - before * share) * harmonic", "0 * harmonic", LAWS + "test_metric_laws.py"),
+    ("risk exceeded", M + "ranking.py", "<= risk * accepted * (1 + 1e-12)", "<= risk * accepted + 1", LAWS + "test_metric_laws.py"),
+    ("discrimination forgotten", M + "calibration.py", "return uncertainty(t) - _recalibrated_brier(t)", "return uncertainty(t)", LAWS + "test_metric_laws.py"),
+    ("holm without order", M + "resampling.py", "np.maximum.accumulate(steps)", "steps", LAWS + "test_metric_laws.py"),
+    ("rows drawn, not questions", M + "resampling.py", "(w[self.question] for w in weights)", "(np.resize(w, self.question.size) for w in weights)", "tests/unit/test_measure.py"),
+    ("baseline sees its own fold", M + "baselines.py", "rest, here = own != f, own == f", "rest, here = own >= 0, own == f", "tests/unit/test_measure.py"),
+    ("unread counted as zero", M + "views.py", "self.unread = np.isnan(self.confidence)", "self.confidence = np.nan_to_num(self.confidence)\n        self.unread = np.isnan(self.confidence)", "tests/unit/test_measure.py"),
+    ("small groups reported", M + "views.py", "LEAST_ROWS = 50", "LEAST_ROWS = 5", "tests/unit/test_measure.py"),
+    ("floor ignores questions", M + "baselines.py", "rng.random(used.size)[question]", "rng.random(question.size)", "tests/unit/test_measure.py"),
+    ("alignment by confidence", "src/novarag/filters/__init__.py", '(pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2', 'pl.col("confidence") ** 2', "tests/unit/test_traps.py"),
+    ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/test_report.py"),
+]  # fmt: skip
+
+
+def survives(folder, path, old, new, test):
+    """Apply one mutant in a copy of the tree; say whether the test still passes."""
+    file = folder / path
+    text = file.read_text("utf-8")
+    if text.count(old) < 1:
+        raise SystemExit(f"{path} has no {old!r}: mend this mutant")
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=--import-mode=importlib",
+        test,
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    file.write_text(text, encoding="utf-8")
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{test}: pytest could not run\n{done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
+wanted = [m for m in MUTANTS if len(sys.argv) < 2 or sys.argv[1] in m[0]]
+with tempfile.TemporaryDirectory() as temporary:
+    folder = Path(temporary) / "tree"
+    ignored = shutil.ignore_patterns(
+        ".git", "build", "site", "__pycache__", ".*_cache", ".hypothesis"
+    )
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    alive = []
+    for name, *mutant in wanted:
+        lives = survives(folder, *mutant)
+        alive += [name] * lives
+        print(f"{'SURVIVES' if lives else 'caught':9} {name}", flush=True)
+print(f"{len(wanted) - len(alive)} of {len(wanted)} mutants caught")
+sys.exit(bool(alive))

@@ -1,0 +1,190 @@
+"""Two thousand hostile strings in every text field: no script runs, none is left unescaped."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+
+from novarag import measure
+from novarag.report import Heading, write_report
+
+pytestmark = pytest.mark.browser
+
+SEEDS = [
+    "<script>document.title='HACKED'</script>",
+    "<img src=x onerror=\"document.title='HACKED'\">",
+    "<svg onload=document.title='HACKED'>",
+    "\"><script>document.title='HACKED'</script>",
+    "' autofocus onfocus=document.title='HACKED' x='",
+    "</title><script>document.title='HACKED'</script>",
+    "</style><script>document.title='HACKED'</script>",
+    "</svg><script>document.title='HACKED'</script>",
+    "<iframe srcdoc=\"<script>parent.document.title='HACKED'</script>\">",
+    "<a href=\"javascript:document.title='HACKED'\">x</a>",
+    "<meta http-equiv=refresh content='0;url=javascript:alert(1)'>",
+    "<base href='http://127.0.0.1:9/'>",
+    "<link rel=stylesheet href='http://127.0.0.1:9/x.css'>",
+    "<details open ontoggle=document.title='HACKED'>",
+    "<body onload=document.title='HACKED'>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=document.title='HACKED'>",
+    "{{ 7 * 7 }}{% for x in range(9) %}x{% endfor %}",
+    "${7*7}#{7*7}<%= 7*7 %>{{constructor.constructor('document.title=1')()}}",
+    "=cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "+1+1|cmd",
+    "-2+3+cmd|' /C calc'!A0",
+    "\u202e\u2066evil\u2069 txt.exe",
+    "\u0627\u0644\u0639\u0631\u0628\u064a\u0629 <b>",
+    "a\x00b\x1b[31mred\x07",
+    "|---|\n|x|`code`**bold**[a](javascript:b)",
+    "&lt;script&gt;document.title='HACKED'&lt;/script&gt;",
+    "<!--",
+    "]]>",
+    "\ufeff<\u200bscript>",
+    "%s%n%x{0}{question}",
+    "A" * 3000,
+]
+
+
+def hostile(n=2000):
+    rng = np.random.default_rng(0)
+    strings = list(SEEDS)
+    while len(strings) < n:
+        a, b = rng.integers(0, len(SEEDS), 2)
+        strings.append(f"{SEEDS[a]} {len(strings)} {SEEDS[b]}")
+    return strings
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    strings = hostile()
+    rng = np.random.default_rng(1)
+    n = len(strings)
+    big = np.repeat(np.arange(12), 60)
+    which = np.concatenate([np.arange(n), big])
+    frame = pl.DataFrame(
+        {
+            "question": [strings[i] for i in which],
+            "group": [strings[i] for i in which],
+            "confidence": np.where(
+                rng.random(which.size) < 0.1, np.nan, rng.integers(0, 11, which.size) / 10
+            ),
+            "correct": rng.random(which.size) < 0.5,
+            "flaw": [strings[i] for i in which],
+        },
+        schema_overrides={"confidence": pl.Float64},
+    )
+    heading = Heading(
+        title=strings[0], sources=strings[:40], made="2026-01-01", version="0", notes=strings[:40]
+    )
+    folder = tmp_path_factory.mktemp("hostile")
+    write_report(measure(frame, by="group", replicates=100), heading, folder)
+    return folder
+
+
+OURS = {
+    "html",
+    "head",
+    "meta",
+    "link",
+    "title",
+    "style",
+    "body",
+    "main",
+    "h1",
+    "h2",
+    "p",
+    "section",
+    "div",
+    "span",
+    "b",
+    "bdi",
+    "small",
+    "figure",
+    "figcaption",
+    "svg",
+    "g",
+    "rect",
+    "line",
+    "path",
+    "circle",
+    "text",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "details",
+    "summary",
+    "dl",
+    "dt",
+    "dd",
+}
+
+
+class Elements(HTMLParser):
+    """The tags, attribute names and link targets of a page, as a parser sees them."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.links = set(), set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links |= {value for name, value in attrs if name in {"href", "xlink:href"}}
+
+
+def test_nothing_is_left_unescaped(page):
+    text = (page / "report.html").read_text("utf-8")
+    assert len(text) > 500_000
+    seen = Elements()
+    seen.feed(text)
+    assert seen.tags == OURS
+    assert not [name for name in seen.attributes if name.startswith("on")]
+    assert not seen.attributes & {"src", "srcdoc", "style", "action", "formaction"}
+    assert seen.links == {"data:,"}
+    for control in "\x00\x1b\x07\u202e\u2066\u2069\u200b":
+        assert control not in text
+    assert "{{ 7 * 7 }}" in html.unescape(text)
+    markdown = (page / "report.md").read_text("utf-8")
+    assert "<script" not in markdown
+    assert "](javascript" not in markdown
+    json.loads((page / "report.json").read_text("utf-8"))
+
+
+def chromium(*arguments, profile):
+    flags = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-sync",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
+    command = [shutil.which("chromium"), *flags, f"--user-data-dir={profile}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
+
+
+def test_no_script_runs_in_a_browser(page, tmp_path):
+    dom = chromium("--dump-dom", (page / "report.html").as_uri(), profile=tmp_path / "p")
+    title = html.unescape(re.search(r"<title>(.*?)</title>", dom, re.DOTALL)[1])
+    assert title == SEEDS[0]
+    assert "HACKED</title>" not in dom
+    assert not re.search(r"<script|<iframe|<img", dom, re.IGNORECASE)
+
+
+def test_the_same_browser_does_run_such_scripts(tmp_path):
+    bait = tmp_path / "bait.html"
+    bait.write_text(f"<!doctype html><title>t</title>{SEEDS[0]}{SEEDS[1]}", encoding="utf-8")
+    dom = chromium("--dump-dom", bait.as_uri(), profile=tmp_path / "p")
+    assert "<title>HACKED</title>" in dom

@@ -1,0 +1,108 @@
+"""Docs that cannot rot: every code block is run, generated pages are what the code says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in PAGES if page.name != "cli.md"]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def environment():
+    """The PATH of the command under test: this environment, or the fresh one that CI made."""
+    home = os.environ.get("NOVARAG_COMMAND", str(Path(sys.executable).parent))
+    return {"PATH": f"{home}:{os.environ['PATH']}", "COLUMNS": "80", "HOME": os.environ["HOME"]}
+
+
+def run_console(block, cwd):
+    """Run each `$ command` and compare what it prints with the lines under it; `...` is any."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=cwd, env=environment(), capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")
+        assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), f"$ {command}\n{done.stdout}"
+
+
+def run_python(blocks, cwd):
+    code = "\n".join(blocks)
+    python = Path(environment()["PATH"].split(":")[0]) / "python"
+    done = subprocess.run(
+        [python, "-W", "error", "-c", code],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def run_page(page, cwd):
+    found = BLOCK.findall(page.read_text("utf-8"))
+    for kind, block in found:
+        if kind == "console":
+            run_console(block, cwd)
+    blocks = [block for kind, block in found if kind == "python"]
+    if blocks:
+        run_python(blocks, cwd)
+    return len(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_block_runs(page, tmp_path):
+    run_page(page, tmp_path)
+
+
+@pytest.mark.install
+def test_quick_start_with_only_the_package_installed(tmp_path):
+    assert "NOVARAG_COMMAND" in os.environ
+    assert run_page(ROOT / "README.md", tmp_path) >= 5
+
+
+def test_there_are_blocks_to_run():
+    assert sum(len(BLOCK.findall(p.read_text("utf-8"))) for p in PAGES) >= 20
+
+
+def test_cli_page_is_generated(tmp_path):
+    out = tmp_path / "cli.md"
+    subprocess.run(
+        [sys.executable, "-m", "typer", "novarag.cli", "utils", "docs", "--name", "novarag", "--output", str(out)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    assert (ROOT / "docs" / "cli.md").read_text() == out.read_text(), "run `make cli-docs`"
+
+
+def test_figures_page_is_generated():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "proof" / "figures_page.py")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert (ROOT / "docs" / "figures.md").read_text() == done.stdout, "run `make figures-docs`"
+
+
+def test_nothing_names_a_machine_or_a_registry():
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    host = re.compile(
+        r"https?://(files|registry|deb|index)\.|(^|[^A-Za-z0-9_.])/(work|root|home)/", re.MULTILINE
+    )
+    for name in tracked.stdout.split():
+        path = ROOT / name
+        if (
+            path.suffix in {".md", ".py", ".toml", ".yml", ".yaml", ".txt", ".cff", ""}
+            and path.is_file()
+        ):
+            if path.name in {"LICENSE", "test_docs.py"}:
+                continue
+            assert not host.search(path.read_text("utf-8")), name

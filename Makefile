@@ -52,7 +52,8 @@ mutants: ## break each law on purpose and see its test fail (minutes)
 	python proof/mutants.py
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
-	python proof/coverage.py
+	python proof/interval_coverage.py
+	python proof/floor_coverage.py
 
 report: ## the twelve models of the shared data, one command
 	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \

@@ -1,7 +1,7 @@
 """Do the statistics hold? Simulated respondents with known calibration, measured many times.
 
 Prints how often 95 % intervals cover the truth, and how often the ECE of a perfectly calibrated
-respondent stays under the printed noise floor. Usage: python proof/coverage.py [RUNS]
+respondent stays under the printed noise floor. Usage: python proof/interval_coverage.py [RUNS]
 """
 
 import sys
@@ -13,7 +13,6 @@ import polars as pl
 from novarag.metrics import METRICS, measure
 from novarag.metrics.tally import Tally
 
-runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 LEVELS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
 SHARE = np.array([1, 1, 1, 1, 2, 2, 3, 4, 6, 4]) / 25
 CHECKED = ("accuracy", "brier", "auroc", "aurc", "ece")
@@ -50,6 +49,7 @@ def one_run(job):
 
 
 if __name__ == "__main__":
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     print(f"{runs} runs each, 1,000 replicates; a cell is the share of 95 % intervals that cover")
     print(f"{'respondent':44}" + "".join(f"{name:>10}" for name in CHECKED) + "  ECE under floor")
     with ProcessPoolExecutor() as pool:

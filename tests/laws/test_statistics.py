@@ -1,0 +1,24 @@
+"""A quick look that intervals cover and the floor holds; `make coverage-of-intervals` looks longer."""
+
+import numpy as np
+
+from floor_coverage import under
+from interval_coverage import simulate, truth
+from novarag import measure
+
+RUNS = 250
+
+
+def test_intervals_of_brier_and_auroc_cover():
+    known, hits = truth(0.15), {"brier": 0, "auroc": 0}
+    for run in range(RUNS):
+        table = simulate(np.random.default_rng([3, run]), 300, 1, 0.15)
+        figures = measure(table, replicates=200, seed=run).overall.figures
+        for name in hits:
+            hits[name] += figures[name].low <= known[name] <= figures[name].high
+    assert all(0.91 <= hit / RUNS <= 0.985 for hit in hits.values()), hits
+
+
+def test_perfect_calibration_stays_under_the_floor():
+    share = np.mean([under((run, 200)) for run in range(600)])
+    assert 0.925 <= share <= 0.975

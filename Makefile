@@ -1,4 +1,4 @@
-.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -28,7 +28,7 @@ test-oracles: ## our arithmetic against other libraries'
 	pytest -q tests/oracles
 
 docs:
-	mkdocs build --strict -q
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
 
 serve-docs:
 	mkdocs serve
@@ -41,6 +41,9 @@ figures-docs: ## write docs/figures.md from the table of metrics
 
 snapshots: ## accept changed prompts
 	pytest -q tests/unit/test_prompts.py --snapshot-update
+
+speed: ## CPU seconds and memory of the metrics
+	python proof/speed.py
 
 fuzz: ## a million fuzzed replies (minutes)
 	python proof/fuzz.py 1000000

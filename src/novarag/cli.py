@@ -214,7 +214,11 @@ def measure(
         unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
     )  # fmt: skip
     table = load_answers(files, columns, labels=_labels(strategy) if reply else None)
-    found = measured(table, by=by or (), replicates=replicates, seed=seed)
+    bar = typer.progressbar(
+        length=replicates, label="resampling", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
+    with bar:
+        found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
     alone = found.overall.questions == found.overall.rows and question is None
     heading = Heading(
         title=title,

@@ -216,6 +216,12 @@ def test_calibration_errors_under_the_floor_reach_down_to_zero():
         assert panel.figures[name].low == 0
 
 
+def test_progress_adds_up_to_the_replicates():
+    steps = []
+    measure(respondent(), replicates=300, progress=steps.append)
+    assert sum(steps) == 300
+
+
 def test_replicates_draw_as_many_questions_as_there_are():
     chunks = list(draws(30, 25, seed=0, width=10))
     weights = np.concatenate(chunks)

@@ -17,7 +17,7 @@ from novarag.metrics.table import METRICS
 from novarag.metrics.views import Table, View, figure_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from novarag.records import Trial
 
@@ -28,12 +28,13 @@ def measure(
     by: str | Sequence[str] = (),
     replicates: int = 2000,
     seed: int = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
 
     A frame has the columns `question`, `confidence` (null where the reply could not be read) and
     `correct` (null where nobody graded it); `by` names columns to group by. Intervals resample
-    questions, not rows.
+    questions, not rows. `progress` is called with the number of replicates just done.
     """
     frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
     by = (by,) if isinstance(by, str) else tuple(by)
@@ -50,6 +51,8 @@ def measure(
         for view in known:
             view.resample(weights, done, replicates)
         done += len(weights)
+        if progress is not None:
+            progress(len(weights))
     known_groups = [view for view in groups if view.refusal is None]
     return Measurement(
         overall=whole.panel(seed=seed),

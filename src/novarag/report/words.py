@@ -56,14 +56,17 @@ def number(name: str, value: float | None) -> str:
         return f"{value:.0f}"
     if name == "coverage_at_10" and value == 0:
         return "none"
+    if name == "overconfidence":
+        return f"{100 * value:+.1f} points"
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
 def span(name: str, figure: Figure) -> str:
     """Format an interval, or nothing where there is none."""
-    if figure.low is None or figure.high is None:
+    if figure.low is None or figure.high is None or figure.high == 0:
         return ""
-    return f"{number(name, figure.low).removesuffix(' %')} to {number(name, figure.high)}"
+    low = number(name, figure.low).removesuffix(" %").removesuffix(" points")
+    return f"{low} to {number(name, figure.high)}"
 
 
 def plain_text(text: str, *, longest: int = 200) -> str:

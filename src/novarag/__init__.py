@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Response,
         Trial,
     )
-    from novarag.report import write_report
+    from novarag.report import Heading, write_report
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
         EvidenceState,
@@ -70,7 +70,7 @@ _ROOMS = {
         "Response",
         "Trial",
     ),
-    "report": ("write_report",),
+    "report": ("Heading", "write_report"),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
     "taxonomy": (
         "EvidenceState",
@@ -97,6 +97,7 @@ __all__ = [
     "Flaw",
     "Grade",
     "GroupKind",
+    "Heading",
     "Judgment",
     "Labels",
     "Mix",

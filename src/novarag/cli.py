@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 
 from novarag import __version__
 from novarag.errors import NovaragError, UnknownName, UsageError
+from novarag.strategies.confidence import Scale
 
 if TYPE_CHECKING:
     from novarag.records import Reading
@@ -32,7 +34,7 @@ def main() -> None:
     """Run the command line; what we raise on purpose becomes one line and exit code 2."""
     try:
         app()
-    except NovaragError as error:
+    except (NovaragError, OSError) as error:
         print(f"novarag: {error}", file=sys.stderr)
         sys.exit(2)
 
@@ -52,9 +54,10 @@ def _strategy(name: str) -> Strategy:
 
     if ":" in name:
         module, _, attribute = name.partition(":")
+        sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
         try:
             found = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise UsageError(f"{name!r} cannot be imported: {error}") from error
         if not isinstance(found, Strategy):
             raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
@@ -64,19 +67,38 @@ def _strategy(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
-def _labels(name: str) -> Labels:
+def _labels(name: str, scale: Scale | None = None) -> Labels:
     """Find how replies are labelled: by a strategy, or by a preset for a foreign format."""
     from novarag.strategies import FORMATS, STRATEGIES
 
     if name in FORMATS:
-        return FORMATS[name]
-    if ":" not in name and name not in STRATEGIES:
+        labels = FORMATS[name]
+    elif ":" in name or name in STRATEGIES:
+        labels = _strategy(name).labels
+    else:
         raise UnknownName(name, [*STRATEGIES, *FORMATS])
-    return _strategy(name).labels
+    return replace(labels, scale=scale) if scale else labels
 
 
+_OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book"
+_PAPERS = "vanilla-paper, cot-paper, multi-step-paper, noise-aware-paper, nova-paper"
+_PRESETS = "guess-probability, answer-tags, probability-yes"
 _StrategyName = Annotated[
-    str, typer.Option("--strategy", "-s", help="Name of a strategy, or package.module:OBJECT.")
+    str,
+    typer.Option("--strategy", "-s", help=f"{_OURS}; {_PAPERS}; or package.module:OBJECT."),
+]
+_ReaderName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        "-s",
+        help=f"How the reply is laid out: {_OURS}; other formats: {_PRESETS};"
+        " or package.module:OBJECT.",
+    ),
+]
+_ScaleName = Annotated[
+    Scale | None,
+    typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
 ]
 
 
@@ -84,7 +106,10 @@ _StrategyName = Annotated[
 def render(
     group: Annotated[
         Path | None,
-        typer.Argument(help="A JSON file with a question and passages; left out, an example."),
+        typer.Argument(
+            help="Question and passages: one in .json, many in .jsonl, .parquet or .csv; left"
+            " out, an example."
+        ),
     ] = None,
     strategy: _StrategyName = "nova",
     show_hash: Annotated[
@@ -105,24 +130,17 @@ def render(
 
 @app.command("read")
 def read_reply(
-    strategy: Annotated[
-        str,
-        typer.Option(
-            "--strategy",
-            "-s",
-            help="Strategy whose reply this is; or a format: guess-probability, answer-tags,"
-            " probability-yes.",
-        ),
-    ] = "nova",
+    strategy: _ReaderName = "nova",
     k: Annotated[
         int | None, typer.Option("--k", min=0, help="How many passages the prompt showed.")
     ] = None,
+    scale: _ScaleName = None,
 ) -> None:
     """Read a reply on standard input and print what was read as one JSON object."""
     from novarag.strategies import read
 
     text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    print(json.dumps(_reading(read(text, _labels(strategy), k=k)), ensure_ascii=False))
+    print(json.dumps(_reading(read(text, _labels(strategy, scale), k=k)), ensure_ascii=False))
 
 
 def _reading(reading: Reading) -> dict[str, object]:
@@ -144,6 +162,8 @@ def example(
     """Write a simulated table of answers to try `novarag measure` on."""
     from novarag.examples import simulated_answers
 
+    if file.suffix != ".csv":
+        raise UsageError(f"{file} must end in .csv, as it will be one")
     if file.exists():
         raise UsageError(f"{file} exists already; name another file")
     file.write_text(simulated_answers(), encoding="utf-8")
@@ -180,9 +200,8 @@ def measure(
         str | None,
         typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
     ] = None,
-    strategy: Annotated[
-        str, typer.Option("--strategy", "-s", help="Strategy or format of the raw replies.")
-    ] = "cot",
+    strategy: _ReaderName = "nova",
+    scale: _ScaleName = None,
     gold: Annotated[
         str | None,
         typer.Option(help="Column with accepted answers, graded instead of --correct."),
@@ -202,36 +221,35 @@ def measure(
     replicates: Annotated[
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
     ] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
-    from novarag.datasets import Columns, load_answers
+    from novarag.datasets import Columns, load_answers, rows_stand_alone
     from novarag.metrics import measure as measured
-    from novarag.report import Heading, summary, to_json, write_report
+    from novarag.report import Heading, plain_text, summary, to_json, write_report
 
     columns = Columns(
         confidence=confidence, correct=correct, question=question, percent=percent,
         unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
     )  # fmt: skip
-    table = load_answers(files, columns, labels=_labels(strategy) if reply else None)
+    table = load_answers(files, columns, labels=_labels(strategy, scale) if reply else None)
     bar = typer.progressbar(
         length=replicates, label="resampling", file=sys.stderr, hidden=not sys.stderr.isatty()
     )
     with bar:
         found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
-    alone = found.overall.questions == found.overall.rows and question is None
     heading = Heading(
         title=title,
         sources=[f.name for f in files],
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
-        notes=["Every row counts as its own question."] if alone else [],
+        notes=["Every row counts as its own question."] if rows_stand_alone(table) else [],
     )
+    if out is not None:
+        for path in write_report(found, heading, out):
+            print(f"wrote {path}", file=sys.stderr)
     if as_json:
         print(to_json(found, heading))
     else:
         for line in summary(found):
-            print(f"- {line}")
-    if out is not None:
-        for path in write_report(found, heading, out):
-            print(f"wrote {path}", file=sys.stderr)
+            print(f"- {plain_text(line, longest=1000)}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from novarag.errors import ServiceError
 from novarag.grading import grade_in
-from novarag.records import Trial
+from novarag.records import Flaw, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +43,9 @@ def make_trial(
 ) -> Trial:
     """Turn one completion into one trial; an unreadable reply is a result, not a crash."""
     reading = strategy.read(completion.text, k=len(group.passages))
+    _, end = reading.spans.get("confidence", (0, 0))
+    if completion.truncated and end >= len(completion.text.rstrip()):
+        reading = replace(reading, flaw=Flaw.TRUNCATED)
     response = reading.response
     graded = response is not None and bool(group.question.answers)
     return Trial(

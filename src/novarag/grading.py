@@ -19,16 +19,20 @@ if TYPE_CHECKING:
     Criterion = Callable[[str, str], bool]
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_APOSTROPHES = str.maketrans("", "", "'\u2018\u2019\u02bc`")
+_FOLDED = str.maketrans({"\u2212": "-", **dict.fromkeys("'\u2018\u2019\u02bc`")})
 _LOOSE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_TOKEN = re.compile(r"\d+(?:\.\d+)*|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_TOKEN = re.compile(
+    r"(?:(?<![\w.)])-)?\d+(?:\.\d+)*|[\u3040-\u30ff\u3400-\u9fff]"
+    r"|[^\W_\u3040-\u30ff\u3400-\u9fff]+[+#]{0,2}"
+)
 _CLAUSE_END = re.compile(r"[,.;:!?()\[\]\n\u2013\u2014]")
 
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
-_NOT_A_NO = frozenset({"one", "idea", "way", "matter", "doubt"})
+_NOT_A_NO = frozenset({"one", "idea", "way", "matter", "doubt", "information", "answer"})
+_DOUBT = frozenset({"neither", "whether", "unclear"})
 _REFUSALS_WHOLE = frozenset(
-    {"unknown", "n", "na", "none", "unanswerable", "not sure", "unsure", "uncertain", "idk"}
+    {"unknown", "n a", "na", "none", "unanswerable", "not sure", "unsure", "uncertain", "idk"}
 )
 _REFUSALS_WITHIN = (
     "do not know",
@@ -39,6 +43,10 @@ _REFUSALS_WITHIN = (
     "insufficient evidence",
     "no information",
     "no answer",
+    "not sure",
+    "is unknown",
+    "cant be determined",
+    "can not determine",
     "cannot be determined",
     "can not be determined",
     "cannot determine",
@@ -46,7 +54,6 @@ _REFUSALS_WITHIN = (
     "unable to answer",
     "cannot answer",
     "cannot be answered",
-    "passages do not",
     "not possible to determine",
     "no idea",
 )
@@ -63,9 +70,10 @@ def tokens(text: str) -> list[str]:
         text = unicodedata.normalize(
             "NFKC", "".join(c for c in spread if not unicodedata.combining(c))
         )
-    text = text.casefold().translate(_APOSTROPHES)
+    text = text.casefold().translate(_FOLDED)
     words = _TOKEN.findall(_LOOSE_POINT.sub("", _THOUSANDS.sub("", text)))
-    return [w for w in words if w not in _ARTICLES] or words
+    last = len(words) - 1
+    return [w for i, w in enumerate(words) if i == last or w not in _ARTICLES]
 
 
 def normalize(text: str) -> str:
@@ -102,14 +110,14 @@ def polarity(answer: str) -> bool | None:
     >>> polarity("Yes, he did."), polarity("The answer is no."), polarity("North Korea")
     (True, False, None)
     """
-    if is_refusal(answer):
-        return None
     clauses = [words for part in _CLAUSE_END.split(answer) if (words := tokens(part))]
     if not clauses:
         return None
     first = clauses[0]
     if first[0] in _POLARITY and not (len(first) > 1 and first[1] in _NOT_A_NO):
         return _POLARITY[first[0]]
+    if is_refusal(answer) or any(w in _DOUBT for words in clauses for w in words):
+        return None
     said = {
         _POLARITY[words[-1]] != (words[-2:-1] == ["not"])
         for words in clauses
@@ -127,7 +135,7 @@ def _token_f1(answer: str, gold: str) -> float:
 CRITERIA: dict[str, Criterion] = {
     "boundary": contains,
     "containment": lambda answer, gold: bool(gold) and gold in answer,
-    "exact": lambda answer, gold: answer == gold,
+    "exact": lambda answer, gold: bool(gold) and answer == gold,
     "f1": lambda answer, gold: _token_f1(answer, gold) >= 0.5,
 }
 """How a normalised answer may match a normalised gold answer; `boundary` is the default."""
@@ -159,7 +167,10 @@ def grade(
             return Grade.ABSTAINED if said is None else Grade.RIGHT if said in gold else Grade.WRONG
     words = normalize(answer)
     wrong = [normalize(claim) for claim in claims]
-    for gold_words in map(normalize, question.answers):
+    right = [normalize(gold) for gold in question.answers]
+    if words in wrong and words not in right:
+        return Grade.WRONG
+    for gold_words in right:
         if CRITERIA[criterion](_without(words, wrong, gold_words), gold_words):
             return Grade.RIGHT
     return Grade.ABSTAINED if is_refusal(answer) else Grade.WRONG

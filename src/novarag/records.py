@@ -36,6 +36,7 @@ class Flaw(StrEnum):
 
     EMPTY = "the reply is empty"
     UNFINISHED = "the reasoning never ended"
+    TRUNCATED = "the reply was cut off in its confidence"
     NO_ANSWER = "no answer found"
     NO_CONFIDENCE = "no confidence found"
     WORDS = "the confidence is not a number"

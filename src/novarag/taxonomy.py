@@ -65,17 +65,6 @@ class GroupKind(StrEnum):
     CONSISTENT = "consistent"
     IRRELEVANT = "irrelevant"
 
-    @property
-    def state(self) -> EvidenceState:
-        """The paper's J_g for such a group."""
-        match self:
-            case GroupKind.COUNTERFACTUAL:
-                return EvidenceState.CONFLICTING
-            case GroupKind.CONSISTENT:
-                return EvidenceState.CONSISTENT
-            case GroupKind.IRRELEVANT:
-                return EvidenceState.INSUFFICIENT
-
 
 class EvidenceState(StrEnum):
     """What a model *says* of the passages together (the paper's J_g)."""

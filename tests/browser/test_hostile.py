@@ -70,7 +70,7 @@ def page(tmp_path_factory):
     which = np.concatenate([np.arange(n), big])
     frame = pl.DataFrame(
         {
-            "question": [strings[i] for i in which],
+            "question": [strings[(i + j) % n] for j, i in enumerate(which)],
             "group": [strings[i] for i in which],
             "confidence": np.where(
                 rng.random(which.size) < 0.1, np.nan, rng.integers(0, 11, which.size) / 10

@@ -16,6 +16,8 @@ from novarag import (
     tabulate,
 )
 from novarag.examples import EXAMPLE_GROUP
+from novarag.flows import make_trial
+from novarag.records import Completion
 from novarag.strategies import COT, NOVA
 from novarag.uncertainty import METHODS, ensemble
 
@@ -33,6 +35,16 @@ def test_one_question_through_the_house():
     assert (flawed.response, flawed.flaw, flawed.grade) == (None, Flaw.NO_CONFIDENCE, None)
     assert right.response.judgment.group == "conflicting"
     assert [t.sample for t in (right, wrong, flawed)] == [0, 1, 2]
+
+
+def test_a_confidence_that_was_cut_off_is_no_confidence():
+    def flaw(text):
+        return make_trial(
+            EXAMPLE_GROUP, COT, 0, Completion(text=text, model="m", truncated=True)
+        ).flaw
+
+    assert flaw("Answer: 1871\nConfidence: 9") is Flaw.TRUNCATED
+    assert flaw("Answer: 1871\nConfidence: 90%\nI think") is None
 
 
 def test_a_script_without_the_cue_is_a_failed_call_not_an_answer():

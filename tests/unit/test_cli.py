@@ -31,6 +31,14 @@ def test_version_and_help():
         assert "Usage" in run(app, [*words, "--help"]).stdout
 
 
+def test_help_names_every_strategy_and_format():
+    from novarag.cli import _OURS, _PAPERS, _PRESETS
+    from novarag.strategies import FORMATS
+
+    assert f"{_OURS}, {_PAPERS}".split(", ") == list(STRATEGIES)
+    assert _PRESETS.split(", ") == list(FORMATS)
+
+
 def test_module_entry():
     out = subprocess.run(
         [sys.executable, "-m", "novarag", "--version"], capture_output=True, text=True, check=True
@@ -73,6 +81,26 @@ def test_read_takes_foreign_formats_and_reports_flaws():
     assert said["judgment"] is None
 
 
+def test_example_writes_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "480 simulated answers" in run(app, ["example"]).stdout
+    assert "exists already" in str(run(app, ["example"]).exception)
+
+
+def test_scale_says_what_a_bare_number_means():
+    reply = '{"answer": "Paris", "confidence": 1}'
+    flawed = json.loads(run(app, ["read"], input=reply).stdout)
+    assert flawed["flaw"] == "the confidence could be a fraction or a percent"
+    said = json.loads(run(app, ["read", "--scale", "unit"], input=reply).stdout)
+    assert said["confidence"] == 1
+
+
+def test_a_strategy_beside_the_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_here.py").write_text("from novarag.strategies import VANILLA as MINE")
+    assert "Brent Rock" in run(app, ["render", "-s", "mine_here:MINE"]).stdout
+
+
 def test_a_strategy_may_be_imported():
     name = "novarag.strategies:COT"
     assert "Brent Rock" in run(app, ["render", "-s", name]).stdout
@@ -91,6 +119,10 @@ def test_a_strategy_may_be_imported():
         (["render", "-s", "nowhere:X"], "cannot be imported"),
         (["render", "-s", "novarag.strategies:read"], "is not a Strategy but a function"),
         (["read", "-s", "vibes"], "answer-tags"),
+        (["render", "-s", ":X"], "cannot be imported"),
+        (["render", "-s", ".x:X"], "cannot be imported"),
+        (["example", "nowhere/x.csv"], "nowhere/x.csv"),
+        (["example", "x.parquet"], "must end in .csv"),
         (["measure", "nope.csv"], "nope.csv: there is no such file. Mend: check the path."),
     ],
 )

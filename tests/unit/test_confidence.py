@@ -10,6 +10,7 @@ READ = [
     ("9/10", 0.9), ("9 / 10", 0.9), ("9 out of 10", 0.9), ("90/100", 0.9), ("3/36", 3 / 36),
     ("0.9", 0.9), (".9", 0.9), ("1.0", 1.0), ("0", 0.0), ("0.0", 0.0), ("85% (the passage says so)", 0.85),
     ("85%. I am fairly sure.", 0.85), ("85", 0.85), ("85.", 0.85), ("95.5", 0.955), ("2", 0.02),
+    ("9 (out of 10)", 0.9), ("85 sure", 0.85), ("85. Rule 2 applies.", 0.85), ("10/10", 1.0),
     ("60%\nBecause ...", 0.6), ("80%, given 3 passages", 0.8), ("$85\\%$", 0.85),
 ]  # fmt: skip
 
@@ -25,7 +26,12 @@ REFUSED = [
     ("95,5%", Flaw.MALFORMED), ("9e-1", Flaw.MALFORMED), ("90k", Flaw.MALFORMED),
     ("1234567890%", Flaw.MALFORMED), ("\u0669\u0660%", Flaw.DIGITS), ("9\u0660%", Flaw.DIGITS),
     ("\uff19\uff10%", Flaw.DIGITS), ("1", Flaw.AMBIGUOUS), ("1.", Flaw.AMBIGUOUS),
-    ("1/2 or 3/4", Flaw.RANGE),
+    ("1/2 or 3/4", Flaw.RANGE), ("80\u221290%", Flaw.RANGE), ("80...90%", Flaw.RANGE),
+    ("80% up to 90%", Flaw.RANGE), ("80 through 90%", Flaw.RANGE), ("80% or higher", Flaw.RANGE),
+    ("20% at most", Flaw.RANGE), ("90% (\u00b15%)", Flaw.RANGE), ("80% \u2192 90%", Flaw.RANGE),
+    ("50/50", Flaw.AMBIGUOUS), ("8 on a scale of 10", Flaw.AMBIGUOUS), ("4 stars", Flaw.AMBIGUOUS),
+    ("2 passages agree: 95%", Flaw.AMBIGUOUS), ("3 of 3 passages agree, so 95%", Flaw.AMBIGUOUS),
+    ("2/3 passages agree, 70%", Flaw.AMBIGUOUS), ("7 (scale 1-10)", Flaw.AMBIGUOUS),
 ]  # fmt: skip
 
 

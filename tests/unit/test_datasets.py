@@ -1,5 +1,6 @@
 import gzip
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ from novarag import (
     DataError,
     PassageKind,
     UnknownName,
+    UsageError,
     load_answers,
     load_benchmark,
     load_groups,
@@ -19,10 +21,11 @@ from novarag.datasets import (
     load_pool,
     parse_group,
     read_table,
+    rows_stand_alone,
     strict_kind,
 )
 from novarag.records import Passage, PassageGroup, Question
-from novarag.strategies import FORMATS
+from novarag.strategies import FORMATS, Labels
 from novarag.taxonomy import GroupKind
 
 ROWS = [
@@ -57,8 +60,14 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
     text = write(tmp_path, ROWS).read_bytes()
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
-    for name in ("a.parquet", "a.csv", "a.jsonl", "a.jsonl.gz", "a.csv.gz"):
+    for name in ("a.parquet", "a.jsonl", "a.jsonl.gz"):
         assert read_table(tmp_path / name).equals(frame), name
+    for name in ("a.csv", "a.csv.gz"):
+        assert read_table(tmp_path / name).equals(frame.cast(pl.String)), name
+    for name in ("a.parquet", "a.jsonl", "a.csv"):
+        table = load_answers([tmp_path / name], Columns())
+        assert table["confidence"].to_list() == [0.9, None]
+        assert table["correct"].to_list() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +86,23 @@ def test_files_that_cannot_be_read_say_why(tmp_path, name, content, says):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=says):
         read_table(tmp_path / name)
+
+
+def test_files_that_are_not_whole(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": "\xff"}')
+    whole = gzip.compress(b'{"a": 1}\n' * 1000)
+    (tmp_path / "b.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "c.jsonl.gz").write_bytes(b"plain")
+    for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.gz"):
+        with pytest.raises(DataError, match="cannot be read"):
+            read_table(tmp_path / name)
+    with pytest.raises(DataError, match="folder"):
+        read_table(tmp_path)
+
+
+def test_half_an_emoji_is_replaced(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": "x\\ud83d"}')
+    assert read_table(tmp_path / "a.jsonl")["a"].to_list() == ["x?"]
 
 
 def test_a_missing_file(tmp_path):
@@ -104,7 +130,11 @@ def test_answers_come_in_as_they_are(tmp_path):
 
 def test_without_a_question_column_every_row_is_its_own(tmp_path):
     rows = [{"confidence": 0.5, "correct": 1}] * 2
-    assert load(tmp_path, rows)["question"].to_list() == ["row 1", "row 2"]
+    one, two = write(tmp_path, rows, "a.jsonl"), write(tmp_path, rows, "b.jsonl")
+    table = load_answers([one, two], Columns())
+    assert table["question"].n_unique() == 4
+    assert rows_stand_alone(table)
+    assert not rows_stand_alone(load(tmp_path, ROWS))
 
 
 def test_percents_only_when_told(tmp_path):
@@ -163,6 +193,44 @@ def test_raw_replies_are_read_and_graded(tmp_path):
     assert table["flaw"].to_list()[3:] == ["no confidence found", "the reply is empty"]
 
 
+def test_gold_answers_in_every_shape(tmp_path):
+    rows = [
+        {"answer": "Paname", "gold": ["Paris", "Paname"], "confidence": 1},
+        {"answer": "Paris", "gold": "Paris", "confidence": 1},
+        {"answer": "yes", "gold": True, "confidence": 1},
+        {"answer": "It is not true", "gold": True, "confidence": 1},
+        {"answer": "1871", "gold": 1871, "confidence": 1},
+        {"answer": "x", "gold": [], "confidence": 1},
+    ]
+    graded = load(tmp_path, rows, gold="gold")["correct"].to_list()
+    assert graded == [True, True, True, False, True, None]
+    assert (
+        problem(tmp_path, [{"answer": "x", "gold": "['x']", "confidence": 1}], gold="gold").row == 1
+    )
+
+
+def test_replies_without_an_answer_still_state_a_confidence(tmp_path):
+    path = write(tmp_path, [{"reply": "It is Paris.\nConfidence: 85%", "correct": 1}])
+    table = load_answers([path], Columns(reply="reply"), labels=Labels())
+    assert table["confidence"].to_list() == [0.85]
+    with pytest.raises(UsageError, match="labels"):
+        load_answers([path], Columns(reply="reply"))
+
+
+def test_columns_of_lists_and_files_that_do_not_fit(tmp_path):
+    error = problem(tmp_path, [{"confidence": [0.9], "correct": 1}])
+    assert "lists or objects" in str(error)
+    one = write(tmp_path, [{**ROWS[0], "x": [1]}], "a.jsonl")
+    two = write(tmp_path, [{**ROWS[0], "x": "a"}], "b.jsonl")
+    with pytest.raises(DataError, match="do not fit together"):
+        load_answers([one, two], Columns())
+
+
+def test_percents_that_are_fractions_are_refused(tmp_path):
+    error = problem(tmp_path, [{"confidence": 0.9, "correct": 1}], percent=True)
+    assert "leave out --percent" in error.mend
+
+
 def test_answers_are_graded_against_a_gold_column(tmp_path):
     rows = [
         {"answer": "yes!", "gold": "Yes", "confidence": 1},
@@ -198,7 +266,10 @@ def test_groups_from_every_shape(tmp_path):
     [
         ({}, "question"),
         ({"question": " "}, "question"),
-        ({"question": "q", "answers": [1]}, "answers"),
+        ({"question": "q", "answers": {"a": 1}}, "answers"),
+        ({"question": "q", "answers": "[not json]"}, "answers"),
+        ({"question": "q", "passage": ["misspelt"]}, "passages"),
+        ({"question": "q", "passages": [{"text": "b", "claim": 1918}]}, "passages[0].claim"),
         ({"question": "q", "form": "essay"}, "form"),
         ({"question": "q", "passages": "text"}, "passages"),
         ({"question": "q", "passages": [1]}, "passages[0]"),
@@ -213,6 +284,15 @@ def test_a_wrong_cell_of_a_group_is_named(row, column):
         parse_group(row, source="g.jsonl", row_number=4)
     assert (caught.value.row, caught.value.column, caught.value.source) == (4, column, "g.jsonl")
     assert caught.value.mend
+
+
+def test_passage_columns_go_by_number_and_years_are_answers(tmp_path):
+    (tmp_path / "g.csv").write_text(
+        "question,answers,passage_1,passage_10,passage_2\nWhen?,1871,a,c,b\n"
+    )
+    [group] = load_groups(tmp_path / "g.csv")
+    assert [p.text for p in group.passages] == ["a", "b", "c"]
+    assert group.question.answers == ("1871",)
 
 
 @pytest.mark.parametrize("content", ["not json", "[]"])
@@ -253,5 +333,7 @@ def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
 )
 def test_strict_kind_goes_by_what_passages_say(kind, flags, strict):
     passage = Passage(text="x", kind=PassageKind(kind), flags=flags)
-    group = PassageGroup(question=Question(id="q", text="?"), passages=(passage, Passage(text="y")))
+    group = PassageGroup(question=Question(id="q", text="?"), passages=(passage,))
     assert strict_kind(group) is strict
+    unlabelled = replace(group, passages=(passage, Passage(text="y")))
+    assert strict_kind(unlabelled) is None

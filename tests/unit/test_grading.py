@@ -25,7 +25,11 @@ from novarag.grading import CRITERIA, contains, grade_in, is_refusal, normalize,
         ("3.5 km", "3.5 km"),
         ("AC/DC", "ac dc"),
         ("forty-two", "forty two"),
-        ("The The", "the the"),
+        ("The The", "the"),
+        ("Vitamin A", "vitamin a"),
+        ("-5 or \u22125", "-5 or -5"),
+        ("1914-1918", "1914 1918"),
+        ("C++ and C#", "c++ and c#"),
         ("A", "a"),
         ("\u5317\u4eac\u5e02", "\u5317 \u4eac \u5e02"),
         ("\ud55c\uad6d", "\ud55c\uad6d"),
@@ -64,6 +68,35 @@ def test_criteria(criterion, answer, right):
     assert criterion in CRITERIA
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "right"),
+    [
+        ("Vitamin A", "Vitamin C", False),
+        ("A", "Option A", True),
+        ("-5", "5", False),
+        ("5", "-5", False),
+        ("C++", "C", False),
+        ("The Beatles", "Beatles", True),
+        ("Beatles", "It was The Beatles", True),
+    ],
+)
+def test_small_differences_that_matter(gold, answer, right):
+    assert (grade(answer, Question(id="q", text="?", answers=(gold,))) is Grade.RIGHT) == right
+
+
+@pytest.mark.parametrize(
+    ("criterion", "gold", "claim"),
+    [
+        ("f1", "John F. Kennedy", "Robert F. Kennedy"),
+        ("containment", "10", "2010"),
+        ("exact", "!!!", "???"),
+    ],
+)
+def test_a_claim_is_graded_first_under_every_criterion(criterion, gold, claim):
+    q = Question(id="q", text="?", answers=(gold,))
+    assert grade(claim, q, claims=[claim], criterion=criterion) is Grade.WRONG
+
+
 def test_unknown_criterion():
     with pytest.raises(UnknownName):
         grade("x", Question(id="q", text="?"), criterion="vibes")
@@ -79,6 +112,9 @@ def test_unknown_criterion():
         ("North Korea", None), ("No one knows", None), ("no doubt", None), ("maybe", None),
         ("yes and no", True), ("Possibly yes; possibly no", None), ("...", None),
         ("Not enough information", None), ("nope", None), ("I do not know, perhaps no", None),
+        ("Yes. The passages do not contradict each other", True), ("It is neither yes nor no", None),
+        ("No, there is no information to suggest that", False), ("No information", None),
+        ("It is unclear whether the answer is yes", None),
     ],
 )  # fmt: skip
 def test_polarity(answer, said):
@@ -90,6 +126,7 @@ def test_polarity(answer, said):
     [
         ("I don't know", True), ("Unknown", True), ("N/A", True), ("cannot be determined", True),
         ("There is not enough information.", True), ("Unknown Pleasures", False), ("None", True),
+        ("It can't be determined", True), ("I'm not sure", True), ("The answer is unknown", True),
         ("No Country for Old Men", False), ("Paris", False),
     ],
 )  # fmt: skip

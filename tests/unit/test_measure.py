@@ -87,6 +87,27 @@ def test_small_groups_are_refused_with_the_reason():
     assert b.refusal is None
 
 
+def test_few_questions_are_refused_however_many_rows():
+    table = respondent(5, samples=40)
+    refusal = measure(table, replicates=100).overall.refusal
+    assert refusal == "5 questions, fewer than the 10 an interval needs"
+
+
+def test_a_refusal_names_what_is_missing():
+    table = respondent(200).with_columns(confidence=pl.lit(None, dtype=pl.Float64))
+    assert "(200 unread, 0 ungraded)" in measure(table, replicates=100).overall.refusal
+
+
+def test_a_difference_without_spread_is_certain():
+    a = respondent(60).with_columns(
+        confidence=pl.lit(1.0), correct=pl.lit(value=True), m=pl.lit("a")
+    )
+    b = a.with_columns(correct=pl.lit(value=False), m=pl.lit("b"))
+    found = measure(pl.concat([a, b]), by="m", replicates=100).differences
+    assert {d.metric for d in found} == {"brier", "ece", "aurc"}
+    assert all(d.p_holm == 0 for d in found)
+
+
 def test_a_table_too_small_is_refused_as_a_whole():
     found = measure(respondent(10), replicates=150)
     assert found.overall.refusal
@@ -137,6 +158,14 @@ def test_missing_columns_and_empty_tables_are_named():
         measure(respondent().drop("correct"))
     with pytest.raises(UsageError, match="no column"):
         measure(respondent(), by="nope")
+    for bad, says in (
+        ({"confidence": 90.0}, "divide percents"),
+        ({"confidence": -0.5}, "divide percents"),
+        ({"correct": 0.3}, "true or false"),
+        ({"question": None}, "needs a question"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            measure(respondent().with_columns(**{k: pl.lit(v) for k, v in bad.items()}))
     with pytest.raises(UsageError, match="no rows"):
         measure(respondent().clear())
 
@@ -162,6 +191,11 @@ def test_baselines_never_see_the_question_they_answer(make):
     before, after = make(rows, fold, group), make(other, fold, group)
     assert (before[here] == after[here]).all()
     assert (before[~here] != after[~here]).any()
+
+
+def test_a_single_fold_leaves_nothing_to_fit_on():
+    rows, fold, group = parts(respondent(60))
+    assert set(isotonic(rows, np.zeros_like(fold), group)) == {rows.correct.mean()}
 
 
 def test_folds_depend_on_the_question_alone():

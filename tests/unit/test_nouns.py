@@ -66,7 +66,6 @@ def test_unlabelled_is_not_irrelevant():
 
 def test_the_maps_are_total():
     assert {k.utility for k in K} == set(Utility)
-    assert {k.state for k in GroupKind} == set(EvidenceState)
     assert [k.is_noise for k in K] == [False, True, True, True]
 
 

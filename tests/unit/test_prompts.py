@@ -68,7 +68,13 @@ def test_paper_prompts_say_where_they_are_from():
 
 
 @pytest.mark.parametrize(
-    "text", ["Hello {name}", "Passage 1: mine\n{passages}", "{passages}\n  indented"]
+    "text",
+    [
+        "Hello {name}",
+        "Passage 1: mine\n{passages}",
+        "{passages}\n  indented",
+        "{question}\n{passages}",
+    ],
 )
 def test_a_template_that_cannot_be_told_apart_is_refused(text):
     with pytest.raises(UsageError):

@@ -48,6 +48,20 @@ MUSEUM = [
     ("negative answer", "Answer: -5\nConfidence: 85%", "-5", 0.85),
     ("set answer", "Answer: {1, 2}\nConfidence: 85%", "{1, 2}", 0.85),
     ("colon in the answer", "Answer: Star Wars: A New Hope\nConfidence: 85%", "Star Wars: A New Hope", 0.85),
+    ("an aside before the line", "Answer: Paris\nPassage 2 alone would give confidence: 30%.\nConfidence: 85%", "Paris", 0.85),
+    ("confidences of passages", "Answer: Paris\nPassage 1 confidence: 90%\nPassage 2 confidence: 20%\nConfidence: 85%", "Paris", 0.85),
+    ("an aside in the answer", "Answer: Paris (passage 1 confidence: 60%)\nConfidence: 85%", "Paris (passage 1 confidence: 60%)", 0.85),
+    ("json with a reason", '{"answer": "Paris", "reasoning": "Passage 2 says Lyon.", "confidence": 0.85}', "Paris", 0.85),
+    ("json with another confidence", '{"answer": "Paris", "passage_confidence": 0.3, "confidence": 0.85}', "Paris", 0.85),
+    ("json in a fence", '```json\n{"Answer": "Paris", "Confidence": "85%"}\n```', "Paris", 0.85),
+    ("json, a number", '{"answer": 42, "confidence": 85}', "42", 0.85),
+    ("json cut off", '{"answer": "Paris", "why": "a", "confidence": 85', "Paris", 0.85),
+    ("keys", "final_answer: Paris\npassage_confidence: 30%\nconfidence: 85%", "Paris", 0.85),
+    ("the answer is", "The final answer is: Paris\nMy confidence is: 85%", "Paris", 0.85),
+    ("correct answer", "Correct Answer: Paris\nConfidence in this answer: 85%", "Paris", 0.85),
+    ("confidence is", "Answer: Paris\nConfidence is 85%", "Paris", 0.85),
+    ("answers in steps", "Step 4: Answer: Paris\nStep 5: Confidence: 85%", "Paris", 0.85),
+    ("no-break space", "Answer:\u00a0Paris\nConfidence:\u00a085%", "Paris", 0.85),
     ("quotes", 'Answer: "Paris"\nConfidence: 85%', "Paris", 0.85),
     ("latex", "Answer: $\\frac{1}{2}$\nConfidence: 85\\%", "$\\frac{1}{2}$", 0.85),
 ]  # fmt: skip
@@ -64,6 +78,14 @@ FLAWED = [
     ("template echoed", "Answer: [your answer]\nConfidence: [your chance]", Flaw.NO_CONFIDENCE, None),
     ("word", "Answer: Paris\nConfidence: High", Flaw.WORDS, "Paris"),
     ("range in the last block", "Answer: a\nConfidence: 9%\n\nAnswer: b\nConfidence: 80-90%", Flaw.RANGE, "b"),
+    ("our template echoed", "Answer: [your answer: a short answer in a few words]\nConfidence: 85%", Flaw.NO_ANSWER, None),
+    ("a confidence of a passage", "Passage 1 has confidence: 20%.\n\nAnswer: Paris\n\nI cannot say.", Flaw.NO_CONFIDENCE, "Paris"),
+    ("json without a confidence", '{"answer": "Paris"}', Flaw.NO_CONFIDENCE, "Paris"),
+    ("json with a list", '{"answer": ["Paris", "Lyon"], "confidence": 85}', Flaw.NO_ANSWER, None),
+    ("json with nothing", '{"answer": null, "confidence": null}', Flaw.NO_CONFIDENCE, None),
+    ("json, a word", '{"answer": "Paris", "confidence": "high"}', Flaw.WORDS, "Paris"),
+    ("not an object", "```\n[1]\n```", Flaw.NO_CONFIDENCE, None),
+    ("deep json", "{" * 5000 + '"a"' + "}" * 5000, Flaw.NO_CONFIDENCE, None),
     ("only a step", "Answer: Paris\nStep 1 Confidence: 85%", Flaw.NO_CONFIDENCE, "Paris"),
 ]  # fmt: skip
 
@@ -105,6 +127,8 @@ CLASSES = [
     "[1] highly relevant | [2] irrelevant | [3] highly relevant",
     "HR, IR, HR",
     "Highly-Relevant / Irrelevant / Highly-Relevant.",
+    "Passage 1: [Highly Relevant]; Passage 2: [Irrelevant]; Passage 3: [Highly Relevant]",
+    "\n1. **Passage 1:** Highly Relevant\n2. **Passage 2:** Irrelevant\n3. **Passage 3:** Highly Relevant",
 ]  # fmt: skip
 
 
@@ -126,11 +150,17 @@ def test_classes(classes):
         ("2. Relevant, 1. Relevant, 3. Relevant", "the passage classes are not numbered in order"),
         ("Very Relevant, Relevant, Relevant", "a passage class could not be read"),
         ("all of them are relevant", "a passage class could not be read"),
+        (
+            "\nPassage 1: I say relevant\nPassage 2: R\nPassage 3: R",
+            "a passage class could not be read",
+        ),
+        ("\n1. Relevant or Irrelevant\n2. R\n3. R", "a passage class could not be read"),
     ],
 )
 def test_k_classes_or_none(classes, remark):
     reading = NOVA.read(NOVA_REPLY.format(classes=classes, group="Consistent"), k=3)
-    assert reading.judgment is None
+    assert reading.judgment.passages == ()
+    assert reading.judgment.group is EvidenceState.CONSISTENT
     assert reading.remarks == (remark,)
     assert reading.response is not None
 
@@ -141,6 +171,10 @@ def test_group_judgment_is_optional_and_checked():
     odd = NOVA.read(NOVA_REPLY.format(classes=CLASSES[0], group="Mixed"), k=3)
     assert odd.judgment.group is None
     assert odd.remarks == ("the group judgment is none of the three words",)
+    echoed = NOVA_REPLY.format(
+        classes=CLASSES[0], group="[Conflicting, Consistent or Insufficient]"
+    )
+    assert NOVA.read(echoed, k=3).judgment.group is None
     only = "Group Judgment: **Insufficient**\nAnswer: x\nConfidence: 3%"
     assert NOVA.read(only).judgment.group is EvidenceState.INSUFFICIENT
     assert NOVA.read(only).judgment.passages == ()
@@ -230,6 +264,7 @@ def test_guess_probability(reply, answer, confidence, flaw):
         ("<answer>B</answer><confidence></confidence>", "B", None, Flaw.NO_CONFIDENCE),
         ("<answer>B</answer><confidence>100.</confidence>", "B", None, Flaw.OUT_OF_BOUNDS),
         ("<answer>one\ntwo</answer><confidence>1</confidence>", "one\ntwo", 1.0, None),
+        ("<think>never closed <answer>A</answer><confidence>0.2</confidence>", "A", 0.2, None),
         ("<answer>unclosed <confidence>0.9</confidence>", None, 0.9, Flaw.NO_ANSWER),
     ],
 )  # fmt: skip
@@ -251,6 +286,11 @@ def test_answer_tags(reply, answer, confidence, flaw):
 def test_probability_yes(reply, confidence, flaw):
     reading = read(reply, FORMATS["probability-yes"])
     assert (reading.confidence, reading.flaw) == (confidence, flaw)
+
+
+def test_a_json_truth_value_is_yes_or_no():
+    for value, answer in (("true", "yes"), ("false", "no")):
+        assert read('{"confidence": 85, "answer": ' + value + "}", Labels()).answer == answer
 
 
 def test_every_strategy_reads_its_own_plain_reply():

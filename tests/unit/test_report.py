@@ -90,17 +90,46 @@ def test_a_table_too_small_still_makes_a_page():
         (table(1000, right=lambda c: 1 - c), "points the wrong way"),
         (table(right=lambda c: (c >= 0.5) * 1.0), "clearly tells"),
         (table(1000, right=lambda c: 0.4 + 0.2 * c), "tells right answers from wrong ones"),
-        (table(right=lambda c: 1 + 0 * c), "cannot tell them apart"),
+        (table(right=lambda c: 1 + 0 * c), "All answers were right"),
         (table(right=lambda c: 0.2 + 0 * c), "not attainable"),
         (table(600, right=lambda c: (c >= 0.5) * 1.0), "wrong at most one time in ten"),
-        (table(right=lambda c: c * 0.2), "worth less than always stating the accuracy"),
+        (table(right=lambda c: c * 0.2), "is worth less than always stating the accuracy"),
         (table(600), "beats always stating the accuracy"),
+        (table(300, c=0.5, right=lambda c: c), "not shown to differ in worth"),
+        (table(right=lambda c: 0 * c), "All answers were wrong"),
     ],
 )
 def test_summary_in_plain_words(frame, says):
     lines = " ".join(summary(report(frame)))
     assert says in lines
     assert "ECE" not in lines
+
+
+def test_the_summary_does_not_contradict_itself():
+    for seed in range(12):
+        lines = " ".join(
+            summary(report(table(300, seed=seed, right=lambda c: np.clip(c - 0.055, 0, 1))))
+        )
+        assert not ("over-confident by" in lines and "no miscalibration" in lines)
+
+
+def test_all_right_leaves_room_for_doubt():
+    f = report(table(200, c=0.9, right=lambda c: 1 + 0 * c)).overall.figures
+    assert (f["accuracy"].value, f["accuracy"].high) == (1, 1)
+    assert 0.97 < f["accuracy"].low < 0.99
+    assert f["overconfidence"].low < f["overconfidence"].high
+
+
+def test_ungraded_and_unread_rows_are_named_with_reasons():
+    frame = table(300).with_columns(
+        confidence=pl.when(pl.int_range(pl.len()) < 1).then(None).otherwise("confidence"),
+        correct=pl.when(pl.int_range(pl.len()) == 7).then(None).otherwise("correct"),
+        flaw=pl.when(pl.int_range(pl.len()) < 1).then(pl.lit("the reply is empty")),
+    )
+    lines = " ".join(summary(report(frame)))
+    assert "1 reply (0.3 %) could not be read" in lines
+    assert "Mostly: the reply is empty (1)." in lines
+    assert "1 answer not graded" in lines
 
 
 def test_numbers_as_people_read_them():
@@ -122,7 +151,7 @@ def test_foreign_text_is_escaped():
         assert "\x00" not in text
         assert "49" not in re.findall(r"javascript:b(.*?)7\*7", text)
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
-    assert "\\[a\\]\\(javascript:b\\)" in markdown
+    assert "\\[a\\](javascript\\:b)" in markdown
 
 
 def test_long_foreign_text_is_cut():

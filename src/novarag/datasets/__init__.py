@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from novarag.datasets.answers import Columns, load_answers
+from novarag.datasets.answers import Columns, load_answers, rows_stand_alone
 from novarag.datasets.benchmark import (
     DATASETS,
     POOLS,
@@ -25,5 +25,6 @@ __all__ = [
     "load_pool",
     "parse_group",
     "read_table",
+    "rows_stand_alone",
     "strict_kind",
 ]

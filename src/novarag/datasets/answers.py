@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from novarag.datasets.files import need_column, read_table
-from novarag.errors import DataError
+from novarag.datasets.gold import accepted_answers, form_of
+from novarag.errors import DataError, UsageError
 from novarag.grading import grade
-from novarag.records import AnswerForm, Question
+from novarag.records import Flaw, Question
 from novarag.strategies import read
 from novarag.taxonomy import Grade
 
@@ -48,14 +49,27 @@ def load_answers(
 ) -> pl.DataFrame:
     """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`."""
     frames = [_load(read_table(path), columns, labels, str(path)) for path in paths]
-    return pl.concat(frames, how="diagonal_relaxed")
+    try:
+        return pl.concat(frames, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"the files do not fit together ({str(error).splitlines()[0]}).",
+            mend="give columns of one name the same type in every file.",
+        ) from error
+
+
+def rows_stand_alone(answers: pl.DataFrame) -> bool:
+    """Say whether the rows were given no question, so that each counts as its own."""
+    return bool(answers["question"].str.contains(r", row \d+$").all())
 
 
 def _load(
     frame: pl.DataFrame, columns: Columns, labels: Labels | None, source: str
 ) -> pl.DataFrame:
-    if columns.reply is not None and labels is not None:
-        frame = _read_replies(frame, columns.reply, labels, source)
+    if columns.reply is not None:
+        if labels is None:
+            raise UsageError("to read raw replies, say with which labels")
+        frame = _read_replies(frame, columns, labels, source)
     else:
         frame = frame.with_columns(_confidence(frame, columns, source).alias("confidence"))
     answer = "answer" if columns.reply is not None else columns.answer
@@ -90,6 +104,13 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
             column=name,
         )
     value = value.set(value.is_in(columns.unread), None) if columns.unread else value
+    if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
+        raise DataError(
+            "no value is above 1, so these look like fractions.",
+            mend="leave out --percent.",
+            source=source,
+            column=name,
+        )
     top = 100.0 if columns.percent else 1.0
     outside = (value < 0) | (value > top)
     if outside.any():
@@ -102,6 +123,11 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
             column=name,
         )
     return value / top
+
+
+def _most(value: pl.Series) -> float:
+    most = value.max()
+    return float(most) if isinstance(most, int | float) else 0.0
 
 
 def _mend_outside(value: float, *, percent: bool) -> str:
@@ -132,7 +158,7 @@ def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
 
 def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
     if name is None and "question" not in frame.columns:
-        return pl.Series([f"row {i}" for i in range(1, frame.height + 1)])
+        return pl.Series([f"{source}, row {i}" for i in range(1, frame.height + 1)])
     column = name or "question"
     need_column(frame, column, option="--question", source=source)
     missing = frame[column].is_null()
@@ -147,16 +173,18 @@ def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
     return frame[column].cast(pl.String)
 
 
-def _read_replies(frame: pl.DataFrame, name: str, labels: Labels, source: str) -> pl.DataFrame:
+def _read_replies(
+    frame: pl.DataFrame, columns: Columns, labels: Labels, source: str
+) -> pl.DataFrame:
+    name = str(columns.reply)
     need_column(frame, name, option="--reply", source=source)
     readings = [read(text or "", labels) for text in frame[name].cast(pl.String)]
+    if columns.gold is None:
+        readings = [replace(r, flaw=None) if r.flaw is Flaw.NO_ANSWER else r for r in readings]
+    stated = [None if r.flaw else r.confidence for r in readings]
     return frame.with_columns(
         pl.Series("answer", [r.answer for r in readings], dtype=pl.String),
-        pl.Series(
-            "confidence",
-            [None if r.flaw else r.confidence for r in readings],
-            dtype=pl.Float64,
-        ),
+        pl.Series("confidence", stated, dtype=pl.Float64),
         pl.Series("flaw", [r.flaw for r in readings], dtype=pl.String),
     )
 
@@ -165,9 +193,10 @@ def _grades(frame: pl.DataFrame, answer: str, gold: str, source: str) -> list[pl
     """Grade answers against a column of gold answers, one text or a list of texts."""
     need_column(frame, answer, option="--answer", source=source)
     need_column(frame, gold, option="--gold", source=source)
+    accepted = [_accepted(v, i, gold, source) for i, v in enumerate(frame[gold].to_list(), 1)]
     grades = [
-        None if said is None or right is None else grade(said, _as_question(right))
-        for said, right in zip(frame[answer].cast(pl.String), frame[gold].to_list(), strict=True)
+        None if said is None or not right else grade(said, _question_of(right))
+        for said, right in zip(frame[answer].cast(pl.String), accepted, strict=True)
     ]
     return [
         pl.Series("correct", [g and g is Grade.RIGHT for g in grades], dtype=pl.Boolean),
@@ -175,8 +204,14 @@ def _grades(frame: pl.DataFrame, answer: str, gold: str, source: str) -> list[pl
     ]
 
 
-def _as_question(gold: object) -> Question:
-    answers = tuple(str(g) for g in gold) if isinstance(gold, list) else (str(gold),)
-    yes_no = all(a.strip().lower() in {"yes", "no"} for a in answers)
-    form = AnswerForm.YES_NO if yes_no else AnswerForm.OPEN
-    return Question(id="", text="", answers=answers, form=form)
+def _accepted(value: object, row: int, column: str, source: str) -> tuple[str, ...]:
+    try:
+        return accepted_answers(value)
+    except ValueError as error:
+        raise DataError(
+            f"{error}.", mend='write ["Paris"] or Paris.', source=source, row=row, column=column
+        ) from error
+
+
+def _question_of(answers: tuple[str, ...]) -> Question:
+    return Question(id="", text="", answers=answers, form=form_of(answers))

@@ -81,17 +81,18 @@ def load_pool(
     ]
 
 
-def strict_kind(group: PassageGroup) -> GroupKind:
+def strict_kind(group: PassageGroup) -> GroupKind | None:
     """Name a group by what its passages provably say, where the published label may be wrong.
 
     A placeholder says nothing, a counterfactual passage that states the gold answer supports it,
     and so does a noise passage that leaks it. `group.kind` is the published label.
     """
-    return group_kind(
-        kind
-        for p in group.passages
-        if p.kind is not None and (kind := _carried(p.kind, frozenset(p.flags))) is not None
+    if group.kinds is None:
+        return None
+    said = (
+        _carried(k, frozenset(p.flags)) for p, k in zip(group.passages, group.kinds, strict=True)
     )
+    return group_kind(kind for kind in said if kind is not None)
 
 
 def _carried(kind: PassageKind, flags: frozenset[str]) -> PassageKind | None:

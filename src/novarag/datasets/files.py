@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ import polars as pl
 from novarag.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
 
@@ -21,13 +22,13 @@ SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
 def read_table(path: str | Path) -> pl.DataFrame:
     """Read one file as a frame; its ending says what it is."""
     path = existing(path)
-    kind = "".join(s for s in path.suffixes[-2:] if s in {*SUFFIXES, ".gz"})
+    suffixes = [s for s in path.suffixes if s != ".gz"]
     try:
-        match kind.removesuffix(".gz"):
+        match suffixes[-1] if suffixes else "":
             case ".parquet":
                 frame = pl.read_parquet(path)
             case ".csv":
-                frame = pl.read_csv(path, infer_schema_length=None)
+                frame = pl.read_csv(path, infer_schema=False)
             case ".jsonl" | ".ndjson":
                 frame = _frame(list(json_rows(path)))
             case _:
@@ -51,6 +52,8 @@ def read_table(path: str | Path) -> pl.DataFrame:
 def existing(path: str | Path) -> Path:
     """Return the path of a file that is there, or raise `DataError`."""
     path = Path(path)
+    if path.is_dir():
+        raise DataError("this is a folder.", mend="name the files in it.", source=str(path))
     if not path.is_file():
         raise DataError("there is no such file.", mend="check the path.", source=str(path))
     return path
@@ -65,19 +68,20 @@ def _column(name: str, values: list[object]) -> pl.Series:
     """Build a column; one that mixes types becomes text, so that no value is lost in silence."""
     try:
         return pl.Series(name, values, strict=True)
-    except TypeError:
+    except (TypeError, UnicodeEncodeError):
         kinds = {type(v) for v in values if v is not None}
         if kinds == {int, float}:
             return pl.Series(name, values, dtype=pl.Float64, strict=False)
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
-        return pl.Series(name, texts, dtype=pl.String)
+        whole = [t and t.encode("utf-8", "replace").decode() for t in texts]
+        return pl.Series(name, whole, dtype=pl.String)
 
 
 def json_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the objects of a JSONL file, or raise `DataError` naming the line."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(_readable(lines, path), start=1):
             if not line.strip():
                 continue
             try:
@@ -99,9 +103,27 @@ def json_rows(path: Path) -> Iterator[dict[str, object]]:
             yield row
 
 
+def _readable(lines: Iterable[str], path: Path) -> Iterator[str]:
+    try:
+        yield from lines
+    except (UnicodeError, EOFError, OSError, zlib.error) as error:
+        raise DataError(
+            f"the file cannot be read ({error}).",
+            mend="check that it is whole, and text in UTF-8.",
+            source=str(path),
+        ) from error
+
+
 def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -> None:
-    """Raise `DataError` unless the column is there; suggest the one that was meant."""
+    """Raise `DataError` unless the column is there, with plain values; suggest what was meant."""
     if column in frame.columns:
+        if frame[column].dtype.is_nested() and option != "--gold":
+            raise DataError(
+                "this column holds lists or objects.",
+                mend=f"pass {option} NAME of a column with plain values.",
+                source=source,
+                column=column,
+            )
         return
     near = get_close_matches(column, frame.columns, n=1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""

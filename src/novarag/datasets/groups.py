@@ -13,10 +13,12 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from novarag.datasets.files import existing, json_rows, read_table
+from novarag.datasets.gold import accepted_answers, form_of
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+_NUMBERED = re.compile(r"passage_[0-9]{1,4}$")
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
@@ -58,6 +61,10 @@ def _one_object(path: Path) -> Mapping[str, object]:
     return value
 
 
+def _number(column: str) -> int:
+    return int(column.rpartition("_")[2])
+
+
 def parse_group(row: Mapping[str, object], *, source: str, row_number: int) -> PassageGroup:
     """Turn one row into a group, or raise `DataError` naming the cell."""
     return _Row(row, source, row_number).group()
@@ -80,29 +87,28 @@ class _Row:
         if not isinstance(text, str) or not text.strip():
             raise self.wrong("question", "the question is missing.", "write it as a text.")
         answers = self.answers()
-        form = self.word("form", self.cells.get("form"), AnswerForm)
-        if form is None:
-            yes_no = bool(answers) and all(a.strip().lower() in {"yes", "no"} for a in answers)
-            form = AnswerForm.YES_NO if yes_no else AnswerForm.OPEN
+        form = self.word("form", self.cells.get("form"), AnswerForm) or form_of(answers)
         name = self.cells.get("id")
         return Question(
             id=text if name is None else str(name), text=text, answers=answers, form=form
         )
 
     def answers(self) -> tuple[str, ...]:
-        value = self.cells.get("answers")
-        if value is None:
-            return ()
-        if isinstance(value, str):
-            return (value,)
-        if isinstance(value, list) and all(isinstance(a, str) for a in value):
-            return tuple(value)
-        raise self.wrong("answers", f"{value!r} is not a list of texts.", 'write ["Paris"].')
+        try:
+            return accepted_answers(self.cells.get("answers"))
+        except ValueError as error:
+            raise self.wrong("answers", f"{error}.", 'write ["Paris"] or "Paris".') from error
 
     def passages(self) -> tuple[Passage, ...]:
         value = self.cells.get("passages")
         if value is None:
-            numbered = [c for c in self.cells if c.startswith("passage_")]
+            numbered = sorted((c for c in self.cells if _NUMBERED.match(c)), key=_number)
+            if not numbered:
+                raise self.wrong(
+                    "passages",
+                    "there are no passages.",
+                    'write ["text", …], or [] for a question without passages.',
+                )
             value = [self.cells[c] for c in numbered if self.cells[c] is not None]
         if not isinstance(value, list):
             raise self.wrong(
@@ -124,10 +130,15 @@ class _Row:
             text=parts["text"],
             kind=kind,
             facet=facet,
-            claim=parts.get("claim"),
+            claim=self.text(f"{column}.claim", parts.get("claim")),
             provenance=self.word(f"{column}.provenance", parts.get("provenance"), Provenance),
-            source=parts.get("source"),
+            source=self.text(f"{column}.source", parts.get("source")),
         )
+
+    def text(self, column: str, value: object) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        raise self.wrong(column, f"{value!r} is not a text.", "write it in quotes.")
 
     def word(self, column: str, value: object, words: type[_Word]) -> _Word | None:
         if value is None:

@@ -48,15 +48,19 @@ def readable(trials: pl.DataFrame) -> pl.DataFrame:
 
 
 def aligned(trials: pl.DataFrame) -> pl.DataFrame:
-    """Keep, for each question, the one response with the least Brier score.
+    """Keep, for each question and group asked, the one response with the least Brier score.
 
     Ties go by a hash of question and sample, so no sample number is favoured.
     """
+    asked = [c for c in ("question", "group", "strategy", "model") if c in trials.columns]
     loss = (pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2
     luck = pl.struct("question", "sample").hash(seed=0)
-    best = pl.struct(loss.fill_null(float("inf")), luck).rank("ordinal").over("question") == 1
+    best = pl.struct(loss.fill_null(float("inf")), luck).rank("ordinal").over(asked) == 1
     return trials.with_columns(
-        reason=pl.when(~best).then(pl.lit("another response is better aligned"))
+        reason=pl.when(loss.is_null())
+        .then(pl.lit("not graded"))
+        .when(~best)
+        .then(pl.lit("another response is better aligned"))
     )
 
 

@@ -84,7 +84,7 @@ def _differences(views: list[View]) -> tuple[Difference, ...]:
         _difference(name, one, other)
         for one, other in combinations(views, 2)
         for name, m in METRICS.items()
-        if m.headline
+        if m.headline and not np.isnan(float(m.of(one.tally)) - float(m.of(other.tally)))
     ]
     if not found:
         return ()
@@ -98,7 +98,7 @@ def _difference(metric: str, one: View, other: View) -> Difference:
     drawn = one.samples[metric] - other.samples[metric]
     known = drawn[~np.isnan(drawn)]
     spread = float(known.std(ddof=1)) if known.size > 1 else 0.0
-    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else 1.0
+    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else float(value == 0)
     return Difference(
         metric=metric,
         one=one.name,

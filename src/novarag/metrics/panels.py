@@ -42,7 +42,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """All that is known of one group of rows; `refusal` says why nothing more is."""
+    """All that is known of one group of rows; `refusal` says why nothing more is.
+
+    `worth` is the Brier score of the constant baseline minus that of the stated confidence.
+    """
 
     name: str
     rows: int
@@ -53,6 +56,7 @@ class Panel:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     baselines: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
+    worth: Figure | None = None
     floor: Floor | None = None
     bins: Bins | None = None
     curve: Curve | None = None

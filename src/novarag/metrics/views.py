@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.metrics.table import Metric
     from novarag.metrics.tally import Floats, Ints
 
-LEAST_ROWS = 50
+LEAST_ROWS, LEAST_QUESTIONS = 50, 10
 BASELINE_METRICS = ("brier", "ece", "auroc", "aurc")
 BOUND_METRICS = ("accuracy", "brier", "ece", "auroc")
 RATIOS = {
@@ -46,6 +46,8 @@ class Table:
             raise UsageError(f"the table has no column {missing}; it has {frame.columns}")
         if frame.is_empty():
             raise UsageError("the table has no rows")
+        if frame["question"].has_nulls():
+            raise UsageError("every row needs a question: rows of one question go together")
         self.questions, self.question = _codes(frame.select(_label("question")))
         self.groups, self.group = _codes(
             frame.select(pl.concat_str([_label(c) for c in by], separator=" · "))
@@ -55,6 +57,11 @@ class Table:
         self.fold = folds(self.questions)
         self.confidence = frame["confidence"].cast(pl.Float64).to_numpy()
         self.unread = np.isnan(self.confidence)
+        if not ((self.confidence >= 0) & (self.confidence <= 1) | self.unread).all():
+            raise UsageError("confidence must lie in [0, 1]; divide percents by 100")
+        correct = frame["correct"].drop_nulls()
+        if correct.dtype != pl.Boolean and not correct.cast(pl.Float64).is_in([0.0, 1.0]).all():
+            raise UsageError("correct must be true or false, or 1 or 0")
         graded = frame["correct"].cast(pl.Boolean)
         self.ungraded = graded.is_null().to_numpy()
         self.correct = graded.fill_null(value=False).to_numpy()
@@ -87,10 +94,8 @@ class View:
     def __init__(self, name: str, mask: NDArray[np.bool_], table: Table, replicates: int) -> None:
         self.name, self.mask, self.table = name, mask, table
         self.kept = mask & ~table.unread & ~table.ungraded
-        n = int(self.kept.sum())
-        self.refusal = None
-        if n < LEAST_ROWS:
-            self.refusal = f"{n} read and graded rows, fewer than the {LEAST_ROWS} a figure needs"
+        self.refusal = self._refused()
+        if self.refusal:
             return
         self.rows = make_rows(
             table.confidence[self.kept], table.correct[self.kept], table.question[self.kept]
@@ -105,6 +110,18 @@ class View:
         }
         self.ratio_samples = {name: np.full(replicates, np.nan) for name in self.totals}
         self.bin_samples = np.full((replicates, BINS), np.nan)
+
+    def _refused(self) -> str | None:
+        """Say why these rows are too few to measure, if they are."""
+        t = self.table
+        n, questions = int(self.kept.sum()), np.unique(t.question[self.kept]).size
+        unread, ungraded = (int((self.mask & m).sum()) for m in (t.unread, t.ungraded & ~t.unread))
+        rest = f" ({unread} unread, {ungraded} ungraded)" if unread + ungraded else ""
+        if n < LEAST_ROWS:
+            return f"{n} read and graded rows{rest}, fewer than the {LEAST_ROWS} a figure needs"
+        if questions < LEAST_QUESTIONS:
+            return f"{questions} questions, fewer than the {LEAST_QUESTIONS} an interval needs"
+        return None
 
     def _rivals(self) -> dict[str, Rows]:
         """The rows again, with each baseline's confidence in place of the stated one."""
@@ -169,6 +186,7 @@ class View:
             figures=self._figures(above_noise=float(METRICS["ece"].of(self.tally)) > floor.line),
             bounds=self._bounds(),
             baselines={name: self._rival(name) for name in self.rivals},
+            worth=self._worth(),
             floor=floor,
             bins=self._bins(),
             curve=Curve(*risk_curve(self.tally)),
@@ -188,6 +206,7 @@ class View:
             if m.inflated and m.better < 0 and not above_noise and low is not None:
                 low = 0.0
             figures[m.name] = Figure(value, low, high, self.rows.size)
+        self._widen(figures)
         for name, (part, whole) in self.totals.items():
             bounds = interval(self.ratio_samples[name])
             figures[name] = Figure(float(part.sum() / whole.sum()), *bounds, int(whole.sum()))
@@ -216,6 +235,27 @@ class View:
                 bounds = figure_interval(m, value, self.rival_samples[name][m.name])
                 figures[m.name] = Figure(value, *bounds, rows.size)
         return figures
+
+    def _worth(self) -> Figure:
+        """Compare the stated confidence with the constant, over the same replicates."""
+        constant = float(METRICS["brier"].of(self.rivals["constant"].tally()))
+        drawn = self.rival_samples["constant"]["brier"] - self.samples["brier"]
+        value = constant - float(METRICS["brier"].of(self.tally))
+        return Figure(value, *interval(drawn), self.rows.size)
+
+    def _widen(self, figures: dict[str, Figure]) -> None:
+        """Give accuracy an exact interval where all answers are right, or all wrong.
+
+        Resampling such rows shows no spread; the number of questions still leaves room.
+        """
+        accuracy, gap = figures["accuracy"], figures["overconfidence"]
+        if 0 < accuracy.value < 1:
+            return
+        room = 1 - 0.025 ** (1 / np.unique(self.rows.question).size)
+        low, high = (1 - room, 1.0) if accuracy.value == 1 else (0.0, room)
+        stated = figures["mean_confidence"].value
+        figures["accuracy"] = replace(accuracy, low=low, high=high)
+        figures["overconfidence"] = replace(gap, low=stated - high, high=stated - low)
 
     def _by_fold(self, m: Metric, rows: Rows) -> float:
         """Average a rank metric over folds: two folds' fits are not on one scale."""

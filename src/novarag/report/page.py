@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +16,19 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from novarag.metrics import LEAST_ROWS, METRICS
+from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import svg, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from novarag.metrics import Measurement, Panel
 
-HEADLINE = ("accuracy", "mean_confidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
+TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
 SMALL_MULTIPLES = 24
 SHOWN_DIFFERENCES = 60
 _MARKDOWN = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_{}[]()#+!|~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    {c: f"\\{c}" for c in "\\`*_{}[]#+!|~:@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 )
 
 
@@ -60,9 +61,9 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
     return value.item() if isinstance(value, np.generic) else value
 
 
-def escape_markdown(text: str) -> str:
+def escape_markdown(text: str, *, longest: int = 200) -> str:
     """Make a foreign text mean nothing to a Markdown renderer."""
-    return words.plain_text(text).translate(_MARKDOWN)
+    return words.plain_text(text, longest=longest).translate(_MARKDOWN)
 
 
 def to_markdown(measurement: Measurement, heading: Heading) -> str:
@@ -95,7 +96,8 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
         style=Markup(style),  # noqa: S704 - our own file
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         metrics=METRICS,
-        headline=HEADLINE,
+        tiles=TILES,
+        rivals=BASELINE_METRICS,
         ratios=words.RATIO_TITLES,
         least=LEAST_ROWS,
         number=words.number,
@@ -115,8 +117,9 @@ def _flaw_shares(panel: Panel) -> list[tuple[str, int, float]]:
     return [(name, count, count / panel.rows) for name, count in panel.flaws.items()]
 
 
-def write_report(measurement: Measurement, heading: Heading, folder: Path) -> list[Path]:
+def write_report(measurement: Measurement, heading: Heading, folder: str | Path) -> list[Path]:
     """Write report.json, report.md and report.html into a folder."""
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, make in (

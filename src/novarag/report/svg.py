@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
-from novarag.report.words import plain_text
+from novarag.report.words import percent, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -144,7 +144,7 @@ def risk_coverage(panel: Panel) -> Markup:
     body += [
         _with_title(
             _tag("circle", cx=x, cy=y, r=3, class_="dot"),
-            f"Stated {100 * curve.threshold[i]:.0f} % or more: {100 * curve.coverage[i]:.1f} % let"
+            f"Stated {percent(curve.threshold[i])} or more: {100 * curve.coverage[i]:.1f} % let"
             f" through, {100 * curve.risk[i]:.1f} % of them wrong",
         )
         for i, (x, y) in zip(keep, points, strict=True)

@@ -9,14 +9,14 @@ from novarag.records import Flaw
 
 
 class Scale(StrEnum):
-    """What a bare number means, which is what the prompt asked for."""
+    """What a bare number means, which is what the prompt asked for: 0%-100%, 0-100 or 0-1."""
 
-    PERCENT = "0% to 100%"
-    HUNDRED = "0 to 100"
-    UNIT = "0 to 1"
+    PERCENT = "percent"
+    HUNDRED = "hundred"
+    UNIT = "unit"
 
 
-_DRESSING = " \t\r\n*_`\"'[](){}$\\~\u2248"
+_DRESSING = " \u00a0\u200b\t\r\n*_`\"'[](){}$\\~\u2248"
 _HEDGE = re.compile(
     r"(?:about|approximately|approx\.?|around|roughly)[ \t]{1,4}", re.IGNORECASE | re.ASCII
 )
@@ -25,12 +25,17 @@ _PERCENT = re.compile(
     r"[ \t]{0,4}\\?(?:[%\uff05]|percent\b|per cent\b|pct\b)", re.IGNORECASE | re.ASCII
 )
 _RATIO = re.compile(
-    r"[ \t]{0,4}(?:/|out of)[ \t]{0,4}([0-9]{1,9})(?![0-9.]*[0-9])", re.IGNORECASE | re.ASCII
-)
-_SPREAD = re.compile(
-    r"[ \t*]{0,4}(?:[-\u2010-\u2015~\u00b1]|to\b|or\b|and\b|\+/?-)[ \t*~]{0,4}\.?[0-9]",
+    r"[ \t]{0,4}\(?(?:/|out of)[ \t]{0,4}([0-9]{1,9})(?![0-9.]{0,30}[0-9])\)?",
     re.IGNORECASE | re.ASCII,
 )
+_SPREAD = re.compile(
+    r"[ \t*(]{0,4}(?:[-\u2010-\u2015\u2212~\u00b1\u2026\u2192]|\.{2,3}|to\b|or\b|and\b|up to\b"
+    r"|through\b|\+/?-)[ \t*~]{0,4}\.?[0-9]"
+    r"|[ \t]{0,4}(?:or (?:higher|more|less|lower|above|below|so)|at (?:least|most))\b",
+    re.IGNORECASE | re.ASCII,
+)
+_SURE = re.compile(r"[ \t]{0,4}(?:sure|certain|confident|confidence)\b", re.IGNORECASE | re.ASCII)
+_SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
 _BOUND = "<>\u2264\u2265"
 
 
@@ -50,12 +55,23 @@ def parse_confidence(text: str, scale: Scale) -> float | Flaw:
     if flaw := _fault_after(rest):
         return flaw
     if ratio := _RATIO.match(rest):
-        return _ratio(number, int(ratio[1]), rest[ratio.end() :])
+        return _ratio(float(number[0]), int(ratio[1]), rest[ratio.end() :])
     percent = _PERCENT.match(rest)
     tail = rest[percent.end() :] if percent else rest
     if tail.startswith("+") or _SPREAD.match(tail):
         return Flaw.RANGE
-    return _bounded(float(number[0]) / 100) if percent else _bare(number, scale)
+    if percent:
+        return _bounded(float(number[0]) / 100)
+    if number[0].isdigit() and _is_a_count(rest):
+        return Flaw.AMBIGUOUS
+    return _bare(number, scale)
+
+
+def _is_a_count(rest: str) -> bool:
+    """Say whether a whole number goes on like "2 passages agree: 95%" and may count something."""
+    if _SECOND_NUMBER.match(rest):
+        return True
+    return rest.lstrip(" \t")[:1].isalpha() and not _SURE.match(rest)
 
 
 def _undressed(text: str) -> str:
@@ -92,12 +108,15 @@ def _fault_after(rest: str) -> Flaw | None:
     return None
 
 
-def _ratio(number: re.Match[str], whole: int, tail: str) -> float | Flaw:
+def _ratio(part: float, whole: int, tail: str) -> float | Flaw:
+    """Read "9/10"; refuse what may be odds ("50/50") or a count ("2/3 passages agree, 70%")."""
     if whole == 0 or _PERCENT.match(tail):
         return Flaw.MALFORMED
     if _SPREAD.match(tail):
         return Flaw.RANGE
-    return _bounded(float(number[0]) / whole)
+    if _SECOND_NUMBER.match(tail) or (part == whole and whole not in {1, 5, 10, 100}):
+        return Flaw.AMBIGUOUS
+    return _bounded(part / whole)
 
 
 def _bare(number: re.Match[str], scale: Scale) -> float | Flaw:

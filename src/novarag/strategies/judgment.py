@@ -7,13 +7,14 @@ import re
 from novarag.taxonomy import EvidenceState, Utility
 
 _ENTRY = re.compile(
-    r"[ \t*_`>\-\u2022;,/|]{0,12}"
+    r"[ \t*_`>\-\u2022;,/|]{0,12}(?:[0-9]{1,3}[.)][ \t*_]{1,4}(?=passage|document|doc))?"
     r"(?:(?:passage|document|doc|p)[ \t]{0,2})?(?:\[?(?P<number>[0-9]{1,3})\]?)?"
-    r"[ \t.):=*_`\-\u2013\u2014]{0,8}"
-    r"(?P<word>highly[ -]relevant|irrelevant|relevant|hr|ir|r|i)\b"
-    r"[ \t*_`.]{0,6}(?:\([^()\n]{0,400}\))?",
+    r"[ \t.):=*_`\[\"\-\u2013\u2014]{0,8}"
+    r"(?P<word>highly[ -]relevant|irrelevant|relevant|(?:hr|ir|r|i)(?=[ \t]{0,3}(?:[^\w \t]|$)))\b"
+    r"[ \t*_`.\]\"]{0,6}(?:\([^()\n]{0,400}\))?",
     re.IGNORECASE | re.ASCII,
 )
+_SECOND = re.compile(r"\b(?:relevant|irrelevant)\b", re.IGNORECASE | re.ASCII)
 _REST = re.compile(r"[ \t*_`.;,]{0,64}$")
 _WORDS = {
     "highly relevant": Utility.HIGHLY_RELEVANT,
@@ -26,7 +27,8 @@ _WORDS = {
     "i": Utility.IRRELEVANT,
 }
 _STATE = re.compile(
-    r"[ \t*_`\"'\[]{0,8}(?P<word>conflicting|consistent|insufficient)\b", re.IGNORECASE | re.ASCII
+    r"[ \t*_`\"'\[\u00a0]{0,8}(?P<word>conflicting|consistent|insufficient)\b",
+    re.IGNORECASE | re.ASCII,
 )
 
 
@@ -39,7 +41,7 @@ def parse_classes(text: str, k: int | None) -> tuple[Utility, ...] | str:
     '1 class for 3 passages'
     """
     lines = [line for line in text.splitlines() if line.strip(" \t*_`-")]
-    entries = _across(lines[0]) if len(lines) == 1 else [_ENTRY.match(line) for line in lines]
+    entries = _across(lines[0]) if len(lines) == 1 else [_down(line) for line in lines]
     if not entries or None in entries:
         return "a passage class could not be read"
     read = [entry for entry in entries if entry]
@@ -49,6 +51,12 @@ def parse_classes(text: str, k: int | None) -> tuple[Utility, ...] | str:
     if numbers and numbers != list(range(1, len(read) + 1)):
         return "the passage classes are not numbered in order"
     return tuple(_WORDS[entry["word"].lower()] for entry in read)
+
+
+def _down(line: str) -> re.Match[str] | None:
+    """Read one class on a line of its own, which may go on with a reason but no other class."""
+    entry = _ENTRY.match(line)
+    return None if entry and _SECOND.search(line, entry.end()) else entry
 
 
 def _across(line: str) -> list[re.Match[str] | None]:
@@ -70,4 +78,5 @@ def parse_state(text: str) -> EvidenceState | None:
     <EvidenceState.CONFLICTING: 'conflicting'>
     """
     found = _STATE.match(text)
-    return EvidenceState(found["word"].lower()) if found else None
+    others = {w for w in EvidenceState if found and w in text[found.end() :].lower()}
+    return EvidenceState(found["word"].lower()) if found and not others else None

@@ -53,6 +53,7 @@ class Field(NamedTuple):
     value: int
     end: int = -1
     step: int = 0
+    inline: bool = False
 
 
 class Reply(NamedTuple):
@@ -64,17 +65,21 @@ class Reply(NamedTuple):
 
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
-_DECORATION = frozenset(" \t\r\n*_`")
+_DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _SENTENCE = frozenset(",.;?!")
 _STOPS = frozenset(".:;!?)]>|\u2014\u2013")
-_QUALIFIER = re.compile(r"(?:final|my|the|overall|short|your)[ \t_]{1,2}$")
-_STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t:.*_-]{0,4}$")
+_QUALIFIER = re.compile(
+    r"(?:(?:the|my|your)[ \t_]{1,2})?(?:final|correct|my|the|overall|short|your)[ \t_]{1,2}$"
+)
+_STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
+_STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
 _COLON = re.compile(
-    r"s?(?:[ _](?:score|level|rating))?[ \t*_`\"'\])]{0,6}"
+    r"s?(?:[ _](?:score|level|rating|percentage))?(?: in (?:this|my|the) answer)?(?: is)?"
+    r"[ \t*_`\"'\])\u00a0]{0,6}"
     r"(?:\([^()\n]{0,60}\)[ \t*_`]{0,4})?[:\uff1a=]"
 )
 _HEADING = re.compile(r"s?(?:[ _](?:score|level))?[ \t*_`]{0,6}\r?\n")
-_DASH = re.compile(r"[ \t*_`]{0,4}[-\u2013\u2014]?[ \t*_`]{1,4}(?=[0-9])")
+_DASH = re.compile(r"[ \t*_`]{0,4}(?:[-\u2013\u2014]|is)?[ \t*_`]{1,4}(?=[0-9])")
 _NUMERIC = re.compile(r"[ \t*_`\"'$\\~(\[<]{0,12}\.?[0-9]")
 _PLACEHOLDER = re.compile(
     r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
@@ -95,13 +100,32 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     if found and not labels.terse:
         _find(reply, _CLASSES, Part.CLASSES, found)
         _find(reply, _GROUP, Part.GROUP, found)
-    bounded = [_bounded(reply, field, limit) for field, limit in _in_order(reply, found)]
+    found.sort()
+    if not labels.terse and any(f.inline for f in found):
+        found = _without_asides(reply, found)
+    bounded = [_bounded(reply, field, limit) for field, limit in _with_limits(reply, found)]
     return [field for field in bounded if field is not None]
 
 
-def _in_order(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]]:
+def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
+    """Drop confidences within a line, unless all are, and they follow an answer or a stop."""
+    asides = any(f.part is Part.CONFIDENCE and not f.inline for f in found)
+    kept: list[Field] = []
+    answered = -1
+    for field in found:
+        if field.inline:
+            follows = answered >= 0 and reply.text.find("\n", answered, field.start) < 0
+            answered = -1
+            if asides or not (follows or _stops_at(reply.text, field.start)):
+                continue
+        elif field.part is Part.ANSWER:
+            answered = field.value
+        kept.append(field)
+    return kept
+
+
+def _with_limits(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]]:
     """Pair each field with the place where the next one begins."""
-    found.sort()
     return zip(found, [*(f.start for f in found[1:]), len(reply.text)], strict=False)
 
 
@@ -111,11 +135,21 @@ def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
     at = lower.find(word, reply.body)
     while at >= 0:
         after = at + size
-        if (at == 0 or not lower[at - 1].isalnum()) and not _runs_on(lower, after):
+        if not _is_word_part(lower, at) and not _runs_on(lower, after):
             mark = _COLON.match(lower, after) or _without_colon(reply, after, part)
             if mark is not None and (field := _field(reply, at, mark, part)):
                 found.append(field)
         at = lower.find(word, after)
+
+
+def _is_word_part(lower: str, at: int) -> bool:
+    """Say whether a label word is the end of a longer one, such as passage_confidence."""
+    if at == 0:
+        return False
+    before = lower[at - 1]
+    if before != "_":
+        return before.isalnum()
+    return lower[at - 2 : at - 1].isalnum() and not _QUALIFIER.search(lower, max(0, at - 16), at)
 
 
 def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | None:
@@ -129,20 +163,27 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
             return None
     elif step := _STEP.search(reply.lower, max(reply.body, at - 16), at):
         return Field(step.start(), Part.STEP, value, step=int(step[1]))
-    elif not opens_line and not _NUMERIC.match(reply.text, value):
-        return None
+    elif not opens_line:
+        plain = _NUMERIC.match(reply.text, value)
+        return Field(start, part, value, inline=True) if plain else None
     return Field(start, part, value)
 
 
 def _after_stop(text: str, start: int, at: int) -> bool:
     """Say whether a label within a line follows the end of a sentence, or is a JSON key."""
-    return text[start : start + 4].lstrip()[:1] in _STOPS or text[at - 1 : at] == '"'
+    if "[" in text[start:at]:
+        return False
+    return _stops_at(text, start) or text[at - 1 : at] == '"'
+
+
+def _stops_at(text: str, start: int) -> bool:
+    return text[start : start + 4].lstrip()[:1] in _STOPS
 
 
 def _runs_on(lower: str, after: int) -> bool:
     """Say cheaply that a label word is just a word of a sentence; most are."""
     head, second = lower[after : after + 1], lower[after + 1 : after + 2]
-    return head in _SENTENCE or (head == " " and second.isalpha() and second not in "slr")
+    return head in _SENTENCE or (head == " " and second.isalpha() and second not in "slrip")
 
 
 def _without_colon(reply: Reply, after: int, part: Part) -> re.Match[str] | None:
@@ -160,7 +201,7 @@ def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     """Say where the label begins with its qualifier and dressing, and whether it opens a line."""
     text, body = reply.text, reply.body
     start = at
-    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 9), at):
+    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 16), at):
         first = qualifier.start()
         start = at if first > body and text[first - 1].isalnum() else first
     floor = max(body, start - 24)
@@ -169,7 +210,7 @@ def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     if start <= body or text[start - 1] == "\n":
         return start, True
     numbered = text[start - 1].isdigit() and (start - 1 <= body or text[start - 2] == "\n")
-    return start, numbered
+    return start, numbered or bool(_STEP_PREFIX.search(reply.lower, max(body, at - 16), at))
 
 
 def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
@@ -179,9 +220,17 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
         start += 1
     end = limit if field.part is Part.CLASSES else text.find("\n", start, limit)
     end = limit if end < 0 else end
+    if text[start : start + 1] == '"':
+        end = _quoted_end(text, start, end)
     if start >= end or _PLACEHOLDER.match(text, start):
         return None
     return Field(field.start, field.part, start, end, field.step)
+
+
+def _quoted_end(text: str, start: int, end: int) -> int:
+    """End a quoted value at its closing quote where JSON goes on after it."""
+    close = text.find('"', start + 1, end) + 1
+    return close if close and text[close : close + 2].lstrip()[:1] in {",", "}"} else end
 
 
 def _places(reply: Reply, tag: str) -> Iterator[int]:
@@ -199,7 +248,8 @@ def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
         for word in words
         for at in _places(reply, f"<{word}>")
     ]
-    for field, limit in _in_order(reply, found):
+    found.sort()
+    for field, limit in _with_limits(reply, found):
         close = reply.lower.find("</", field.value, limit)
         if close < 0 and limit < len(reply.text):
             continue

@@ -15,6 +15,7 @@ from novarag.records import Flaw, Judgment, Reading
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.judgment import parse_classes, parse_state
 from novarag.strategies.labels import Field, Labels, Part, Reply, find_fields
+from novarag.strategies.objects import find_object, pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,10 +54,13 @@ def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
         lower = text.translate(_LOWER)
     thought = lower.rfind(_THINK_END)
     reply = Reply(text, lower, 0 if thought < 0 else thought + len(_THINK_END))
-    if not text[reply.body :].strip():
+    body = lower[reply.body :].strip()
+    if not body:
         return Reading(flaw=Flaw.EMPTY, spans={})
-    if not labels.tagged and lower.find("<think>", reply.body) >= 0:
+    if not labels.tagged and "<think>" in body:
         return Reading(flaw=Flaw.UNFINISHED, spans={})
+    if body[0] in "{`" and not labels.tagged and (found := find_object(reply)):
+        return _object(*found, labels)
     fields = find_fields(reply, labels)
     spans: Spans = {}
     judgment, remarks = _judgment(reply, fields, k, spans)
@@ -69,6 +73,21 @@ def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
         flaw=stated if isinstance(stated, Flaw) else flaw,
         spans=spans,
         remarks=remarks,
+    )
+
+
+def _object(found: dict[str, object], start: int, end: int, labels: Labels) -> Reading:
+    """Read a reply that is one JSON object."""
+    said, value = pick(found, labels)
+    answer = said.strip() if said and said.strip() else None
+    stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
+    refused = stated if isinstance(stated, Flaw) else None
+    place = (start, end)
+    return Reading(
+        answer=answer,
+        confidence=None if isinstance(stated, Flaw) else stated,
+        flaw=refused or (Flaw.NO_ANSWER if answer is None else None),
+        spans={"answer": place, "confidence": place},
     )
 
 
@@ -140,7 +159,7 @@ def _judgment(
     spans["classes"] = (classes.value, classes.end)
     stated = parse_classes(reply.text[classes.value : classes.end].rstrip(), k)
     if isinstance(stated, str):
-        return None, (*remarks, stated)
+        return (Judgment(passages=(), group=state) if state else None), (*remarks, stated)
     return Judgment(passages=stated, group=state), tuple(remarks)
 
 

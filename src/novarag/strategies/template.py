@@ -60,6 +60,8 @@ class Template:
             raise UsageError(f"a template has no slot {sorted(unknown)}; it has {sorted(SLOTS)}")
         if any(_PASSAGE.match(line) for line in self.text.split("\n")):
             raise UsageError("a template line may not begin like a passage ('Passage 1: ')")
+        if any(line.startswith("{question}") for line in self.text.split("\n")):
+            raise UsageError("a line may not begin with {question}: write 'Question: {question}'")
         if "{passages}\n  " in self.text:
             raise UsageError(
                 "the line after {passages} may not be indented: it would join the last"

@@ -14,9 +14,9 @@ S, M = "src/novarag/strategies/", "src/novarag/metrics/"
 LAWS = "tests/laws/"
 
 MUTANTS = [
-    ("percent read as fraction", S + "confidence.py", "float(number[0]) / 100) if percent", "float(number[0])) if percent", "tests/unit/test_traps.py"),
+    ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),
     ("one means one hundred percent", S + "confidence.py", "return Flaw.AMBIGUOUS", "return value", "tests/unit/test_confidence.py"),
-    ("ranges are guessed", S + "confidence.py", "_SPREAD.match(tail):\n        return Flaw.RANGE\n    return _bounded(float", "False:\n        return Flaw.RANGE\n    return _bounded(float", "tests/unit/test_traps.py"),
+    ("ranges are guessed", S + "confidence.py", "_SPREAD.match(tail):\n        return Flaw.RANGE\n    if percent:", "False:\n        return Flaw.RANGE\n    if percent:", "tests/unit/test_traps.py"),
     ("any digit is a digit", S + "confidence.py", "[0-9]{1,9})(?:", r"\d{1,9})(?:", "tests/unit/test_traps.py"),
     ("no upper bound", S + "confidence.py", "value if value <= 1 else Flaw.OUT_OF_BOUNDS", "value", LAWS + "test_reader_laws.py::test_fuzzed_replies"),
     ("first block instead of last", S + "reader.py", "range(len(pair) - 1, 0, -1)", "range(1, len(pair))", "tests/unit/test_traps.py"),
@@ -34,7 +34,7 @@ MUTANTS = [
     ("generator depends on call order", "src/novarag/grouping.py", '[str(seed), *keys]', '[str(seed)]', LAWS + "test_core_laws.py"),
     ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/test_traps.py"),
     ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/test_traps.py"),
-    ("refusal is a no", "src/novarag/grading.py", "    if is_refusal(answer):\n        return None\n", "", "tests/unit/test_grading.py"),
+    ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/test_grading.py"),
     ("right-closed bins", M + "calibration.py", "level * bins + _EDGE", "level * bins - _EDGE", "tests/unit/test_traps.py"),
     ("float bin edges", M + "calibration.py", "level * bins + _EDGE", "level * bins", "tests/unit/test_traps.py"),
     ("gaps cancel in ece", M + "calibration.py", "return add_up(np.abs(gap)) / t.total", "return np.abs(add_up(gap)) / t.total", LAWS + "test_metric_laws.py"),
@@ -46,7 +46,7 @@ MUTANTS = [
     ("rows drawn, not questions", M + "resampling.py", "(w[self.question] for w in weights)", "(np.resize(w, self.question.size) for w in weights)", "tests/unit/test_measure.py"),
     ("baseline sees its own fold", M + "baselines.py", "rest, here = own != f, own == f", "rest, here = own >= 0, own == f", "tests/unit/test_measure.py"),
     ("unread counted as zero", M + "views.py", "self.unread = np.isnan(self.confidence)", "self.confidence = np.nan_to_num(self.confidence)\n        self.unread = np.isnan(self.confidence)", "tests/unit/test_measure.py"),
-    ("small groups reported", M + "views.py", "LEAST_ROWS = 50", "LEAST_ROWS = 5", "tests/unit/test_measure.py"),
+    ("small groups reported", M + "views.py", "LEAST_ROWS, LEAST_QUESTIONS = 50, 10", "LEAST_ROWS, LEAST_QUESTIONS = 5, 5", "tests/unit/test_measure.py"),
     ("floor ignores questions", M + "baselines.py", "rng.random(used.size)[question]", "rng.random(question.size)", "tests/unit/test_measure.py"),
     ("alignment by confidence", "src/novarag/filters/__init__.py", '(pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2', 'pl.col("confidence") ** 2', "tests/unit/test_traps.py"),
     ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/test_report.py"),

@@ -7,6 +7,7 @@ import random
 import statistics
 import sys
 import time
+import timeit
 from collections import Counter
 
 from grammar import KINDS, reply
@@ -29,6 +30,9 @@ for i in range(replies):
 print(f"{replies:,} replies, 0 crashes, {outside} confidences outside [0, 1]")
 median, high = statistics.median(times) / 1000, statistics.quantiles(times, n=100)[98] / 1000
 print(f"median {median:.1f} us, 99th percentile {high:.1f} us a reply")
+steps = range(20_000)
+yard = min(timeit.repeat(lambda: sum(map(abs, steps)), number=1, repeat=50)) * 1e6
+print(f"yardstick in the same run: sum(map(abs, range(20_000))) takes {yard:.0f} us")
 print(f"{time.process_time() - begun:.0f} CPU-s in all, fuzzing included")
 for outcome, count in outcomes.most_common():
     print(f"{count:9,}  {outcome}")

@@ -36,6 +36,7 @@ _SPREAD = re.compile(
 )
 _SURE = re.compile(r"[ \t]{0,4}(?:sure|certain|confident|confidence)\b", re.IGNORECASE | re.ASCII)
 _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
+_DIGITS = frozenset("0123456789")
 _BOUND = "<>\u2264\u2265"
 
 
@@ -52,6 +53,13 @@ def parse_confidence(text: str, scale: Scale) -> float | Flaw:
     if number is None:
         return _not_a_number(text)
     rest = text[number.end() :]
+    if rest == "%":
+        return _bounded(float(number[0]) / 100)
+    return _with_rest(number, rest, scale) if rest else _bare(number, scale)
+
+
+def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:
+    """Read a number that something follows: a percent sign, a denominator, a reason, a range."""
     if flaw := _fault_after(rest):
         return flaw
     if ratio := _RATIO.match(rest):
@@ -77,6 +85,8 @@ def _is_a_count(rest: str) -> bool:
 def _undressed(text: str) -> str:
     """Take off emphasis, brackets and a hedge such as "about"."""
     text = text.strip(_DRESSING)
+    if text[:1] in _DIGITS:
+        return text
     if hedge := _HEDGE.match(text):
         text = text[hedge.end() :].lstrip(_DRESSING)
     if text[:1] == "<" and text[-1] == ">":

@@ -66,6 +66,7 @@ class Reply(NamedTuple):
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
+_OPENERS = frozenset("[<(")
 _SENTENCE = frozenset(",.;?!")
 _STOPS = frozenset(".:;!?)]>|\u2014\u2013")
 _QUALIFIER = re.compile(
@@ -130,12 +131,14 @@ def _with_limits(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]
 
 
 def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
-    """Add every place where the word is a label."""
-    lower, size = reply.lower, len(word)
-    at = lower.find(word, reply.body)
+    """Add every place where the word is a label; the plain "Label:" is settled at once."""
+    lower, body, size = reply.lower, reply.body, len(word)
+    at = lower.find(word, body)
     while at >= 0:
         after = at + size
-        if not _is_word_part(lower, at) and not _runs_on(lower, after):
+        if lower.startswith(":", after) and (at == body or lower[at - 1] == "\n"):
+            found.append(Field(at, part, after + 1))
+        elif not _runs_on(lower, after) and not _is_word_part(lower, at):
             mark = _COLON.match(lower, after) or _without_colon(reply, after, part)
             if mark is not None and (field := _field(reply, at, mark, part)):
                 found.append(field)
@@ -161,7 +164,7 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     if part is not Part.CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
             return None
-    elif step := _STEP.search(reply.lower, max(reply.body, at - 16), at):
+    elif start < at and (step := _STEP.search(reply.lower, max(reply.body, at - 16), at)):
         return Field(step.start(), Part.STEP, value, step=int(step[1]))
     elif not opens_line:
         plain = _NUMERIC.match(reply.text, value)
@@ -182,8 +185,11 @@ def _stops_at(text: str, start: int) -> bool:
 
 def _runs_on(lower: str, after: int) -> bool:
     """Say cheaply that a label word is just a word of a sentence; most are."""
-    head, second = lower[after : after + 1], lower[after + 1 : after + 2]
-    return head in _SENTENCE or (head == " " and second.isalpha() and second not in "slrip")
+    head = lower[after : after + 1]
+    if head == " ":
+        second = lower[after + 1 : after + 2]
+        return second.isalpha() and second not in "slrip"
+    return head in _SENTENCE
 
 
 def _without_colon(reply: Reply, after: int, part: Part) -> re.Match[str] | None:
@@ -200,6 +206,8 @@ def _is_bold(reply: Reply, mark: re.Match[str], start: int) -> bool:
 def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     """Say where the label begins with its qualifier and dressing, and whether it opens a line."""
     text, body = reply.text, reply.body
+    if at == body or text[at - 1] == "\n":
+        return at, True
     start = at
     if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 16), at):
         first = qualifier.start()
@@ -222,7 +230,7 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     end = limit if end < 0 else end
     if text[start : start + 1] == '"':
         end = _quoted_end(text, start, end)
-    if start >= end or _PLACEHOLDER.match(text, start):
+    if start >= end or (text[start] in _OPENERS and _PLACEHOLDER.match(text, start)):
         return None
     return Field(field.start, field.part, start, end, field.step)
 

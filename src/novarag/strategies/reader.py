@@ -145,8 +145,11 @@ def _steps(
 def _judgment(
     reply: Reply, fields: list[Field], k: int | None, spans: Spans
 ) -> tuple[Judgment | None, tuple[str, ...]]:
-    classes = next((f for f in reversed(fields) if f.part is Part.CLASSES), None)
-    group = next((f for f in reversed(fields) if f.part is Part.GROUP), None)
+    judged = [f for f in fields if f.part is Part.CLASSES or f.part is Part.GROUP]
+    if not judged:
+        return None, ()
+    classes = next((f for f in reversed(judged) if f.part is Part.CLASSES), None)
+    group = next((f for f in reversed(judged) if f.part is Part.GROUP), None)
     remarks: list[str] = []
     state = None
     if group:

@@ -57,7 +57,7 @@ def number(name: str, value: float | None) -> str:
     if name == "coverage_at_10" and value == 0:
         return "none"
     if name == "overconfidence":
-        return f"{100 * value:+.1f} points"
+        return f"{100 * value:+.1f} pts"
     return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
 
 
@@ -65,7 +65,7 @@ def span(name: str, figure: Figure) -> str:
     """Format an interval, or nothing where there is none."""
     if figure.low is None or figure.high is None or figure.high == 0:
         return ""
-    low = number(name, figure.low).removesuffix(" %").removesuffix(" points")
+    low = number(name, figure.low).removesuffix(" %").removesuffix(" pts")
     return f"{low} to {number(name, figure.high)}"
 
 

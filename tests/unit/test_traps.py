@@ -91,6 +91,7 @@ def test_wrong_at_20_percent_never_beats_right_at_90_percent():
 def test_a_claim_that_holds_a_gold_alias_is_graded_first():
     q = Question(id="q", text="When?", answers=("1918",))
     assert grade("26 October 1918", q, claims=["26 October 1918"]) is Grade.WRONG
+    assert grade("It was on 26 October 1918.", q, claims=["26 October 1918"]) is Grade.WRONG
     assert grade("1918", q, claims=["26 October 1918"]) is Grade.RIGHT
     assert grade("not 26 October 1918 but 1918", q, claims=["26 October 1918"]) is Grade.RIGHT
 

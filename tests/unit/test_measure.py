@@ -166,6 +166,8 @@ def test_missing_columns_and_empty_tables_are_named():
     ):
         with pytest.raises(UsageError, match=says):
             measure(respondent().with_columns(**{k: pl.lit(v) for k, v in bad.items()}))
+    with pytest.raises(UsageError, match="lists or objects"):
+        measure(respondent().with_columns(tags=pl.lit([1])), by="tags")
     with pytest.raises(UsageError, match="no rows"):
         measure(respondent().clear())
 

@@ -29,9 +29,8 @@ class Columns:
     """Which columns of a user's table mean what.
 
     `percent` says that confidences are 0-100; `unread` lists values that mark a reply nobody could
-    read. With `reply` the raw replies are read with `labels`
-    instead of taking a confidence column; with `gold` the answers are graded instead of taking a
-    correctness column.
+    read. With `reply` raw replies are read instead of taking a confidence column; with `gold`
+    answers are graded instead of taking a correctness column.
     """
 
     confidence: str = "confidence"

@@ -44,6 +44,8 @@ class Table:
         missing = [c for c in ("question", "confidence", "correct", *by) if c not in frame.columns]
         if missing:
             raise UsageError(f"the table has no column {missing}; it has {frame.columns}")
+        if nested := [c for c in by if frame[c].dtype.is_nested()]:
+            raise UsageError(f"cannot group by {nested}: it holds lists or objects")
         if frame.is_empty():
             raise UsageError("the table has no rows")
         if frame["question"].has_nulls():

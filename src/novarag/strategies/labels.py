@@ -110,14 +110,14 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
 
 def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
     """Drop confidences within a line, unless all are, and they follow an answer or a stop."""
-    asides = any(f.part is Part.CONFIDENCE and not f.inline for f in found)
+    others = any(f.part is Part.CONFIDENCE and not f.inline for f in found)
     kept: list[Field] = []
     answered = -1
     for field in found:
         if field.inline:
             follows = answered >= 0 and reply.text.find("\n", answered, field.start) < 0
             answered = -1
-            if asides or not (follows or _stops_at(reply.text, field.start)):
+            if others or not (follows or _stops_at(reply.text, field.start)):
                 continue
         elif field.part is Part.ANSWER:
             answered = field.value

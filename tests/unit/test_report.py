@@ -1,7 +1,6 @@
 """Reports: the same figures three ways, plain words, foreign text kept foreign."""
 
 import json
-import re
 
 import numpy as np
 import polars as pl
@@ -149,7 +148,8 @@ def test_foreign_text_is_escaped():
         assert "<img" not in text
         assert "\u202e" not in text
         assert "\x00" not in text
-        assert "49" not in re.findall(r"javascript:b(.*?)7\*7", text)
+    assert html.count("{{7*7}}") >= 4
+    assert markdown.count("\\{\\{7\\*7\\}\\}") >= 4
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
     assert "\\[a\\](javascript\\:b)" in markdown
 

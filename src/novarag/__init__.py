@@ -10,13 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from novarag.calls import CallError, Outcome, Reply, Sampling, Usage
     from novarag.datasets import load_answers, load_benchmark, load_groups
-    from novarag.errors import DataError, NovaragError, ServiceError, UnknownName, UsageError
+    from novarag.errors import (
+        DataError,
+        NovaragError,
+        ServiceError,
+        StorageError,
+        UnknownName,
+        UsageError,
+    )
     from novarag.filters import funnel
     from novarag.flows import ask
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
-    from novarag.llm import ScriptedLLM
+    from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
     from novarag.metrics import METRICS, measure, tabulate
     from novarag.ports import LLM, Retriever
     from novarag.records import (
@@ -48,13 +56,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "calls": ("CallError", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("load_answers", "load_benchmark", "load_groups"),
-    "errors": ("DataError", "NovaragError", "ServiceError", "UnknownName", "UsageError"),
+    "errors": (
+        "DataError",
+        "NovaragError",
+        "ServiceError",
+        "StorageError",
+        "UnknownName",
+        "UsageError",
+    ),
     "filters": ("funnel",),
     "flows": ("ask",),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
-    "llm": ("ScriptedLLM",),
+    "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
     "metrics": ("METRICS", "measure", "tabulate"),
     "ports": ("LLM", "Retriever"),
     "records": (
@@ -91,8 +107,11 @@ __all__ = [
     "METRICS",
     "STRATEGIES",
     "AnswerForm",
+    "CallError",
+    "ChatLLM",
     "Completion",
     "DataError",
+    "Endpoint",
     "EvidenceState",
     "Flaw",
     "Grade",
@@ -102,22 +121,28 @@ __all__ = [
     "Labels",
     "Mix",
     "NovaragError",
+    "Outcome",
     "Passage",
     "PassageGroup",
     "PassageKind",
+    "Patience",
     "Prompt",
     "Provenance",
     "Question",
     "Reading",
     "RelevantFacet",
+    "Reply",
     "Response",
     "Retriever",
     "Rule",
+    "Sampling",
     "ScriptedLLM",
     "ServiceError",
+    "StorageError",
     "Strategy",
     "Trial",
     "UnknownName",
+    "Usage",
     "UsageError",
     "Utility",
     "ask",
@@ -129,6 +154,7 @@ __all__ = [
     "load_benchmark",
     "load_groups",
     "measure",
+    "parse_endpoint",
     "read",
     "tabulate",
     "write_report",

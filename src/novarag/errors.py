@@ -5,6 +5,8 @@
     + UnknownName        no dataset / strategy / metric by that name
   x DataError            a file or a row of it does not say what it must
   x ServiceError         an LLM or a retriever failed; `retryable` says whether to try again
+    + CallError          one request failed for good; knows its outcome (in `calls`)
+  x StorageError         a run cannot be written to, or belongs to somebody else
 
 A reply that cannot be read is not an error: it is a `Reading` with a flaw.
 """
@@ -63,3 +65,7 @@ class ServiceError(NovaragError):
     def __init__(self, message: str, *, retryable: bool) -> None:
         self.retryable = retryable
         super().__init__(message)
+
+
+class StorageError(NovaragError):
+    """A run's folder cannot be written to, is damaged beyond repair, or is in use."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName
@@ -57,6 +58,7 @@ _REFUSALS_WITHIN = (
     "not possible to determine",
     "no idea",
 )
+_REFUSED = re.compile(rf"(?:^| )(?:{'|'.join(_REFUSALS_WITHIN)})(?= |$)")
 
 
 def tokens(text: str) -> list[str]:
@@ -82,6 +84,11 @@ def normalize(text: str) -> str:
     >>> normalize("The  Eiffel Tower!")
     'eiffel tower'
     """
+    return _normalize_short(text) if len(text) < 200 else " ".join(tokens(text))
+
+
+@lru_cache(maxsize=4096)  # sixteen samples are graded against the same gold answers and claims
+def _normalize_short(text: str) -> str:
     return " ".join(tokens(text))
 
 
@@ -101,7 +108,7 @@ def is_refusal(answer: str) -> bool:
     (True, False)
     """
     words = normalize(answer)
-    return words in _REFUSALS_WHOLE or any(contains(words, r) for r in _REFUSALS_WITHIN)
+    return words in _REFUSALS_WHOLE or bool(_REFUSED.search(words))
 
 
 def polarity(answer: str) -> bool | None:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from novarag.calls import GREEDY
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.records import Completion, Passage
+    from novarag.calls import Reply, Sampling, Tell
+    from novarag.records import Passage
 
 
 class LLM(Protocol):
     """Anything that completes a prompt."""
 
     async def complete(
-        self, prompt: str, *, n: int = 1, temperature: float = 0.0
-    ) -> Sequence[Completion]:
-        """Return exactly `n` completions, or raise `ServiceError`."""
+        self,
+        prompt: str,
+        sampling: Sampling = GREEDY,
+        *,
+        key: str | None = None,
+        tell: Tell | None = None,
+    ) -> Reply:
+        """Return exactly `sampling.n` completions, or raise `ServiceError`.
+
+        `key` names the request, so that a server that honours idempotency keys charges once.
+        `tell` hears of each attempt before it is sent, and of each that failed.
+        """
         ...
 
 

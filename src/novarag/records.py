@@ -127,11 +127,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What came back over the wire, untouched."""
+    """What came back over the wire, untouched; reasoning that the server kept apart stays apart.
+
+    `tokens` and `logprobs` stand side by side, and are empty unless they were asked for.
+    """
 
     text: str
     model: str
     truncated: bool = False
+    reasoning: str | None = None
+    tokens: tuple[str, ...] = ()
+    logprobs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

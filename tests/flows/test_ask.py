@@ -15,10 +15,11 @@ from novarag import (
     funnel,
     tabulate,
 )
+from novarag.calls import Reply
 from novarag.examples import EXAMPLE_GROUP
-from novarag.flows import make_trial
 from novarag.records import Completion
 from novarag.strategies import COT, NOVA
+from novarag.trials import make_trial
 from novarag.uncertainty import METHODS, ensemble
 
 REPLY = (
@@ -55,8 +56,8 @@ def test_a_script_without_the_cue_is_a_failed_call_not_an_answer():
 
 def test_a_model_that_ignores_n_is_caught():
     class Stingy:
-        async def complete(self, prompt, *, n=1, temperature=0.0):
-            return []
+        async def complete(self, prompt, sampling, *, key=None, tell=None):
+            return Reply(completions=())
 
     with pytest.raises(ServiceError, match="asked for 2 samples, got 0"):
         asyncio.run(ask([EXAMPLE_GROUP], COT, Stingy(), samples=2))

@@ -32,11 +32,11 @@ def test_version_and_help():
 
 
 def test_help_names_every_strategy_and_format():
-    from novarag.cli import _OURS, _PAPERS, _PRESETS
+    from novarag.cli.common import OURS, PAPERS, PRESETS
     from novarag.strategies import FORMATS
 
-    assert f"{_OURS}, {_PAPERS}".split(", ") == list(STRATEGIES)
-    assert _PRESETS.split(", ") == list(FORMATS)
+    assert f"{OURS}, {PAPERS}".split(", ") == list(STRATEGIES)
+    assert PRESETS.split(", ") == list(FORMATS)
 
 
 def test_module_entry():

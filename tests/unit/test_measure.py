@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from novarag import Passage, PassageGroup, PassageKind, Question, UsageError, measure
-from novarag.flows import make_trial
 from novarag.metrics import LEAST_ROWS, METRICS, noise_floor, tabulate
 from novarag.metrics.baselines import FOLDS, base_rate, constant, folds, isotonic
 from novarag.metrics.resampling import draws, inflated_interval, interval, make_rows
 from novarag.records import Completion
 from novarag.strategies import NOVA
+from novarag.trials import make_trial
 
 
 def respondent(n=400, *, seed=0, tilt=1.0, samples=1, levels=11):

@@ -12,16 +12,19 @@ from novarag.datasets.benchmark import (
     strict_kind,
 )
 from novarag.datasets.files import read_table
-from novarag.datasets.groups import load_groups, parse_group
+from novarag.datasets.groups import iter_groups, load_groups, parse_group
+from novarag.datasets.passages import load_passages
 
 __all__ = [
     "DATASETS",
     "POOLS",
     "Columns",
+    "iter_groups",
     "load_answers",
     "load_benchmark",
     "load_groups",
     "load_originals",
+    "load_passages",
     "load_pool",
     "parse_group",
     "read_table",

@@ -38,15 +38,30 @@ def read_table(path: str | Path) -> pl.DataFrame:
                     source=str(path),
                 )
     except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DataError(
-            f"the file cannot be read ({first}).",
-            mend="check that its content is what its ending says.",
-            source=str(path),
-        ) from error
+        raise _unreadable(path, error) from error
     if frame.is_empty():
         raise DataError("the file has no rows.", mend="give a file with rows.", source=str(path))
     return frame
+
+
+def table_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
+    """Read a Parquet file so many rows at a time."""
+    try:
+        lazy = pl.scan_parquet(path)
+        rows = lazy.select(pl.len()).collect().item()
+        for start in range(0, rows, size):
+            yield lazy.slice(start, size).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return DataError(
+        f"the file cannot be read ({first}).",
+        mend="check that its content is what its ending says.",
+        source=str(path),
+    )
 
 
 def existing(path: str | Path) -> Path:

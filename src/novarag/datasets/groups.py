@@ -4,6 +4,7 @@
 |------------|------------------------------------------------------------------------------|
 | `question` | the question (required)                                                      |
 | `id`       | names the question; default: the question itself                             |
+| `group`    | names the row, where several rows ask the same question                      |
 | `answers`  | accepted answers: a list, or one text                                        |
 | `form`     | `yes/no` or `open`; default: `yes/no` if every answer is yes or no           |
 | `passages` | a list of texts, or of objects with `text` and optionally `kind`, `claim`,   |
@@ -17,30 +18,45 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from novarag.datasets.files import existing, json_rows, read_table
+from novarag.datasets.files import existing, json_rows, read_table, table_batches
 from novarag.datasets.gold import accepted_answers, form_of
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _NUMBERED = re.compile(r"passage_[0-9]{1,4}$")
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
+_BATCH = 5000  # rows of a Parquet file held at once
+
+
 def load_groups(path: str | Path) -> list[PassageGroup]:
     """Read groups from JSONL, Parquet or CSV, or one group from a .json file."""
+    return list(iter_groups(path))
+
+
+def iter_groups(path: str | Path) -> Iterator[PassageGroup]:
+    """Read groups one by one, without holding the file; CSV alone is read whole."""
     path = existing(path)
+    for number, row in enumerate(_rows(path), start=1):
+        yield parse_group(row, source=str(path), row_number=number)
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, object]]:
     if path.suffix == ".json":
-        return [parse_group(_one_object(path), source=str(path), row_number=1)]
-    if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
-        rows: Iterable[Mapping[str, object]] = json_rows(path)
+        yield _one_object(path)
+    elif ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
+        yield from json_rows(path)
+    elif path.suffix == ".parquet":
+        for batch in table_batches(path, _BATCH):
+            yield from batch.iter_rows(named=True)
     else:
-        rows = read_table(path).iter_rows(named=True)
-    return [parse_group(row, source=str(path), row_number=i) for i, row in enumerate(rows, start=1)]
+        yield from read_table(path).iter_rows(named=True)
 
 
 def _one_object(path: Path) -> Mapping[str, object]:
@@ -80,7 +96,12 @@ class _Row:
         return DataError(problem, mend=mend, source=self.source, row=self.number, column=column)
 
     def group(self) -> PassageGroup:
-        return PassageGroup(question=self.question(), passages=self.passages())
+        name = self.cells.get("group")
+        return PassageGroup(
+            question=self.question(),
+            passages=self.passages(),
+            id=None if name is None else str(name),
+        )
 
     def question(self) -> Question:
         text = self.cells.get("question")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.calls import GREEDY, Attempt, Reply
 from novarag.errors import ServiceError
 from novarag.records import Completion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from novarag.calls import Sampling, Tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,19 @@ class ScriptedLLM:
     async def complete(
         self,
         prompt: str,
+        sampling: Sampling = GREEDY,
         *,
-        n: int = 1,
-        temperature: float = 0.0,  # noqa: ARG002 - a script has no temperature
-    ) -> Sequence[Completion]:
-        """Return the scripted reply `n` times."""
+        key: str | None = None,
+        tell: Tell | None = None,
+    ) -> Reply:
+        """Return the scripted reply, as often as it was asked for."""
         for cue, reply in self.script.items():
             if cue in prompt:
                 texts = [reply] if isinstance(reply, str) else reply
-                return [Completion(text=texts[i % len(texts)], model="scripted") for i in range(n)]
+                attempt = Attempt(id=f"scripted-{key}", endpoint="scripted")
+                if tell is not None:
+                    tell(attempt)
+                told = (texts[i % len(texts)] for i in range(sampling.n))
+                completions = tuple(Completion(text=text, model="scripted") for text in told)
+                return Reply(completions=completions, attempt=attempt.id)
         raise ServiceError("no cue of the script occurs in this prompt", retryable=False)

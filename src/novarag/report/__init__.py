@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from novarag.report.page import Heading, to_html, to_json, to_markdown, write_report
-from novarag.report.words import plain_text, summary
+from novarag.report.words import summary
 
-__all__ = ["Heading", "plain_text", "summary", "to_html", "to_json", "to_markdown", "write_report"]
+__all__ = ["Heading", "summary", "to_html", "to_json", "to_markdown", "write_report"]

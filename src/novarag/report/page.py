@@ -18,6 +18,7 @@ from markupsafe import Markup
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import svg, words
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
 
 def escape_markdown(text: str, *, longest: int = 200) -> str:
     """Make a foreign text mean nothing to a Markdown renderer."""
-    return words.plain_text(text, longest=longest).translate(_MARKDOWN)
+    return plain_text(text, longest=longest).translate(_MARKDOWN)
 
 
 def to_markdown(measurement: Measurement, heading: Heading) -> str:
@@ -85,7 +86,7 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"md": escape_markdown, "shown": words.plain_text, "whole": words.whole}
+    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
     known = [p for p in measurement.groups if not p.refusal]
     return environment.from_string(
         folder.joinpath(template).read_text("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from novarag.metrics import LEAST_ROWS, METRICS
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.metrics import Figure, Measurement, Panel
@@ -67,12 +68,6 @@ def span(name: str, figure: Figure) -> str:
         return ""
     low = number(name, figure.low).removesuffix(" %").removesuffix(" pts")
     return f"{low} to {number(name, figure.high)}"
-
-
-def plain_text(text: str, *, longest: int = 200) -> str:
-    """Make a foreign text safe to show in one line: no control or direction characters."""
-    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def percent(value: float) -> str:

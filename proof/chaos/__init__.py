@@ -1,0 +1,1 @@
+"""Faults made on purpose, to see what the clients make of them."""

@@ -1,0 +1,129 @@
+"""The nouns of asking: how to sample, what one attempt came to, what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from novarag.errors import ServiceError, UsageError
+
+if TYPE_CHECKING:
+    from novarag.records import Completion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a model is asked to sample; what is None is left to the server.
+
+    `logprobs` asks for the log-probability of each token, and for that many alternatives.
+    `schema` (a JSON Schema as text) and `regex` ask the server to hold replies to a shape.
+    """
+
+    n: int = 1
+    temperature: float = 0.0
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
+    schema: str | None = None
+    regex: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise UsageError(f"ask for at least one sample, not {self.n}")
+        if self.temperature < 0:
+            raise UsageError(f"a temperature is not negative: {self.temperature}")
+        if self.schema is not None and self.regex is not None:
+            raise UsageError("replies follow a schema or a regex, not both")
+
+
+GREEDY = Sampling()
+"""One sample, the likeliest."""
+
+
+class Paid(StrEnum):
+    """Whether the server charged for an attempt, as far as one can know from this side."""
+
+    YES = "yes"
+    PERHAPS = "perhaps"
+    NO = "no"
+
+
+class Outcome(StrEnum):
+    """What became of one attempt."""
+
+    ANSWERED = "answered"
+    RATE_LIMITED = "rate limited"
+    SERVER_ERROR = "server error"
+    TIMED_OUT = "timed out"
+    CUT_OFF = "connection lost"
+    UNREACHABLE = "unreachable"
+    MALFORMED = "malformed reply"
+    INCOMPLETE = "incomplete reply"
+    REFUSED = "request refused"
+    DENIED = "access denied"
+    REDIRECTED = "redirected"
+    UNKNOWN = "unknown, cut off by a kill"
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may do better later."""
+        return self in _RETRYABLE
+
+    @property
+    def paid(self) -> Paid:
+        """Whether the attempt was charged for."""
+        if self in {Outcome.ANSWERED, Outcome.INCOMPLETE}:
+            return Paid.YES
+        return Paid.PERHAPS if self in _PERHAPS_PAID else Paid.NO
+
+
+_RETRYABLE = frozenset({
+    Outcome.RATE_LIMITED, Outcome.SERVER_ERROR, Outcome.TIMED_OUT,
+    Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED,
+})  # fmt: skip
+_PERHAPS_PAID = frozenset({
+    Outcome.TIMED_OUT, Outcome.CUT_OFF, Outcome.MALFORMED, Outcome.UNKNOWN,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the server counted them, for one request with all its samples."""
+
+    prompt: int = 0
+    completion: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One request put on the wire. Without an outcome it is about to be sent."""
+
+    id: str
+    endpoint: str
+    outcome: Outcome | None = None
+    detail: str = ""
+
+
+Tell = Callable[[Attempt], None]
+"""Who is told of each attempt: before it is sent, and again if it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The samples that one request brought, and which attempt brought them."""
+
+    completions: tuple[Completion, ...]
+    usage: Usage | None = None
+    attempt: str = ""
+
+
+class CallError(ServiceError):
+    """A request failed for good, after as many attempts as it was worth."""
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        self.outcome, self.detail = outcome, detail
+        super().__init__(f"{outcome}: {detail}", retryable=outcome.retryable)

@@ -1,0 +1,53 @@
+"""The command line: parse, call, print. No logic lives here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from novarag import __version__
+from novarag.cli.answering import answer
+from novarag.cli.asking import ask
+from novarag.cli.looking import recover, show
+from novarag.cli.measuring import measure
+from novarag.cli.reading import example, read_reply, render
+from novarag.errors import NovaragError
+
+app = typer.Typer(
+    name="novarag",
+    help="Calibrated confidence for retrieval-augmented language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run the command line; what we raise on purpose becomes one line and exit code 2."""
+    try:
+        app()
+    except (NovaragError, OSError) as error:
+        print(f"novarag: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+app.command()(answer)
+app.command()(ask)
+app.command()(show)
+app.command()(recover)
+app.command()(measure)
+app.command()(render)
+app.command("read")(read_reply)
+app.command()(example)

@@ -1,0 +1,132 @@
+"""The verbs that look at runs: show what is in one, and recover one that was damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.common import find_strategy
+from novarag.cli.screen import parse_price
+from novarag.errors import UsageError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from novarag.runs.look import Look
+
+_Run = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
+
+
+def show(
+    run: _Run,
+    replies: Annotated[int, typer.Option(min=0, help="How many replies to show.")] = 10,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Print every finished trial as a line of JSON instead.")
+    ] = False,
+    price: Annotated[
+        str | None, typer.Option(help="IN:OUT, money per million tokens, to sum up the bill.")
+    ] = None,
+) -> None:
+    """Show what is in a run, what failed and why, and some replies."""
+    from novarag.runs import open_store
+    from novarag.runs.look import look, open_run, some_trials, trial_tables
+
+    store = open_store(run)
+    if jsonl:
+        for table in trial_tables(store, open_run(store)):
+            sys.stdout.write(table.write_ndjson())
+        return
+    seen = look(store)
+    _describe(seen)
+    _bill(seen, price)
+    _failures(seen)
+    for row in some_trials(store, seen, replies):
+        print(_reply(row))
+
+
+def _line(name: str, text: str) -> None:
+    print(f"{name:<10} {text}")
+
+
+def _describe(seen: Look) -> None:
+    from novarag.runs.look import requests_left
+
+    manifest, counts = seen.manifest, seen.counts
+    settings, sampling = manifest.settings, manifest.settings.sampling
+    _line(
+        "model",
+        plain_text(settings.model) + (f" @ {settings.revision}" if settings.revision else ""),
+    )
+    _line("strategy", f"{plain_text(settings.strategy)}, template {settings.template_hash[:12]}")
+    _line("sampling", f"{settings.samples} a group, temperature {sampling.temperature:g}")
+    _line("groups", f"{manifest.groups:,} of {manifest.questions:,} questions, {manifest.source}")
+    shards = len(manifest.parts)
+    left = requests_left(seen)
+    state = "finished" if not seen.unfinished else f"{left:,} requests left"
+    _line("shards", f"{shards - len(seen.unfinished):,} of {shards:,} finished; {state}")
+    for owner in seen.owners:
+        _line("", f"somebody is or was at work: {plain_text(owner)}")
+    trials, graded = counts.get("trials", 0), counts.get("graded", 0)
+    unread = counts.get("unread", 0)
+    share = f", {counts['right'] / graded:.1%} of {graded:,} graded are right" if graded else ""
+    _line("trials", f"{trials:,} in finished shards, {unread:,} unread{share}")
+    for flaw, count in seen.flaws.most_common():
+        _line("", f"{count:,} unread: {flaw}")
+
+
+def _bill(seen: Look, price: str | None) -> None:
+    counts = seen.counts
+    outcomes = counts.get("outcomes", {})
+    told = ", ".join(f"{n:,} {name}" for name, n in sorted(outcomes.items(), key=lambda x: -x[1]))
+    _line("attempts", f"{counts.get('attempts', 0):,}: {told}" if told else "none")
+    prompt, completion = counts.get("prompt_tokens", 0), counts.get("completion_tokens", 0)
+    cost = parse_price(price)
+    money = f", about {cost.of(prompt, completion):,.2f}" if cost else ""
+    _line("tokens", f"{prompt:,} of prompts, {completion:,} of replies{money}")
+
+
+def _failures(seen: Look) -> None:
+    reasons: dict[str, list[tuple[str, int]]] = {}
+    for (outcome, detail), count in seen.given_up.most_common():
+        reasons.setdefault(outcome, []).append((detail, count))
+    for outcome, details in reasons.items():
+        total = sum(count for _, count in details)
+        _line("failed", f"{total:,} requests: {outcome}; such as: {plain_text(details[0][0])}")
+
+
+def _reply(row: dict[str, Any]) -> str:
+    if row["flaw"] is not None:
+        verdict = f"unread: {row['flaw']}"
+    else:
+        grade = {True: "right", False: "wrong", None: "not graded"}[row["correct"]]
+        answer = plain_text(row["answer"], longest=60)
+        verdict = f"{answer} at {row['confidence']:.0%}, {grade}"
+    ending = plain_text(" ".join(row["reply"].split())[-160:])
+    where = f"{plain_text(row['question'], longest=40)} #{row['sample']}"
+    return f"\n{where}: {verdict}\n  … {ending}"
+
+
+def recover(run: _Run) -> None:
+    """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
+    from novarag.runs import Job, open_store, settle
+    from novarag.runs.look import open_run
+
+    store = open_store(run)
+    manifest = open_run(store)
+    strategy = find_strategy(manifest.settings.strategy)
+    if strategy.template.hash != manifest.settings.template_hash:
+        name = manifest.settings.strategy
+        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
+    outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=strategy)))
+    damage = [line for outlook in outlooks for line in outlook.damage]
+    for line in damage:
+        print(f"found: {line}")
+    finished = sum(outlook.finished for outlook in outlooks)
+    pending = sum(outlook.counts.get("pending", 0) for outlook in outlooks)
+    print(f"{finished:,} of {len(outlooks):,} shards are finished; {len(damage)} damages found")
+    if pending:
+        print(f"{pending:,} requests are left: run the same `novarag ask` to go on")

@@ -1,0 +1,112 @@
+"""The verb that measures."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from novarag import __version__
+from novarag.cli.common import ReaderName, ScaleName, find_labels
+from novarag.errors import UsageError
+from novarag.texts import plain_text
+
+
+def measure(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Tables of answers: JSONL, Parquet or CSV; or folders of runs."),
+    ],
+    confidence: Annotated[
+        str, typer.Option(help="Column with the confidence, 0 to 1; empty where unread.")
+    ] = "confidence",
+    correct: Annotated[
+        str, typer.Option(help="Column that says whether the answer is right: true/false or 1/0.")
+    ] = "correct",
+    question: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the question; default 'question', else each row is its own."
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
+    ] = None,
+    percent: Annotated[
+        bool, typer.Option("--percent", help="The confidence column holds 0 to 100.")
+    ] = False,
+    unread: Annotated[
+        list[float] | None,
+        typer.Option(help="Value that marks an unread reply, such as -1; may be repeated."),
+    ] = None,
+    reply: Annotated[
+        str | None,
+        typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
+    ] = None,
+    strategy: ReaderName = "nova",
+    scale: ScaleName = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(help="Column with accepted answers, graded instead of --correct."),
+    ] = None,
+    answer: Annotated[
+        str, typer.Option(help="Column with the answer, for --gold without --reply.")
+    ] = "answer",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures as JSON on standard output.")
+    ] = False,
+    title: Annotated[
+        str, typer.Option(help="Title of the report.")
+    ] = "How honest is the confidence?",
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Measure how honest stated confidences are, and write a report."""
+    from novarag.datasets import Columns, load_answers, rows_stand_alone
+    from novarag.metrics import measure as measured
+    from novarag.report import Heading, summary, to_json, write_report
+
+    columns = Columns(
+        confidence=confidence, correct=correct, question=question, percent=percent,
+        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
+    )  # fmt: skip
+    files = [table for file in files for table in _tables(file)]
+    table = load_answers(files, columns, labels=find_labels(strategy, scale) if reply else None)
+    bar = typer.progressbar(
+        length=replicates, label="resampling", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
+    with bar:
+        found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
+    heading = Heading(
+        title=title,
+        sources=[f.name for f in files],
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        version=__version__,
+        notes=["Every row counts as its own question."] if rows_stand_alone(table) else [],
+    )
+    if out is not None:
+        for path in write_report(found, heading, out):
+            print(f"wrote {path}", file=sys.stderr)
+    if as_json:
+        print(to_json(found, heading))
+    else:
+        for line in summary(found):
+            print(f"- {plain_text(line, longest=1000)}")
+
+
+def _tables(file: Path) -> list[Path]:
+    """List the tables of trials of a run, or the file itself."""
+    if not (file / "manifest.json").is_file():
+        return [file]
+    tables = sorted((file / "trials").glob("*.parquet"))
+    if not tables:
+        raise UsageError(f"{file} has no finished shard yet; look at it with `novarag show {file}`")
+    return tables

@@ -1,0 +1,57 @@
+"""Options that say which model to ask, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from novarag.llm.chat import ChatLLM, Patience
+
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        help="URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama;"
+        " repeat it for replicas of one model.",
+    ),
+]
+KeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        help="Environment variable that holds the key; default NOVARAG_API_KEY, and OPENAI_API_KEY"
+        " for api.openai.com."
+    ),
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, help="Default 0 for one sample, 1 for several."),
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of the sampling, for servers that take one.")]
+Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for a reply.")]
+
+
+def connector(
+    models: Sequence[str], key_env: str | None, patience: Patience
+) -> Callable[[], ChatLLM]:
+    """Return what opens the model; it can be sent to another machine, as it holds no key."""
+    from functools import partial
+
+    from novarag.llm.chat import ChatLLM
+    from novarag.llm.endpoint import parse_endpoint
+
+    endpoints = [parse_endpoint(model, key_env=key_env) for model in models]
+    ChatLLM(endpoints)  # complains now about what would fail later
+    return partial(ChatLLM, endpoints, patience=patience)
+
+
+def model_name(models: Sequence[str]) -> str:
+    """Return the name that all endpoints serve."""
+    from novarag.llm.endpoint import parse_endpoint
+
+    return parse_endpoint(models[0]).model

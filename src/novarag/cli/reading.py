@@ -1,0 +1,82 @@
+"""The verbs that need no model: render a prompt, read a reply, write an example."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.common import ReaderName, ScaleName, StrategyName, find_labels, find_strategy
+from novarag.errors import UsageError
+
+if TYPE_CHECKING:
+    from novarag.records import Reading
+
+
+def render(
+    group: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Question and passages: one in .json, many in .jsonl, .parquet or .csv; left"
+            " out, an example."
+        ),
+    ] = None,
+    strategy: StrategyName = "nova",
+    show_hash: Annotated[
+        bool, typer.Option("--hash", help="Print the hashes of template and prompt to stderr.")
+    ] = False,
+) -> None:
+    """Print the prompt that a strategy makes of a question and its passages."""
+    from novarag.datasets import load_groups
+    from novarag.examples import EXAMPLE_GROUP
+
+    chosen = find_strategy(strategy)
+    for one in load_groups(group) if group else [EXAMPLE_GROUP]:
+        prompt = chosen.render(one)
+        sys.stdout.write(prompt.text)
+        if show_hash:
+            print(f"template {prompt.template_hash}\nprompt   {prompt.hash}", file=sys.stderr)
+
+
+def read_reply(
+    strategy: ReaderName = "nova",
+    k: Annotated[
+        int | None, typer.Option("--k", min=0, help="How many passages the prompt showed.")
+    ] = None,
+    scale: ScaleName = None,
+) -> None:
+    """Read a reply on standard input and print what was read as one JSON object."""
+    from novarag.strategies import read
+
+    text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    print(json.dumps(_reading(read(text, find_labels(strategy, scale), k=k)), ensure_ascii=False))
+
+
+def _reading(reading: Reading) -> dict[str, object]:
+    judgment = reading.judgment
+    return {
+        "answer": reading.answer,
+        "confidence": reading.confidence,
+        "judgment": judgment and {"passages": judgment.passages, "group": judgment.group},
+        "flaw": reading.flaw,
+        "remarks": reading.remarks,
+        "spans": reading.spans,
+    }
+
+
+def example(
+    file: Annotated[Path, typer.Argument(help="CSV file to write.")] = Path("answers.csv"),
+) -> None:
+    """Write a simulated table of answers to try `novarag measure` on."""
+    from novarag.examples import simulated_answers
+
+    if file.suffix != ".csv":
+        raise UsageError(f"{file} must end in .csv, as it will be one")
+    if file.exists():
+        raise UsageError(f"{file} exists already; name another file")
+    file.write_text(simulated_answers(), encoding="utf-8")
+    then = f"novarag measure {file} --by system --out report"
+    print(f"wrote {file}: 480 simulated answers; next: {then}")

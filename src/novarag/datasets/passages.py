@@ -1,0 +1,36 @@
+"""Passages alone, for one question at a desk: a text file is one passage, a table many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from novarag.datasets.files import existing, read_table
+from novarag.errors import DataError
+from novarag.records import Passage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TEXTS = {".txt", ".md", ".text"}
+_COLUMNS = ("text", "passage", "content")
+
+
+def load_passages(path: str | Path) -> list[Passage]:
+    """Read a .txt or .md file as one passage, or a table with a column `text` as many."""
+    path = existing(path)
+    if path.suffix in _TEXTS:
+        text = path.read_bytes().decode("utf-8", errors="replace").strip()
+        return [Passage(text=text, source=path.name)]
+    frame = read_table(path)
+    column = next((name for name in _COLUMNS if name in frame.columns), None)
+    if column is None:
+        raise DataError(
+            "there is no column with the passages.",
+            mend=f"name it {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}.",
+            source=str(path),
+        )
+    return [
+        Passage(text=str(text), source=f"{path.name}, row {number}")
+        for number, text in enumerate(frame[column].to_list(), start=1)
+        if text is not None
+    ]

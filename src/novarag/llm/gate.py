@@ -1,0 +1,90 @@
+"""Who may send now, and where: the least loaded endpoint that has room."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from novarag.llm.pace import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.llm.endpoint import Endpoint
+
+
+class Line:
+    """One endpoint and its pace."""
+
+    __slots__ = ("endpoint", "pace")
+
+    def __init__(self, endpoint: Endpoint, most: int) -> None:
+        self.endpoint = endpoint
+        self.pace = Pace(most)
+
+
+class Gate:
+    """Lets requests through, each to the endpoint that has the most room."""
+
+    def __init__(self, endpoints: Sequence[Endpoint], most: int) -> None:
+        self.lines = [Line(endpoint, most) for endpoint in endpoints]
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def in_flight(self) -> int:
+        """Return how many requests are under way."""
+        return sum(line.pace.in_flight for line in self.lines)
+
+    async def enter(self) -> Line:
+        """Wait for room; who entered must call one of the pace's closing methods, and `leave`."""
+        while (line := self._roomiest(monotonic())) is None:
+            await self._wait()
+        delay = line.pace.depart(monotonic())
+        if delay > 0:
+            try:
+                await asyncio.sleep(delay)
+            except asyncio.CancelledError:
+                line.pace.gave_up()
+                self.leave()
+                raise
+        return line
+
+    def leave(self) -> None:
+        """Let in as many of those who wait as there may be room for."""
+        now = monotonic()
+        room = sum(
+            max(int(line.pace.limit) - line.pace.in_flight, 0)
+            for line in self.lines
+            if now >= line.pace.resumes
+        )
+        while self._waiting and room > 0:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                room -= 1
+
+    def _roomiest(self, now: float) -> Line | None:
+        best: Line | None = None
+        for line in self.lines:
+            if line.pace.has_room(now) and (best is None or line.pace.load < best.pace.load):
+                best = line
+        return best
+
+    async def _wait(self) -> None:
+        """Wait until somebody leaves, or until a paused endpoint may be tried again."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        now = monotonic()
+        pauses = [line.pace.resumes - now for line in self.lines if line.pace.resumes > now]
+        try:
+            if pauses:
+                await asyncio.wait_for(waiter, timeout=min(pauses) + 0.001)
+            else:
+                await waiter
+        except TimeoutError:
+            pass
+        finally:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)

@@ -1,0 +1,154 @@
+"""The wire format of chat completions: a request as bytes, a reply as values.
+
+A reply is hostile text: what does not have the promised shape is malformed, never guessed at.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from novarag.calls import CallError, Outcome, Sampling, Usage
+from novarag.errors import UsageError
+from novarag.records import Completion
+
+
+def request_body(model: str, prompt: str, sampling: Sampling) -> bytes:
+    """Write a request; what the sampling leaves open is left out."""
+    content = {
+        "model": model,
+        "messages": [{"role": "user", "content": prompt}],
+        "n": sampling.n,
+        "temperature": sampling.temperature,
+        **_options(sampling),
+    }
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # a lone surrogate, which is no text that a wire can carry
+        content["messages"] = [
+            {"role": "user", "content": prompt.encode("utf-8", "replace").decode()}
+        ]
+        return orjson.dumps(content)
+
+
+def _options(sampling: Sampling) -> dict[str, object]:
+    options: dict[str, object] = {}
+    if sampling.top_p is not None:
+        options["top_p"] = sampling.top_p
+    if sampling.max_tokens is not None:
+        options["max_tokens"] = sampling.max_tokens
+    if sampling.seed is not None:
+        options["seed"] = sampling.seed
+    if sampling.stop:
+        options["stop"] = list(sampling.stop)
+    if sampling.logprobs is not None:
+        options["logprobs"] = True
+        options["top_logprobs"] = sampling.logprobs
+    if sampling.schema is not None:
+        shape = {"name": "reply", "strict": True, "schema": parse_schema(sampling.schema)}
+        options["response_format"] = {"type": "json_schema", "json_schema": shape}
+    if sampling.regex is not None:
+        options["structured_outputs"] = {"regex": sampling.regex}
+    return options
+
+
+def parse_schema(text: str) -> dict[str, object]:
+    """Read a JSON Schema, or raise `UsageError`."""
+    try:
+        schema = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"the schema is not JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise UsageError("the schema is not a JSON object")
+    return schema
+
+
+def read_reply(
+    body: bytes, sampling: Sampling, model: str
+) -> tuple[tuple[Completion, ...], Usage | None]:
+    """Read the samples of a reply and what they cost."""
+    try:
+        content = _loads(body)
+        choices = sorted(content["choices"], key=_place)
+        completions = tuple(_completion(choice, model) for choice in choices)
+        usage = _usage(content.get("usage"))
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"the body is no chat completion ({type(error).__name__})"
+        raise CallError(Outcome.MALFORMED, what) from None
+    if len(completions) != sampling.n:
+        raise CallError(
+            Outcome.INCOMPLETE,
+            f"asked for {sampling.n} samples in one request, got {len(completions)}; this server"
+            " may want --per-request 1",
+        )
+    if sampling.logprobs is not None and any(c.text and not c.logprobs for c in completions):
+        raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")
+    return completions, usage
+
+
+def _loads(body: bytes) -> Any:  # noqa: ANN401 - the shape is checked by who reads it
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if b"\\ud" not in body.lower():
+            raise
+        return json.loads(body)  # half of an emoji, which orjson refuses; `_text` drops it
+
+
+def _place(choice: dict[str, Any]) -> int:
+    return int(choice.get("index") or 0)
+
+
+def _completion(choice: dict[str, Any], model: str) -> Completion:
+    message = choice["message"]
+    text, reasoning = _text(message.get("content")), message.get("reasoning")
+    reasoning = message.get("reasoning_content") if reasoning is None else reasoning
+    content = (choice.get("logprobs") or {}).get("content") or ()
+    return Completion(
+        text=text,
+        model=model,
+        truncated=choice.get("finish_reason") == "length",
+        reasoning=None if reasoning is None else _text(reasoning),
+        tokens=tuple(str(token["token"]) for token in content),
+        logprobs=tuple(float(token["logprob"]) for token in content),
+    )
+
+
+def _text(content: object) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content if content.isascii() else content.encode("utf-8", "replace").decode()
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part.get("type") == "text")
+    raise TypeError
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Usage(prompt=int(prompt or 0), completion=int(completion or 0))
+
+
+def model_names(body: bytes) -> list[str]:
+    """Read which models a server names, as far as it does."""
+    try:
+        return [str(model["id"]) for model in orjson.loads(body)["data"]]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return []
+
+
+def error_message(body: bytes) -> str:
+    """Find what a server says of its refusal; one line, at most 300 characters."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        content = body.decode("utf-8", "replace")
+    if isinstance(content, dict):
+        inner = content.get("error", content)
+        content = inner.get("message", inner) if isinstance(inner, dict) else inner
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(content)[:2000]).split())
+    return line[:300]

@@ -1,0 +1,165 @@
+"""A run in a local folder: whole files by renaming, logs by appending, locks that die with us."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from novarag.errors import StorageError
+from novarag.runs import points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def trouble(error: OSError, place: str) -> StorageError:
+    """Say in words why a place cannot be written to."""
+    why = "the disk is full" if error.errno in _FULL else (error.strerror or "the disk failed")
+    return StorageError(
+        f"cannot write to {place}: {why}. What was journaled is kept; make room and run the same"
+        " command again."
+    )
+
+
+class Folder:
+    """A folder of the local disk, or of a disk that several machines mount."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.place = root, str(root)
+        self._locks: dict[str, int] = {}
+
+    def read(self, name: str) -> bytes | None:
+        """Return a file's content, or None if there is no such file."""
+        try:
+            return (self.root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
+        """Put a whole file in place, or leave what was there."""
+        path = self.root / name
+        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb", buffering=0) as file:
+                half = len(content) // 2
+                _write_all(file.fileno(), content[:half])
+                points.reached("file half written")
+                _write_all(file.fileno(), content[half:])
+                if durable:
+                    os.fsync(file.fileno())
+            draft.replace(path)
+            if durable:
+                _sync_folder(path.parent)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink()
+            raise trouble(error, self.place) from error
+        points.reached("file renamed")
+
+    def names(self, folder: str) -> list[str]:
+        """List the files of a folder, sorted."""
+        here = self.root / folder
+        if not here.is_dir():
+            return []
+        return sorted(f"{folder}/{p.name}" for p in here.iterdir() if not p.name.startswith("."))
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        (self.root / name).unlink(missing_ok=True)
+
+    def sweep(self, names: Iterable[str]) -> None:
+        """Remove drafts that a killed process left of these files."""
+        for name in names:
+            path = self.root / name
+            for draft in path.parent.glob(f".{path.name}.*.draft"):
+                draft.unlink(missing_ok=True)
+
+    def log(self, name: str) -> FileLog:
+        """Open a log to append to."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return FileLog(path, self.place)
+
+    def read_log(self, name: str) -> bytes | None:
+        """Return all of a log, or None if there is none."""
+        return self.read(name)
+
+    def lock(self, name: str) -> bool | None:
+        """Take a lock that dies with this process."""
+        import fcntl
+
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return False
+        self._locks[name] = handle
+        return True
+
+    def unlock(self, name: str) -> None:
+        """Let go of a lock."""
+        handle = self._locks.pop(name, None)
+        if handle is not None:
+            os.close(handle)
+
+
+class FileLog:
+    """A file that only grows."""
+
+    def __init__(self, path: Path, place: str) -> None:
+        self._place = place
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self.size = os.fstat(self._handle).st_size
+        if self.size and os.pread(self._handle, 1, self.size - 1) != b"\n":
+            self.append(b"\n")  # a kill tore the last record; begin on a line of our own
+
+    def append(self, record: bytes) -> None:
+        """Add one record; it outlives this process from here on."""
+        try:
+            _write_all(self._handle, record)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self.size)
+            raise trouble(error, self._place) from error
+        self.size += len(record)
+
+    def sync(self) -> int:
+        """Make all records outlive a power cut, and return how many bytes that is."""
+        size = self.size
+        try:
+            os.fdatasync(self._handle)
+        except OSError as error:
+            raise trouble(error, self._place) from error
+        return size
+
+    def close(self) -> None:
+        """Sync and let go."""
+        if self._handle >= 0:
+            try:
+                self.sync()
+            finally:
+                os.close(self._handle)
+                self._handle = -1
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    written = os.write(handle, content)
+    while written < len(content):
+        written += os.write(handle, content[written:])
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,77 @@
+"""Who works on a shard. A lease is a lock where the disk has them, and a heartbeat everywhere.
+
+The heartbeat also says how far the journal was safe, so that a journal that lost its end shows.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from novarag.runs import points
+from novarag.runs.seal import seal, unseal
+
+if TYPE_CHECKING:
+    from novarag.runs.store import Store
+
+_STALE = 30.0  # seconds without a heartbeat after which a lease without a lock is up for grabs
+
+
+def lease_name(shard: int) -> str:
+    """Name the heartbeat file of a shard."""
+    return f"leases/{shard:05}.json"
+
+
+class Lease:
+    """The right to work on one shard."""
+
+    def __init__(self, store: Store, shard: int) -> None:
+        self.store, self.shard = store, shard
+        self._owner = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
+        self._lock = f"leases/{shard:05}.lock"
+        self._synced: int | None = None  # what our last heartbeat said, once there was one
+        self._locked = True
+
+    def take(self) -> bool:
+        """Take the lease, unless somebody lives who holds it."""
+        locked = self.store.lock(self._lock)
+        if locked is None:
+            self._locked = False
+            locked = self._claim()
+        if locked:
+            points.reached("lease taken")
+        return locked
+
+    def _claim(self) -> bool:
+        """Without locks: say that it is ours, if it is nobody's, and see whether that held."""
+        found = read_lease(self.store, self.shard)
+        if found is not None and not found["released"] and time() - found["at"] <= _STALE:
+            return False
+        self.beat(synced=0 if found is None else int(found["synced"]))
+        found = read_lease(self.store, self.shard)
+        return found is not None and found["owner"] == self._owner
+
+    def beat(self, *, synced: int, released: bool = False, **facts: object) -> None:
+        """Say that we live, how much of the journal is safe, and how far the work is."""
+        content = {"owner": self._owner, "at": time(), "released": released, "synced": synced}
+        self.store.write(lease_name(self.shard), seal(content | facts), durable=False)
+        self._synced = None if released else synced
+
+    def forget(self) -> None:
+        """Remove the heartbeat: the shard is finished."""
+        self.store.remove(lease_name(self.shard))
+        self._synced = None
+
+    def end(self) -> None:
+        """Let go."""
+        if not self._locked and self._synced is not None:
+            self.beat(synced=self._synced, released=True)
+        self.store.unlock(self._lock)
+
+
+def read_lease(store: Store, shard: int) -> dict[str, Any] | None:
+    """Return the last heartbeat of a shard; None when there is none that is whole."""
+    raw = store.read(lease_name(shard))
+    return None if raw is None else unseal(raw)

@@ -1,0 +1,155 @@
+"""What a run is: its settings, its inputs, its shards, sealed."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.calls import Sampling
+from novarag.errors import StorageError, UsageError
+from novarag.runs import points
+from novarag.runs.seal import digest, seal, unseal
+
+if TYPE_CHECKING:
+    from novarag.runs.store import Store
+
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that decides what is asked; to change one of these is to begin another run."""
+
+    strategy: str
+    template_hash: str
+    model: str
+    revision: str | None = None
+    samples: int = 1
+    per_request: int | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    shard_size: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.shard_size < 1:
+            raise UsageError("samples and shard size begin at 1")
+        if self.per_request is not None and self.per_request < 1:
+            raise UsageError("a request asks for at least one sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The questions of one shard."""
+
+    questions: int
+    groups: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """A run's settings, inputs and shards."""
+
+    settings: Settings
+    source: str
+    source_hash: str
+    repeated: int
+    parts: tuple[Part, ...]
+
+    @property
+    def run(self) -> str:
+        """Return the fingerprint of the run: the same settings on the same groups."""
+        hashes = [part.sha256 for part in self.parts]
+        told = orjson.dumps([asdict(self.settings), hashes], option=orjson.OPT_SORT_KEYS)
+        return digest(told)[:32]
+
+    @property
+    def groups(self) -> int:
+        """Return how many groups are asked."""
+        return sum(part.groups for part in self.parts)
+
+    @property
+    def questions(self) -> int:
+        """Return how many questions they are about."""
+        return sum(part.questions for part in self.parts)
+
+    @property
+    def trials(self) -> int:
+        """Return how many trials a finished run holds."""
+        return self.groups * self.settings.samples
+
+    @property
+    def requests(self) -> int:
+        """Return how many requests that takes."""
+        return self.groups * -(-self.settings.samples // requests_hold(self.settings))
+
+
+def requests_hold(settings: Settings) -> int:
+    """Return how many samples one request asks for."""
+    return min(settings.per_request or settings.samples, settings.samples)
+
+
+def groups_name(shard: int) -> str:
+    """Name the file with the groups of a shard."""
+    return f"groups/{shard:05}.parquet"
+
+
+def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | None = None) -> None:
+    """Put the manifest in place; `counts` is told once the run is finished."""
+    content = asdict(manifest) | {
+        "run": manifest.run,
+        "versions": {"novarag": version("novarag"), "python": platform.python_version()},
+        "counts": counts,
+    }
+    raw = seal(orjson.loads(orjson.dumps(content)))
+    if store.read(NAME) != raw:
+        store.write(NAME, raw)
+    points.reached("manifest written")
+
+
+def read_manifest(store: Store) -> Manifest | None:
+    """Read the manifest; None when there is none, `StorageError` when it is damaged."""
+    content = read_sealed_manifest(store)
+    if content is None:
+        return None
+    settings = content["settings"]
+    sampling = settings.pop("sampling")
+    sampling["stop"] = tuple(sampling["stop"])
+    return Manifest(
+        settings=Settings(**settings, sampling=Sampling(**sampling)),
+        source=content["source"],
+        source_hash=content["source_hash"],
+        repeated=content["repeated"],
+        parts=tuple(Part(**part) for part in content["parts"]),
+    )
+
+
+def read_sealed_manifest(store: Store) -> dict[str, Any] | None:
+    """Read the manifest with its versions and counts."""
+    raw = store.read(NAME)
+    if raw is None:
+        return None
+    content: dict[str, Any] | None = unseal(raw)
+    if content is None:
+        raise DamagedManifest(
+            f"{store.place}/{NAME} is damaged; run the same `novarag ask` again: it writes it anew"
+            " from your settings, and keeps every reply"
+        )
+    return content
+
+
+class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident
+    """The manifest does not match its seal."""
+
+
+def differences(old: Settings, new: Settings) -> list[str]:
+    """Say in what two settings differ."""
+    a, b = (_flat(asdict(s)) for s in (old, new))
+    return [f"{name} was {a[name]!r}, is {b[name]!r}" for name in a if a[name] != b[name]]
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    return {**settings, "sampling": None, **settings["sampling"]}

@@ -1,0 +1,175 @@
+"""Cut groups into shards of whole questions, reading the input twice and keeping little of it."""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.errors import DataError, StorageError, UsageError
+from novarag.runs import points
+from novarag.runs.manifest import (
+    DamagedManifest,
+    Manifest,
+    Part,
+    Settings,
+    differences,
+    groups_name,
+    read_manifest,
+    write_manifest,
+)
+from novarag.runs.seal import digest
+from novarag.runs.tables import write_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from novarag.records import PassageGroup
+    from novarag.runs.store import Store
+
+
+def plan(
+    store: Store,
+    source: Callable[[], Iterable[PassageGroup]],
+    settings: Settings,
+    *,
+    name: str = "",
+    source_hash: str = "",
+) -> Manifest:
+    """Begin a run, or find that it was begun with the same settings and groups.
+
+    `source` is called twice and must give the same groups in the same order. `source_hash` spares
+    reading them all when a run goes on.
+    """
+    try:
+        old = read_manifest(store)
+    except DamagedManifest:
+        old = None
+    if old is not None:
+        _same(old, settings, name, source_hash, store.place)
+        if source_hash and _whole(store, old):
+            return old
+    layout = _Layout(source, settings.shard_size, name)
+    parts = tuple(_write(store, shard, rows) for shard, rows in layout.shards())
+    points.reached("plan written")
+    manifest = Manifest(
+        settings=settings,
+        source=name,
+        source_hash=source_hash,
+        repeated=layout.repeated,
+        parts=parts,
+    )
+    if old is not None and old.run != manifest.run:
+        raise StorageError(f"{store.place} holds another run; give another --out")
+    write_manifest(store, manifest)
+    return manifest
+
+
+def _same(old: Manifest, settings: Settings, name: str, source_hash: str, place: str) -> None:
+    found = differences(old.settings, settings)
+    if old.source_hash != source_hash:
+        found.append(f"the groups were {old.source}, now {name} has other content")
+    if found:
+        raise UsageError(
+            f"{place} was begun otherwise: {'; '.join(found)}. Give another --out, or the same"
+            " settings to go on."
+        )
+
+
+def _whole(store: Store, manifest: Manifest) -> bool:
+    for shard, part in enumerate(manifest.parts):
+        content = store.read(groups_name(shard))
+        if content is None or digest(content) != part.sha256:
+            return False
+    return True
+
+
+def _write(store: Store, shard: int, rows: list[tuple[str, PassageGroup]]) -> Part:
+    questions = {group.question.id for _, group in rows}
+    content = write_groups(rows)
+    if store.read(groups_name(shard)) != content:
+        store.write(groups_name(shard), content)
+    return Part(questions=len(questions), groups=len(rows), sha256=digest(content))
+
+
+class _Layout:
+    """Where each row of the input goes; eight bytes a row are remembered, no texts."""
+
+    def __init__(self, source: Callable[[], Iterable[PassageGroup]], size: int, name: str) -> None:
+        self.source = source
+        questions, names, contents = array("Q"), array("Q"), array("Q")
+        for group in source():
+            content = _digest(group)
+            questions.append(_number(group.question.id))
+            names.append(_number(group.id) if group.id is not None else content)
+            contents.append(content)
+        if not len(questions):
+            raise DataError("there are no groups.", mend="give a file with rows.", source=name)
+        self.kept, first = _firsts(np.frombuffer(names, dtype=np.uint64))
+        content_of = np.frombuffer(contents, dtype=np.uint64)
+        clash = np.flatnonzero(content_of != content_of[first])
+        if len(clash):
+            raise DataError(
+                "this id was given to another group before.",
+                mend="give each group an id of its own.",
+                source=name,
+                row=int(clash[0]) + 1,
+            )
+        self.repeated = int((~self.kept).sum())
+        self.shard_of = _ranks(np.frombuffer(questions, dtype=np.uint64)) // size
+
+    def shards(self) -> Iterator[tuple[int, list[tuple[str, PassageGroup]]]]:
+        """Yield each shard once it is complete, in order of completion by number."""
+        awaited = np.bincount(self.shard_of, minlength=int(self.shard_of.max()) + 1)
+        open_rows: dict[int, list[tuple[str, PassageGroup]]] = {}
+        ready: dict[int, list[tuple[str, PassageGroup]]] = {}
+        following = 0
+        for row, group in enumerate(self.source()):
+            shard = int(self.shard_of[row])
+            rows = open_rows.setdefault(shard, [])
+            if self.kept[row]:
+                rows.append((group.id or f"{_digest(group):016x}", group))
+            awaited[shard] -= 1
+            if not awaited[shard]:
+                ready[shard] = _together(open_rows.pop(shard))
+            while following in ready:
+                yield following, ready.pop(following)
+                following += 1
+
+
+def _together(rows: list[tuple[str, PassageGroup]]) -> list[tuple[str, PassageGroup]]:
+    """Put the groups of a question side by side, in the order in which questions came."""
+    rank: dict[str, int] = {}
+    for _, group in rows:
+        rank.setdefault(group.question.id, len(rank))
+    return sorted(rows, key=lambda row: rank[row[1].question.id])
+
+
+def _firsts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which entries come for the first time, and where each came first."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    where = first[inverse]
+    return where == np.arange(len(values)), where
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Number values by first appearance."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return order[inverse]
+
+
+def _number(text: str) -> int:
+    raw = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(raw, "big")
+
+
+def _digest(group: PassageGroup) -> int:
+    question = group.question
+    parts = [question.id, question.text, question.form, *question.answers]
+    for passage in group.passages:
+        parts += ["\x1e", passage.text, passage.kind or "", passage.claim or ""]
+    return _number("\x1f".join(parts))

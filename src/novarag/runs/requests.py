@@ -1,0 +1,67 @@
+"""The requests of a shard: which group, which samples, under which key."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import orjson
+
+from novarag.runs.manifest import requests_hold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.calls import Sampling
+    from novarag.records import PassageGroup
+    from novarag.runs.manifest import Settings
+    from novarag.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Some samples of one group, asked for in one go."""
+
+    key: str
+    group: PassageGroup
+    first: int
+    prompt: str
+    prompt_hash: str
+    sampling: Sampling
+
+
+def requests_of(
+    groups: Sequence[PassageGroup], strategy: Strategy, settings: Settings
+) -> list[Request]:
+    """List the requests that ask every group for all its samples."""
+    hold = requests_hold(settings)
+    starts = range(0, settings.samples, hold)
+    waves = [(first, _sampling(settings, first, hold)) for first in starts]
+    told = [_told(settings, first, sampling) for first, sampling in waves]
+    found = []
+    for group in groups:
+        prompt = strategy.render(group)
+        prompt_hash = prompt.hash
+        for (first, sampling), about in zip(waves, told, strict=True):
+            key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
+            found.append(Request(key, group, first, prompt.text, prompt_hash, sampling))
+    return found
+
+
+def _sampling(settings: Settings, first: int, hold: int) -> Sampling:
+    """Return the sampling of the request that begins with sample `first`.
+
+    Requests for one group differ in their seed, or a server would give the same samples again.
+    """
+    seed = settings.sampling.seed
+    return replace(
+        settings.sampling,
+        n=min(hold, settings.samples - first),
+        seed=None if seed is None else seed + first,
+    )
+
+
+def _told(settings: Settings, first: int, sampling: Sampling) -> bytes:
+    about = [settings.model, settings.revision, settings.template_hash, first, asdict(sampling)]
+    return orjson.dumps(about, option=orjson.OPT_SORT_KEYS) + b"\n"

@@ -1,0 +1,423 @@
+"""Ask the questions of one shard, and lose nothing.
+
+A shard that is finished and whole is left alone. Otherwise its journal is replayed, what is missing
+is asked, and when nothing is missing the tables are written and the shard is marked as finished.
+Every driver calls `run_shard`; killed at any instant, it can be called again, by anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from novarag.calls import CallError, Outcome
+from novarag.errors import ServiceError, StorageError
+from novarag.records import Completion
+from novarag.runs import points
+from novarag.runs.journal import Journal, journal_name, replay
+from novarag.runs.lease import Lease, lease_name, read_lease
+from novarag.runs.manifest import groups_name
+from novarag.runs.progress import Progress
+from novarag.runs.requests import requests_of
+from novarag.runs.seal import digest, seal, unseal
+from novarag.runs.tables import (
+    ATTEMPTS,
+    DEAD,
+    TRIALS,
+    attempt_rows,
+    read_groups,
+    to_parquet,
+    trial_row,
+)
+from novarag.trials import make_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.calls import Attempt, Reply
+    from novarag.ports import LLM
+    from novarag.runs.journal import Past
+    from novarag.runs.manifest import Manifest
+    from novarag.runs.requests import Request
+    from novarag.runs.store import Store
+    from novarag.strategies import Strategy
+
+_FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED})
+_BEAT = 1.0
+_TOGETHER = 64
+_GRACE = 30.0
+STOP = "stop"
+"""A file by this name in the run's folder asks every worker to send nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a shard needs to be asked, wherever that happens."""
+
+    store: Store
+    manifest: Manifest
+    strategy: Strategy
+    concurrency: int = 64
+    revive: bool = False
+    patience: float = 90.0
+
+
+@dataclass(slots=True)
+class Outlook:
+    """What came of a shard: whether it is finished, its counts, and what was found damaged."""
+
+    finished: bool
+    counts: dict[str, Any] = field(default_factory=dict)
+    damage: list[str] = field(default_factory=list)
+
+
+def shard_name(shard: int) -> str:
+    """Name the file that says a shard is finished."""
+    return f"shards/{shard:05}.json"
+
+
+def table_name(kind: str, shard: int) -> str:
+    """Name a table of a shard: trials, attempts or dead."""
+    return f"{kind}/{shard:05}.parquet"
+
+
+async def run_shard(
+    job: Job,
+    shard: int,
+    llm: LLM | None,
+    *,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    exhausted: asyncio.Event | None = None,
+) -> Outlook:
+    """Bring a shard to its end; without an LLM, as far as its journal goes.
+
+    `stop` asks for no new requests to be sent. `exhausted` is set when the last request of the
+    shard was sent, so that a driver can begin the next one.
+    """
+    lease = Lease(job.store, shard)
+    await _wait_for(lease, job, shard)
+    work = _Work(job, shard, lease, progress or Progress(), stop or asyncio.Event())
+    try:
+        return await work.run(llm, exhausted or asyncio.Event())
+    finally:
+        lease.end()
+
+
+async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
+    waited = 0.0
+    while not lease.take():
+        if waited >= job.patience:
+            found = read_lease(job.store, shard)
+            raise StorageError(
+                f"shard {shard} of {job.store.place} is being worked on by"
+                f" {found['owner'] if found else 'another process'}; wait for it, or stop it"
+            )
+        await asyncio.sleep(0.25)
+        waited += 0.25
+
+
+class _Work:
+    def __init__(
+        self, job: Job, shard: int, lease: Lease, progress: Progress, stop: asyncio.Event
+    ) -> None:
+        self.job, self.shard, self.lease, self.progress, self.stop = (
+            job,
+            shard,
+            lease,
+            progress,
+            stop,
+        )
+        self.store = job.store
+        self.rows: dict[tuple[str | None, int], list[tuple[Any, ...]]] = {}
+        self.sharing: dict[str, list[Request]] = {}
+        self.arrived: list[tuple[Request, Sequence[Completion]]] = []
+
+    async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> Outlook:
+        damage: list[str] = []
+        marker = self._marker(damage)
+        if marker is not None and not (self.job.revive and marker["counts"]["dead"]):
+            self.progress.resume(marker["counts"])
+            return Outlook(finished=True, counts=marker["counts"], damage=damage)
+        self.store.sweep(self._files())
+        past = self._past(damage)
+        requests = self._requests()
+        for request in requests:
+            self.sharing.setdefault(request.key, []).append(request)
+        self._replay(past)
+        settled = past.replies.keys() | (set() if self.job.revive else past.dead.keys())
+        pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
+        if pending and llm is None:
+            return Outlook(finished=False, counts={"pending": len(pending)}, damage=damage)
+        journal = Journal(self.store, self.shard, past, run=self.job.manifest.run)
+        try:
+            if llm is not None:
+                await self._ask(pending, llm, journal, exhausted)
+            unsettled = len(self.sharing.keys() - past.replies.keys() - past.dead.keys())
+            if unsettled:
+                return Outlook(finished=False, counts={"pending": unsettled}, damage=damage)
+        finally:
+            exhausted.set()
+            await asyncio.to_thread(journal.close)
+        counts = await asyncio.to_thread(self._finish, requests, past)
+        return Outlook(finished=True, counts=counts, damage=damage)
+
+    # — what is there already —
+
+    def _files(self) -> list[str]:
+        tables = [table_name(kind, self.shard) for kind in ("trials", "attempts", "dead")]
+        return [*tables, shard_name(self.shard), lease_name(self.shard)]
+
+    def _marker(self, damage: list[str]) -> dict[str, Any] | None:
+        """Return what was said of a finished shard, if all its files are still as they were."""
+        name = shard_name(self.shard)
+        raw = self.store.read(name)
+        if raw is None:
+            return None
+        marker = unseal(raw)
+        if marker is None or marker["run"] != self.job.manifest.run:
+            damage.append(f"{name} is damaged; the shard is put together again from its journal")
+            return None
+        torn = [f for f, checksum in marker["files"].items() if self._checksum(f) != checksum]
+        damage += [f"{file} is damaged; it is written again from the journal" for file in torn]
+        log = self.store.read_log(journal_name(self.shard))
+        if log is None or digest(log) != marker["journal"]:
+            then = "what both lost is asked again" if torn else "its tables are whole"
+            damage.append(f"{journal_name(self.shard)} is damaged; {then}")
+        return None if torn else marker
+
+    def _checksum(self, name: str) -> str | None:
+        content = self.store.read(name)
+        return None if content is None else digest(content)
+
+    def _past(self, damage: list[str]) -> Past:
+        beat = self.store.read(lease_name(self.shard))
+        facts = unseal(beat) if beat is not None else None
+        if beat is not None and facts is None:
+            damage.append(f"{lease_name(self.shard)} is damaged; it is written anew")
+        name = journal_name(self.shard)
+        content = self.store.read_log(name) or b""
+        past = replay(content, synced=int(facts["synced"]) if facts else 0)
+        damage += [f"{name}: {what}" for what in past.damage]
+        if past.run not in {None, self.job.manifest.run}:
+            raise StorageError(f"{self.store.place}/{name} belongs to another run")
+        return past
+
+    def _requests(self) -> list[Request]:
+        name = groups_name(self.shard)
+        content = self.store.read(name)
+        part = self.job.manifest.parts[self.shard]
+        if content is None or digest(content) != part.sha256:
+            raise StorageError(
+                f"{self.store.place}/{name} is damaged; run the same `novarag ask` again: it writes"
+                " it anew from your file"
+            )
+        groups = read_groups(content)
+        if len({group.question.id for group in groups}) != part.questions:
+            raise StorageError(f"{self.store.place}/{name} does not hold whole questions")
+        return requests_of(groups, self.job.strategy, self.job.manifest.settings)
+
+    def _replay(self, past: Past) -> None:
+        for key in self.sharing:
+            event = past.replies.get(key)
+            if event is not None:
+                completions = [_completion(c, self.job) for c in event["completions"]]
+                self._take_in(key, completions, event["usage"], before=True)
+            elif key in past.dead and not self.job.revive:
+                self.progress.died(len(self.sharing[key]), before=True)
+
+    # — asking —
+
+    async def _ask(
+        self, pending: list[Request], llm: LLM, journal: Journal, exhausted: asyncio.Event
+    ) -> None:
+        queue = iter(pending)
+        if self.job.revive:
+            for request in pending:
+                if request.key in journal.past.dead:
+                    journal.revive(request.key)
+
+        async def worker() -> None:
+            for request in queue:
+                if self.stop.is_set():
+                    return
+                await self._one(request, llm, journal)
+            exhausted.set()
+
+        self._report(journal.sync())
+        count = min(self.job.concurrency, len(pending))
+        workers = [asyncio.create_task(worker()) for _ in range(count)]
+        watching = [
+            asyncio.create_task(self._beat(journal)),
+            asyncio.create_task(self._heed_stop(workers)),
+        ]
+        try:
+            await _all(workers, watching)
+        finally:
+            for task in (*workers, *watching):
+                task.cancel()
+            await asyncio.gather(*workers, *watching, return_exceptions=True)
+        self._report(journal.sync(), released=True)
+
+    async def _one(self, request: Request, llm: LLM, journal: Journal) -> None:
+        key = request.key
+        try:
+            tell = partial(self._tell, journal, key)
+            reply = await llm.complete(request.prompt, request.sampling, key=key, tell=tell)
+        except CallError as error:
+            if error.outcome in _FATAL:
+                raise
+            self._give_up(journal, key, error.outcome, error.detail)
+        except ServiceError as error:
+            self._give_up(journal, key, Outcome.REFUSED, str(error))
+        else:
+            content = _content(reply)
+            journal.reply(key, reply.attempt, content)
+            self.progress.in_flight -= 1
+            self._take_in(key, reply.completions, content["usage"])
+
+    def _tell(self, journal: Journal, key: str, attempt: Attempt) -> None:
+        if attempt.outcome is None:
+            journal.sent(key, attempt.id, attempt.endpoint)
+            self.progress.in_flight += 1
+        else:
+            journal.lost(key, attempt.id, attempt.outcome, attempt.detail)
+            self.progress.in_flight -= 1
+
+    def _give_up(self, journal: Journal, key: str, outcome: Outcome, detail: str) -> None:
+        journal.dead(key, outcome, detail)
+        self.progress.died(len(self.sharing[key]))
+
+    def _take_in(
+        self,
+        key: str,
+        completions: Sequence[Completion],
+        usage: Sequence[int] | None,
+        *,
+        before: bool = False,
+    ) -> None:
+        """Count a reply for every group that asked for it, to be read with the next few."""
+        for request in self.sharing[key]:
+            self.arrived.append((request, completions))
+            self.progress.answered(*(usage or (0, 0)), before=before)
+            usage = None
+        if len(self.arrived) >= _TOGETHER:
+            self._read_arrived()
+
+    def _read_arrived(self) -> None:
+        """Read and grade what has arrived; a few dozen together take half the time."""
+        for request, completions in self.arrived:
+            rows = self.rows[request.group.id, request.first] = []
+            for sample, completion in enumerate(completions, start=request.first):
+                trial = make_trial(request.group, self.job.strategy, sample, completion)
+                rows.append(trial_row(trial, request=request.key, prompt_hash=request.prompt_hash))
+                self.progress.read(trial)
+        self.arrived.clear()
+
+    async def _beat(self, journal: Journal) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            self._report(await asyncio.to_thread(journal.sync))
+            if self.store.read(STOP) is not None:
+                self.stop.set()
+
+    async def _heed_stop(self, workers: list[asyncio.Task[None]]) -> None:
+        """Once asked to stop, wait for what is in flight, and for nothing else."""
+        await self.stop.wait()
+        waited = 0.0
+        while self.progress.in_flight > 0 and waited < _GRACE:
+            await asyncio.sleep(0.05)
+            waited += 0.05
+        for task in workers:
+            task.cancel()
+
+    def _report(self, synced: int, *, released: bool = False) -> None:
+        self._read_arrived()
+        self.lease.beat(synced=synced, released=released, progress=self.progress.facts())
+
+    # — finishing —
+
+    def _finish(self, requests: list[Request], past: Past) -> dict[str, Any]:
+        points.reached("tables begun")
+        self._read_arrived()
+        rows = [row for r in requests for row in self.rows.get((r.group.id, r.first), ())]
+        dead = [
+            (r.key, r.group.question.id, r.group.id, r.first, r.sampling.n, *past.dead[r.key])
+            for r in requests
+            if r.key in past.dead
+        ]
+        tables = {
+            table_name("trials", self.shard): to_parquet(rows, TRIALS),
+            table_name("attempts", self.shard): to_parquet(attempt_rows(past.attempts), ATTEMPTS),
+            table_name("dead", self.shard): to_parquet(dead, DEAD),
+        }
+        for name, content in tables.items():
+            self.store.write(name, content)
+        points.reached("tables written")
+        counts = _counts(rows, dead, past) | {"requests": len(requests)}
+        marker = {
+            "run": self.job.manifest.run,
+            "files": {name: digest(content) for name, content in tables.items()},
+            "journal": digest(self.store.read_log(journal_name(self.shard)) or b""),
+            "counts": counts,
+        }
+        self.store.write(shard_name(self.shard), seal(marker))
+        self.lease.forget()
+        points.reached("shard finished")
+        return counts
+
+
+async def _all(workers: list[asyncio.Task[None]], watching: list[asyncio.Task[None]]) -> None:
+    """Wait for all workers; the first failure, of a worker or of the disk, ends the wait."""
+    left = set(workers)
+    while left:
+        done, _ = await asyncio.wait(left | set(watching), return_when=asyncio.FIRST_COMPLETED)
+        left -= done
+        watching = [task for task in watching if task not in done]
+        for task in done:
+            if not task.cancelled():
+                task.result()
+
+
+def _content(reply: Reply) -> dict[str, Any]:
+    usage = reply.usage
+    return {
+        "usage": None if usage is None else [usage.prompt, usage.completion],
+        "completions": [
+            {
+                "text": c.text, "truncated": c.truncated, "reasoning": c.reasoning,
+                "tokens": c.tokens, "logprobs": c.logprobs,
+            }
+            for c in reply.completions
+        ],
+    }  # fmt: skip
+
+
+def _completion(content: dict[str, Any], job: Job) -> Completion:
+    return Completion(
+        text=content["text"],
+        model=job.manifest.settings.model,
+        truncated=content["truncated"],
+        reasoning=content["reasoning"],
+        tokens=tuple(content["tokens"]),
+        logprobs=tuple(content["logprobs"]),
+    )
+
+
+def _counts(rows: list[tuple[Any, ...]], dead: list[tuple[Any, ...]], past: Past) -> dict[str, Any]:
+    place = {name: i for i, name in enumerate(TRIALS)}
+    entries = past.attempts.values()
+    return {
+        "trials": len(rows),
+        "unread": sum(row[place["flaw"]] is not None for row in rows),
+        "right": sum(row[place["correct"]] is True for row in rows),
+        "graded": sum(row[place["correct"]] is not None for row in rows),
+        "dead": len(dead),
+        "attempts": len(past.attempts),
+        "outcomes": dict(Counter(str(e.outcome) for e in entries)),
+        "prompt_tokens": sum(e.prompt_tokens or 0 for e in entries),
+        "completion_tokens": sum(e.completion_tokens or 0 for e in entries),
+    }

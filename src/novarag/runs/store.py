@@ -1,0 +1,37 @@
+"""Where a run lives: a local folder, or an object store behind the same few verbs.
+
+A file is written whole or not at all. A log grows: on a local disk by appending, where every record
+outlives a killed process; on an object store by segments, one for each `sync`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from novarag.errors import UsageError
+from novarag.runs.bucket import Bucket, SegmentLog
+from novarag.runs.folder import FileLog, Folder
+
+Store = Folder | Bucket
+Log = FileLog | SegmentLog
+
+
+def everywhere(store: Store) -> Store:
+    """Name a folder so that a process with another working directory finds it."""
+    return Folder(store.root.absolute()) if isinstance(store, Folder) else store
+
+
+def open_store(place: str | Path) -> Store:
+    """Open a folder, or `s3://…`, `gs://…` and the like through pyarrow's filesystems."""
+    text = str(place)
+    if "://" not in text:
+        return Folder(Path(text))
+    try:
+        from pyarrow import fs
+    except ImportError:
+        raise UsageError("a run on an object store needs: pip install 'novarag[store]'") from None
+    try:
+        filesystem, path = fs.FileSystem.from_uri(text)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{text!r} cannot be opened: {error}") from None
+    return Bucket(filesystem, path, text)

@@ -1,4 +1,6 @@
-.PHONY: check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+VLLM ?= build/vllm
+
+.PHONY: vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -18,11 +20,11 @@ contracts:
 	lint-imports
 
 test: ## unit, law, flow and browser tests, with coverage
-	pytest -q -n 2 --ignore=tests/oracles -m "not data and not install" --cov --cov-report=term-missing:skip-covered
-	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/uncertainty/*"
+	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m "not data and not install" --cov --cov-report=term-missing:skip-covered
+	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/uncertainty/*"
 
 test-data: ## tests on the benchmark data
-	pytest -q -n 2 --ignore=tests/oracles -m data
+	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data
 
 test-oracles: ## our arithmetic against other libraries'
 	pytest -q tests/oracles
@@ -41,6 +43,49 @@ figures-docs: ## write docs/figures.md from the table of metrics
 
 snapshots: ## accept changed prompts
 	pytest -q tests/unit/test_prompts.py --snapshot-update
+
+vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time)
+	bash .ci/vllm/prepare $(VLLM)
+	bash .ci/vllm/serve $(VLLM)
+
+test-vllm: ## tests against that server
+	pytest -q tests/real/test_vllm.py
+
+test-s3: ## a run on an S3-compatible server
+	pytest -q tests/real/test_s3.py
+
+test-crashes: ## thirty kills, of the local driver, Ray workers and the Ray driver
+	cd proof && python crashes.py --random 8 --rounds 1
+	cd proof && python crashes.py --random 4 --rounds 0 --idempotent
+	cd proof && python crashes.py --driver ray-worker --random 3 --rounds 0
+	cd proof && python crashes.py --driver ray-driver --random 2 --rounds 0
+
+crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
+	cd proof && python crashes.py --random 120 --rounds 5
+	cd proof && python crashes.py --random 20 --rounds 1 --idempotent
+	cd proof && python crashes.py --driver ray-worker --random 50 --rounds 5
+	cd proof && python crashes.py --driver ray-driver --random 30 --rounds 5
+
+billing: ## 100,000 calls with 20 % faults: ledger = bill (minutes)
+	cd proof && python billing.py
+
+disk: ## full disks (needs root) and scratched files (minutes)
+	cd proof && python disk.py full
+	cd proof && python disk.py scratch
+
+asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
+	cd proof && python asking_speed.py
+	cd proof && python asking_speed.py --latency 0.05
+	cd proof && python ray_speed.py
+
+rate-limit: ## how close to a rate limit, and how many refusals
+	cd proof && python rate_limit.py
+
+run-memory: ## peak memory from 10,000 to a million trials (minutes)
+	cd proof && python memory.py
+
+scale-docs: ## write the tables of docs/scale.md
+	python proof/scale.py --write
 
 speed: ## CPU seconds and memory of the metrics
 	python proof/speed.py

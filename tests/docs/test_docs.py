@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,29 @@ def test_quick_start_with_only_the_package_installed(tmp_path):
     assert run_page(ROOT / "README.md", tmp_path) >= 5
 
 
+def commands():
+    """The `novarag` lines of blocks that need a server, and so are not run."""
+    blocks = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    found = [
+        line
+        for page in PAGES
+        for block in blocks.findall(page.read_text("utf-8"))
+        for line in block.splitlines()
+    ]
+    return [line for line in found if line.startswith("novarag ")]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_commands_that_need_a_server_are_at_least_spelled_right(line):
+    from typer.main import get_command
+
+    from novarag.cli import app
+
+    _, verb, *words = shlex.split(line)
+    command = get_command(app).commands[verb]
+    command.make_context(verb, words)
+
+
 def test_there_are_blocks_to_run():
     assert sum(len(BLOCK.findall(p.read_text("utf-8"))) for p in PAGES) >= 20
 
@@ -106,3 +130,14 @@ def test_nothing_names_a_machine_or_a_registry():
             if path.name in {"LICENSE", "test_docs.py"}:
                 continue
             assert not host.search(path.read_text("utf-8")), name
+
+
+def test_scale_page_is_generated():
+    page = (ROOT / "docs" / "scale.md").read_text("utf-8")
+    out = subprocess.run(
+        [sys.executable, str(ROOT / "proof" / "scale.py")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert out.stdout.strip() in page

@@ -122,13 +122,18 @@ def ask(
         return
     store = open_store(out)
     manifest = plan(
-        store, partial(iter_groups, groups), settings, name=groups.name, source_hash=_hash(groups)
-    )
+        store, partial(iter_groups, groups), settings, name=groups.name, source_hash=_hash(groups),
+        tell=_mended,
+    )  # fmt: skip
     job = Job(
         store=store, manifest=manifest, strategy=found, concurrency=concurrency, revive=retry_failed
     )
     task = _Task(job, connect, Driver(driver), ray_address, cost)
     sys.exit(asyncio.run(task.run()))
+
+
+def _mended(line: str) -> None:
+    print(f"mended: {line}", file=sys.stderr)
 
 
 def _schema(path: Path | None) -> str | None:
@@ -222,7 +227,7 @@ class _Task:
         place, now = self.job.store.place, board.total()
         for outlook in outlooks:
             for line in outlook.damage:
-                print(f"mended: {line}", file=sys.stderr)
+                _mended(line)
         total = self.job.manifest.requests
         fresh = now.settled - now.before
         print(

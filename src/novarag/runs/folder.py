@@ -83,8 +83,11 @@ class Folder:
     def log(self, name: str) -> FileLog:
         """Open a log to append to."""
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLog(path, self.place)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return FileLog(path, self.place)
+        except OSError as error:
+            raise trouble(error, self.place) from error
 
     def read_log(self, name: str) -> bytes | None:
         """Return all of a log, or None if there is none."""
@@ -95,8 +98,11 @@ class Folder:
         import fcntl
 
         path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise trouble(error, self.place) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -119,8 +125,13 @@ class FileLog:
         self._place = place
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self.size = os.fstat(self._handle).st_size
-        if self.size and os.pread(self._handle, 1, self.size - 1) != b"\n":
-            self.append(b"\n")  # a kill tore the last record; begin on a line of our own
+        torn = self.size and os.pread(self._handle, 1, self.size - 1) != b"\n"
+        try:
+            if torn:
+                self.append(b"\n")  # a kill cut the last record; begin on a line of our own
+        except StorageError:
+            os.close(self._handle)
+            raise
 
     def append(self, record: bytes) -> None:
         """Add one record; it outlives this process from here on."""

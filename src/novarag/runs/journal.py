@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.calls import Outcome
+from novarag.errors import StorageError
 from novarag.runs import points
 from novarag.runs.frames import Scratch, frame, scan
 
@@ -120,10 +121,14 @@ class Journal:
     def __init__(self, store: Store, shard: int, past: Past, *, run: str) -> None:
         self.past = past
         self._log: Log = store.log(journal_name(shard))
-        if past.run is None:
-            self._write({"event": "open", "run": run, "shard": shard})
-        if past.offsets:
-            self._write({"event": "damage", "offsets": past.offsets})
+        try:
+            if past.run is None:
+                self._write({"event": "open", "run": run, "shard": shard})
+            if past.offsets:
+                self._write({"event": "damage", "offsets": past.offsets})
+        except StorageError:
+            self._log.close()
+            raise
 
     def _write(self, event: dict[str, Any]) -> None:
         event["number"], event["at"] = self.past.next, round(time(), 6)

@@ -10,6 +10,7 @@ import numpy as np
 
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.runs import points
+from novarag.runs.manifest import NAME as MANIFEST
 from novarag.runs.manifest import (
     DamagedManifest,
     Manifest,
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
 
 
+def _quiet(_: str) -> None:
+    pass
+
+
 def plan(
     store: Store,
     source: Callable[[], Iterable[PassageGroup]],
@@ -37,19 +42,24 @@ def plan(
     *,
     name: str = "",
     source_hash: str = "",
+    tell: Callable[[str], None] = _quiet,
 ) -> Manifest:
     """Begin a run, or find that it was begun with the same settings and groups.
 
     `source` is called twice and must give the same groups in the same order. `source_hash` spares
-    reading them all when a run goes on.
+    reading them all when a run goes on. `tell` hears of damaged files that are written anew.
     """
     try:
         old = read_manifest(store)
     except DamagedManifest:
         old = None
+        tell(f"{MANIFEST} is damaged; it is written anew from these settings")
     if old is not None:
         _same(old, settings, name, source_hash, store.place)
-        if source_hash and _whole(store, old):
+        torn = _torn(store, old)
+        for file in torn:
+            tell(f"{file} is damaged; it is written anew from {name or 'its source'}")
+        if source_hash and not torn:
             return old
     layout = _Layout(source, settings.shard_size, name)
     parts = tuple(_write(store, shard, rows) for shard, rows in layout.shards())
@@ -78,12 +88,15 @@ def _same(old: Manifest, settings: Settings, name: str, source_hash: str, place:
         )
 
 
-def _whole(store: Store, manifest: Manifest) -> bool:
-    for shard, part in enumerate(manifest.parts):
-        content = store.read(groups_name(shard))
-        if content is None or digest(content) != part.sha256:
-            return False
-    return True
+def _torn(store: Store, manifest: Manifest) -> list[str]:
+    """List the files of groups that are not what the manifest says."""
+    names = [groups_name(shard) for shard in range(len(manifest.parts))]
+    contents = (store.read(file) for file in names)
+    return [
+        file
+        for file, content, part in zip(names, contents, manifest.parts, strict=True)
+        if content is None or digest(content) != part.sha256
+    ]
 
 
 def _write(store: Store, shard: int, rows: list[tuple[str, PassageGroup]]) -> Part:

@@ -1,0 +1,134 @@
+"""Against a real vLLM server with a real model; `make vllm` starts one, CI never skips these."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from urllib.request import urlopen
+
+import polars as pl
+import pytest
+
+from novarag import ChatLLM, Patience, Sampling, load_benchmark
+from novarag.llm import parse_endpoint
+
+pytestmark = [pytest.mark.vllm, pytest.mark.enable_socket]
+
+
+@pytest.fixture(scope="module")
+def server():
+    url = os.environ.get("NOVARAG_VLLM", "http://127.0.0.1:8411")
+    try:
+        urlopen(f"{url}/health", timeout=5).close()
+    except OSError:
+        if os.environ.get("CI"):
+            pytest.fail(f"no vLLM server at {url}; in CI there must be one")
+        pytest.skip("start one with `make vllm`, and name it in NOVARAG_VLLM")
+    return url
+
+
+def complete(server, prompt, sampling):
+    async def run():
+        endpoint = parse_endpoint(f"{server}=base")
+        async with ChatLLM([endpoint], patience=Patience(timeout=240)) as llm:
+            await llm.check()
+            return await llm.complete(prompt, sampling)
+
+    return asyncio.run(run())
+
+
+def test_sixteen_samples_with_log_probabilities_and_usage(server):
+    reply = complete(
+        server, "Name a colour.", Sampling(n=16, temperature=1.0, max_tokens=12, logprobs=1)
+    )
+    assert len(reply.completions) == 16
+    assert len({c.text for c in reply.completions}) > 1
+    for c in reply.completions:
+        assert len(c.tokens) == len(c.logprobs) > 0
+        assert all(value <= 0 for value in c.logprobs)
+        assert "".join(c.tokens).strip() == c.text.strip() or c.truncated is False
+    assert reply.usage.completion == sum(len(c.tokens) for c in reply.completions)
+
+
+def test_a_schema_is_obeyed(server):
+    schema = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "maxLength": 20}, "confidence": {"type": "integer", "minimum": 0, "maximum": 100}},
+        "required": ["answer", "confidence"],
+        "additionalProperties": False,
+    }  # fmt: skip
+    sampling = Sampling(n=4, temperature=1.0, max_tokens=120, schema=json.dumps(schema))
+    for c in complete(
+        server, "What is the capital of France? Reply in JSON.", sampling
+    ).completions:
+        found = json.loads(c.text)
+        assert found.keys() == {"answer", "confidence"}
+        assert 0 <= found["confidence"] <= 100
+
+
+def test_a_regex_is_obeyed(server):
+    pattern = r"Answer: [A-Za-z ]{1,20}\nConfidence: (100|[1-9]?[0-9])%"
+    sampling = Sampling(n=4, temperature=1.0, max_tokens=60, regex=pattern)
+    for c in complete(server, "What is the capital of France?", sampling).completions:
+        assert re.fullmatch(pattern, c.text)
+
+
+def test_stop_and_length_are_heeded(server):
+    reply = complete(server, "Count: one, two, three, four", Sampling(max_tokens=3))
+    assert reply.completions[0].truncated
+    assert reply.usage.completion == 3
+
+
+@pytest.mark.data
+def test_thirty_real_questions_killed_in_the_middle(server, data, tmp_path):
+    """`novarag ask` with `nova`, sixteen samples in one request; killed once and resumed."""
+    groups = [g for g in load_benchmark("hotpotqa") if g.kind is not None][:30]
+    path = tmp_path / "groups.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for group in groups:
+            passages = [
+                {"text": " ".join(p.text.split()[:60]), "kind": p.kind} for p in group.passages
+            ]
+            row = {
+                "id": group.question.id,
+                "group": group.id,
+                "question": group.question.text,
+                "answers": group.question.answers,
+                "passages": passages,
+            }
+            file.write(json.dumps(row) + "\n")
+    words = [sys.executable, "-m", "novarag", "ask", str(path), "--strategy", "nova", "--model", f"{server}=base",
+             "--samples", "16", "--max-tokens", "24", "--logprobs", "0", "--concurrency", "2", "--out", "run"]  # fmt: skip
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    journal = tmp_path / "run" / "journal" / "00000.log"
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline and (
+        not journal.exists() or journal.read_bytes().count(b'"event":"reply"') < 8
+    ):
+        time.sleep(0.2)
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = journal.read_bytes().count(b'"event":"reply"')
+    assert 8 <= kept < 30
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, timeout=420, check=True
+    )
+    assert (
+        f"30 of 30 requests answered ({30 - kept} asked now), 0 failed; 480 trials" in done.stdout
+    )
+    trials = pl.read_parquet(tmp_path / "run" / "trials" / "*.parquet")
+    assert len(trials) == 480 == trials.select("group", "sample").n_unique()
+    assert trials["logprobs"].list.len().min() > 0
+    ledger = pl.read_parquet(tmp_path / "run" / "attempts" / "*.parquet")
+    answered = ledger.filter(outcome="answered")
+    assert len(answered) == 30
+    assert answered["prompt_tokens"].min() > 0
+    assert answered["completion_tokens"].sum() == trials["logprobs"].list.len().sum()
+    assert 1 <= len(ledger.filter(outcome="unknown, cut off by a kill")) <= 2

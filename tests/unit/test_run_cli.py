@@ -251,10 +251,10 @@ def test_progress_says_everything_in_one_line():
     line = status(now, 1000, 10.0, parse_price("1:2"))
     assert (
         line
-        == "500 of 1,000 requests · 3 failed · 64 in flight · 5,000 tokens/s · 0.11 of about 0.22 spent · 10 s left"
+        == "500 of 1,000 done · 3 failed · 64 in flight · 5,000 tokens/s · 10 s left · 0.11 of about 0.22"
     )
     assert status(Progress(), 10, 9.0, None).endswith("waiting for the server")
-    assert status(Progress(), 10, 0.0, None) == "0 of 10 requests · 0 failed · 0 in flight"
+    assert status(Progress(), 10, 0.0, None) == "0 of 10 done · 0 failed · 0 in flight"
 
 
 @pytest.mark.parametrize("text", ["x", "1:y", "-1:2", "nan", "1:2:3"])

@@ -241,8 +241,7 @@ class _Task:
             why = "stopped" if stopped else "unfinished"
             print(f"{why}: run the same command to go on, or `novarag show {place}`")
             return 130 if stopped else 1
-        then = f"novarag show {place}   novarag measure {place}"
-        print(f"next: {then}")
+        print(f"next: novarag show {place}, then novarag measure {place}")
         return 0
 
 

@@ -66,8 +66,8 @@ def _describe(seen: Look) -> None:
     _line("groups", f"{manifest.groups:,} of {manifest.questions:,} questions, {manifest.source}")
     shards = len(manifest.parts)
     left = requests_left(seen)
-    state = "finished" if not seen.unfinished else f"{left:,} requests left"
-    _line("shards", f"{shards - len(seen.unfinished):,} of {shards:,} finished; {state}")
+    state = f"; {left:,} requests left" if seen.unfinished else ""
+    _line("shards", f"{shards - len(seen.unfinished):,} of {shards:,} finished{state}")
     for owner in seen.owners:
         _line("", f"somebody is or was at work: {plain_text(owner)}")
     trials, graded = counts.get("trials", 0), counts.get("graded", 0)

@@ -68,19 +68,19 @@ def status(now: Progress, requests: int, elapsed: float, price: Price | None) ->
     fresh = now.settled - now.before
     tokens = now.completion_tokens - now.tokens_before
     parts = [
-        f"{now.answered_requests:,} of {requests:,} requests",
+        f"{now.answered_requests:,} of {requests:,} done",
         f"{now.dead_requests:,} failed",
         f"{now.in_flight:,} in flight",
     ]
     if elapsed > 0 and fresh:
         parts.append(f"{tokens / elapsed:,.0f} tokens/s")
-    if price is not None:
-        spent = price.of(now.prompt_tokens, now.completion_tokens)
-        parts.append(f"{spent:,.2f} of about {spent * requests / max(now.settled, 1):,.2f} spent")
     if not now.in_flight and requests > now.settled and elapsed > 5:
         parts.append("waiting for the server")
     elif fresh and requests > now.settled:
         parts.append(f"{duration(elapsed / fresh * (requests - now.settled))} left")
+    if price is not None:
+        spent = price.of(now.prompt_tokens, now.completion_tokens)
+        parts.append(f"{spent:,.2f} of about {spent * requests / max(now.settled, 1):,.2f}")
     return " · ".join(parts)
 
 
@@ -116,7 +116,7 @@ async def _show(board: Board, requests: int, price: Price | None, *, live: bool)
         line = status(now, requests, monotonic() - start, price)
         if live:
             width = shutil.get_terminal_size().columns
-            line = f"{bar(now.settled / max(requests, 1), 16)} {line}"
+            line = f"{bar(now.settled / max(requests, 1), 10)} {line}"
             sys.stderr.write("\r\x1b[2K" + line[: width - 1])
         else:
             sys.stderr.write(line + "\n")

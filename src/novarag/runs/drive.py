@@ -7,10 +7,11 @@ from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from novarag.runs.finished import shard_name
 from novarag.runs.local import run_local
 from novarag.runs.manifest import write_manifest
 from novarag.runs.seal import unseal
-from novarag.runs.shard import STOP, run_shard, shard_name
+from novarag.runs.shard import STOP, run_shard
 
 if TYPE_CHECKING:
     import asyncio

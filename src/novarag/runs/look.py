@@ -11,11 +11,11 @@ import polars as pl
 
 from novarag.errors import UsageError
 from novarag.runs.drive import add_up
+from novarag.runs.finished import shard_name, table_name
 from novarag.runs.journal import journal_name, replay
 from novarag.runs.lease import read_lease
 from novarag.runs.manifest import read_manifest
 from novarag.runs.seal import unseal
-from novarag.runs.shard import shard_name, table_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,6 @@ Every driver calls `run_shard`; killed at any instant, it can be called again, b
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,21 +16,14 @@ from novarag.calls import CallError, Outcome
 from novarag.errors import ServiceError, StorageError
 from novarag.records import Completion
 from novarag.runs import points
+from novarag.runs.finished import check_finished, shard_name, table_name, write_finished
 from novarag.runs.journal import Journal, journal_name, replay
 from novarag.runs.lease import Lease, lease_name, read_lease
 from novarag.runs.manifest import groups_name
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
-from novarag.runs.seal import digest, seal, unseal
-from novarag.runs.tables import (
-    ATTEMPTS,
-    DEAD,
-    TRIALS,
-    attempt_rows,
-    read_groups,
-    to_parquet,
-    trial_row,
-)
+from novarag.runs.seal import digest, unseal
+from novarag.runs.tables import read_groups, trial_row
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -72,16 +64,6 @@ class Outlook:
     finished: bool
     counts: dict[str, Any] = field(default_factory=dict)
     damage: list[str] = field(default_factory=list)
-
-
-def shard_name(shard: int) -> str:
-    """Name the file that says a shard is finished."""
-    return f"shards/{shard:05}.json"
-
-
-def table_name(kind: str, shard: int) -> str:
-    """Name a table of a shard: trials, attempts or dead."""
-    return f"{kind}/{shard:05}.parquet"
 
 
 async def run_shard(
@@ -137,11 +119,10 @@ class _Work:
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
 
     async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> Outlook:
-        damage: list[str] = []
-        marker = self._marker(damage)
-        if marker is not None and not (self.job.revive and marker["counts"]["dead"]):
-            self.progress.resume(marker["counts"])
-            return Outlook(finished=True, counts=marker["counts"], damage=damage)
+        found, damage = check_finished(self.store, self.shard, self.job.manifest.run)
+        if found is not None and not (self.job.revive and found["dead"]):
+            self.progress.resume(found)
+            return Outlook(finished=True, counts=found, damage=damage)
         self.store.sweep(self._files())
         past = self._past(damage)
         requests = self._requests()
@@ -170,28 +151,6 @@ class _Work:
     def _files(self) -> list[str]:
         tables = [table_name(kind, self.shard) for kind in ("trials", "attempts", "dead")]
         return [*tables, shard_name(self.shard), lease_name(self.shard)]
-
-    def _marker(self, damage: list[str]) -> dict[str, Any] | None:
-        """Return what was said of a finished shard, if all its files are still as they were."""
-        name = shard_name(self.shard)
-        raw = self.store.read(name)
-        if raw is None:
-            return None
-        marker = unseal(raw)
-        if marker is None or marker["run"] != self.job.manifest.run:
-            damage.append(f"{name} is damaged; the shard is put together again from its journal")
-            return None
-        torn = [f for f, checksum in marker["files"].items() if self._checksum(f) != checksum]
-        damage += [f"{file} is damaged; it is written again from the journal" for file in torn]
-        log = self.store.read_log(journal_name(self.shard))
-        if log is None or digest(log) != marker["journal"]:
-            then = "what both lost is asked again" if torn else "its tables are whole"
-            damage.append(f"{journal_name(self.shard)} is damaged; {then}")
-        return None if torn else marker
-
-    def _checksum(self, name: str) -> str | None:
-        content = self.store.read(name)
-        return None if content is None else digest(content)
 
     def _past(self, damage: list[str]) -> Past:
         beat = self.store.read(lease_name(self.shard))
@@ -344,27 +303,8 @@ class _Work:
         points.reached("tables begun")
         self._read_arrived()
         rows = [row for r in requests for row in self.rows.get((r.group.id, r.first), ())]
-        dead = [
-            (r.key, r.group.question.id, r.group.id, r.first, r.sampling.n, *past.dead[r.key])
-            for r in requests
-            if r.key in past.dead
-        ]
-        tables = {
-            table_name("trials", self.shard): to_parquet(rows, TRIALS),
-            table_name("attempts", self.shard): to_parquet(attempt_rows(past.attempts), ATTEMPTS),
-            table_name("dead", self.shard): to_parquet(dead, DEAD),
-        }
-        for name, content in tables.items():
-            self.store.write(name, content)
-        points.reached("tables written")
-        counts = _counts(rows, dead, past) | {"requests": len(requests)}
-        marker = {
-            "run": self.job.manifest.run,
-            "files": {name: digest(content) for name, content in tables.items()},
-            "journal": digest(self.store.read_log(journal_name(self.shard)) or b""),
-            "counts": counts,
-        }
-        self.store.write(shard_name(self.shard), seal(marker))
+        run = self.job.manifest.run
+        counts = write_finished(self.store, self.shard, run, requests, rows, past)
         self.lease.forget()
         points.reached("shard finished")
         return counts
@@ -405,19 +345,3 @@ def _completion(content: dict[str, Any], job: Job) -> Completion:
         tokens=tuple(content["tokens"]),
         logprobs=tuple(content["logprobs"]),
     )
-
-
-def _counts(rows: list[tuple[Any, ...]], dead: list[tuple[Any, ...]], past: Past) -> dict[str, Any]:
-    place = {name: i for i, name in enumerate(TRIALS)}
-    entries = past.attempts.values()
-    return {
-        "trials": len(rows),
-        "unread": sum(row[place["flaw"]] is not None for row in rows),
-        "right": sum(row[place["correct"]] is True for row in rows),
-        "graded": sum(row[place["correct"]] is not None for row in rows),
-        "dead": len(dead),
-        "attempts": len(past.attempts),
-        "outcomes": dict(Counter(str(e.outcome) for e in entries)),
-        "prompt_tokens": sum(e.prompt_tokens or 0 for e in entries),
-        "completion_tokens": sum(e.completion_tokens or 0 for e in entries),
-    }

@@ -1,0 +1,97 @@
+"""What a finished shard leaves: its tables, and a marker that says so with their checksums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from novarag.runs import points
+from novarag.runs.journal import journal_name
+from novarag.runs.seal import digest, seal, unseal
+from novarag.runs.tables import ATTEMPTS, DEAD, TRIALS, attempt_rows, to_parquet
+
+if TYPE_CHECKING:
+    from novarag.runs.journal import Past
+    from novarag.runs.requests import Request
+    from novarag.runs.store import Store
+
+Rows = list[tuple[Any, ...]]
+
+
+def shard_name(shard: int) -> str:
+    """Name the file that says a shard is finished."""
+    return f"shards/{shard:05}.json"
+
+
+def table_name(kind: str, shard: int) -> str:
+    """Name a table of a shard: trials, attempts or dead."""
+    return f"{kind}/{shard:05}.parquet"
+
+
+def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the counts of a shard whose tables are as they were, and what was found damaged."""
+    raw = store.read(shard_name(shard))
+    if raw is None:
+        return None, []
+    marker = unseal(raw)
+    if marker is None or marker["run"] != run:
+        again = "the shard is put together again from its journal"
+        return None, [f"{shard_name(shard)} is damaged; {again}"]
+    torn = [
+        name for name, checksum in marker["files"].items() if _checksum(store, name) != checksum
+    ]
+    damage = [f"{name} is damaged; it is written again from the journal" for name in torn]
+    log = store.read_log(journal_name(shard))
+    if log is None or digest(log) != marker["journal"]:
+        then = "what both lost is asked again" if torn else "its tables are whole"
+        damage.append(f"{journal_name(shard)} is damaged; {then}")
+    return None if torn else marker["counts"], damage
+
+
+def _checksum(store: Store, name: str) -> str | None:
+    content = store.read(name)
+    return None if content is None else digest(content)
+
+
+def write_finished(
+    store: Store, shard: int, run: str, requests: list[Request], rows: Rows, past: Past
+) -> dict[str, Any]:
+    """Write the tables of a shard, then the marker; return its counts."""
+    dead = [
+        (r.key, r.group.question.id, r.group.id, r.first, r.sampling.n, *past.dead[r.key])
+        for r in requests
+        if r.key in past.dead
+    ]
+    tables = {
+        table_name("trials", shard): to_parquet(rows, TRIALS),
+        table_name("attempts", shard): to_parquet(attempt_rows(past.attempts), ATTEMPTS),
+        table_name("dead", shard): to_parquet(dead, DEAD),
+    }
+    for name, content in tables.items():
+        store.write(name, content)
+    points.reached("tables written")
+    counts = _counts(rows, dead, past) | {"requests": len(requests)}
+    marker = {
+        "run": run,
+        "files": {name: digest(content) for name, content in tables.items()},
+        "journal": digest(store.read_log(journal_name(shard)) or b""),
+        "counts": counts,
+    }
+    store.write(shard_name(shard), seal(marker))
+    return counts
+
+
+def _counts(rows: Rows, dead: Rows, past: Past) -> dict[str, Any]:
+    place = {name: i for i, name in enumerate(TRIALS)}
+    entries = past.attempts.values()
+    return {
+        "trials": len(rows),
+        "unread": sum(row[place["flaw"]] is not None for row in rows),
+        "right": sum(row[place["correct"]] is True for row in rows),
+        "graded": sum(row[place["correct"]] is not None for row in rows),
+        "dead": len(dead),
+        "attempts": len(past.attempts),
+        "outcomes": dict(Counter(str(e.outcome) for e in entries)),
+        "prompt_tokens": sum(e.prompt_tokens or 0 for e in entries),
+        "completion_tokens": sum(e.completion_tokens or 0 for e in entries),
+    }

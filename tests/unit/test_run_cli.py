@@ -275,3 +275,18 @@ def test_a_wrong_server_is_named_before_anything_is_asked(groups, server, tmp_pa
         app, ["ask", str(groups), "--model", f"{server}=other", "--out", str(tmp_path / "run")]
     )
     assert "serves chaos, not other" in str(result.exception)
+
+
+def test_a_foreign_folder_does_not_choose_what_is_imported(groups, server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import novarag.strategies as s\nMINE = s.VANILLA\nopen('imported', 'a').close()\n"
+    )
+    out = tmp_path / "run"
+    assert ask(groups, server, out, "--strategy", "mine:MINE").exit_code == 0
+    (tmp_path / "imported").unlink(missing_ok=True)
+    sys.modules.pop("mine", None)
+    refused = run(app, ["recover", str(out)])
+    assert "add --strategy mine:MINE" in str(refused.exception)
+    assert not (tmp_path / "imported").exists()
+    assert "0 damages" in run(app, ["recover", str(out), "--strategy", "mine:MINE"]).output

@@ -463,6 +463,22 @@ def test_a_folder_that_is_no_run(tmp_path):
     assert read_manifest(open_store(tmp_path)) is None
 
 
+def test_a_place_with_a_key_in_it_is_refused_without_repeating_it():
+    with pytest.raises(UsageError) as caught:
+        open_store("s3://id:secret@bucket/run")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_kill_while_asking_again_leaves_no_false_marker(tmp_path):
+    go(begin(tmp_path), Model(failing=["number 2 "]))
+    stopped = CallError(Outcome.DENIED, "x")
+    with pytest.raises(CallError):
+        go(replace(begin(tmp_path), revive=True), Model(failing=["number 2 "], error=stopped))
+    outlooks, model = go(begin(tmp_path))
+    assert [line for o in outlooks for line in o.damage] == []
+    assert len(model.prompts) == 1
+
+
 def test_a_place_that_cannot_be_opened():
     with pytest.raises(UsageError, match="cannot be opened"):
         open_store("nonsense://x")

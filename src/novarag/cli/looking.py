@@ -110,18 +110,26 @@ def _reply(row: dict[str, Any]) -> str:
     return f"\n{where}: {verdict}\n  … {ending}"
 
 
-def recover(run: _Run) -> None:
+def recover(
+    run: _Run,
+    strategy: Annotated[
+        str | None,
+        typer.Option(help="The strategy of the run, if it is package.module:OBJECT."),
+    ] = None,
+) -> None:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
     from novarag.runs import Job, open_store, settle
     from novarag.runs.look import open_run
 
     store = open_store(run)
     manifest = open_run(store)
-    strategy = find_strategy(manifest.settings.strategy)
-    if strategy.template.hash != manifest.settings.template_hash:
-        name = manifest.settings.strategy
+    name = manifest.settings.strategy
+    if ":" in name and strategy != name:  # a folder from elsewhere must not choose what we import
+        raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
+    found = find_strategy(name)
+    if found.template.hash != manifest.settings.template_hash:
         raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
-    outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=strategy)))
+    outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=found)))
     damage = [line for outlook in outlooks for line in outlook.damage]
     for line in damage:
         print(f"found: {line}")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Connect = Callable[[], AbstractAsyncContextManager[LLM]]
 
+_ORPHANED = 90.0  # seconds in which Ray ends the workers of a driver that died
+
 try:
     import ray
 except ImportError:  # the extra is not installed; said in words when the driver is asked for
@@ -41,7 +43,7 @@ async def run_on_ray(
 ) -> list[Outlook]:
     """Run every shard of a job on a Ray cluster; a shard whose worker dies is run again."""
     _start(address)
-    job = replace(job, store=everywhere(job.store))
+    job = replace(job, store=everywhere(job.store), patience=_ORPHANED)
     work = ray.remote(num_cpus=1, max_retries=-1)(_work)
     shared = ray.put((job, connect))
     waiting = list(range(len(job.manifest.parts)))[::-1]

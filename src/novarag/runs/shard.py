@@ -54,7 +54,7 @@ class Job:
     strategy: Strategy
     concurrency: int = 64
     revive: bool = False
-    patience: float = 90.0
+    patience: float = 5.0
 
 
 @dataclass(slots=True)
@@ -106,14 +106,8 @@ class _Work:
     def __init__(
         self, job: Job, shard: int, lease: Lease, progress: Progress, stop: asyncio.Event
     ) -> None:
-        self.job, self.shard, self.lease, self.progress, self.stop = (
-            job,
-            shard,
-            lease,
-            progress,
-            stop,
-        )
-        self.store = job.store
+        self.job, self.shard, self.lease = job, shard, lease
+        self.progress, self.stop, self.store = progress, stop, job.store
         self.rows: dict[tuple[str | None, int], list[tuple[Any, ...]]] = {}
         self.sharing: dict[str, list[Request]] = {}
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
@@ -133,6 +127,7 @@ class _Work:
         pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
         if pending and llm is None:
             return Outlook(finished=False, counts={"pending": len(pending)}, damage=damage)
+        self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
         journal = Journal(self.store, self.shard, past, run=self.job.manifest.run)
         try:
             if llm is not None:

@@ -30,6 +30,8 @@ def open_store(place: str | Path) -> Store:
         from pyarrow import fs
     except ImportError:
         raise UsageError("a run on an object store needs: pip install 'novarag[store]'") from None
+    if "@" in text:
+        raise UsageError("the address of the run holds a key: keys come from the environment")
     try:
         filesystem, path = fs.FileSystem.from_uri(text)
     except (ValueError, OSError) as error:

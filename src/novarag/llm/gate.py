@@ -85,6 +85,10 @@ class Gate:
                 await waiter
         except TimeoutError:
             pass
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.leave()  # our turn had come: pass it on
+            raise
         finally:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)

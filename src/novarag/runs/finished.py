@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from novarag.runs import points
 from novarag.runs.journal import journal_name
 from novarag.runs.seal import digest, seal, unseal
-from novarag.runs.tables import ATTEMPTS, DEAD, TRIALS, attempt_rows, to_parquet
+from novarag.runs.tables import ATTEMPTS, DEAD, attempt_rows, frame_bytes, to_parquet
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from novarag.runs.journal import Past
     from novarag.runs.requests import Request
     from novarag.runs.store import Store
-
-Rows = list[tuple[Any, ...]]
 
 
 def shard_name(shard: int) -> str:
@@ -54,7 +54,7 @@ def _checksum(store: Store, name: str) -> str | None:
 
 
 def write_finished(
-    store: Store, shard: int, run: str, requests: list[Request], rows: Rows, past: Past
+    store: Store, shard: int, run: str, requests: list[Request], trials: pl.DataFrame, past: Past
 ) -> dict[str, Any]:
     """Write the tables of a shard, then the marker; return its counts."""
     dead = [
@@ -63,14 +63,14 @@ def write_finished(
         if r.key in past.dead
     ]
     tables = {
-        table_name("trials", shard): to_parquet(rows, TRIALS),
+        table_name("trials", shard): frame_bytes(trials),
         table_name("attempts", shard): to_parquet(attempt_rows(past.attempts), ATTEMPTS),
         table_name("dead", shard): to_parquet(dead, DEAD),
     }
     for name, content in tables.items():
         store.write(name, content)
     points.reached("tables written")
-    counts = _counts(rows, dead, past) | {"requests": len(requests)}
+    counts = _counts(trials, len(dead), past) | {"requests": len(requests)}
     marker = {
         "run": run,
         "files": {name: digest(content) for name, content in tables.items()},
@@ -81,15 +81,14 @@ def write_finished(
     return counts
 
 
-def _counts(rows: Rows, dead: Rows, past: Past) -> dict[str, Any]:
-    place = {name: i for i, name in enumerate(TRIALS)}
+def _counts(trials: pl.DataFrame, dead: int, past: Past) -> dict[str, Any]:
     entries = past.attempts.values()
     return {
-        "trials": len(rows),
-        "unread": sum(row[place["flaw"]] is not None for row in rows),
-        "right": sum(row[place["correct"]] is True for row in rows),
-        "graded": sum(row[place["correct"]] is not None for row in rows),
-        "dead": len(dead),
+        "trials": len(trials),
+        "unread": len(trials) - trials["flaw"].null_count(),
+        "right": int(trials["correct"].sum()),
+        "graded": len(trials) - trials["correct"].null_count(),
+        "dead": dead,
         "attempts": len(past.attempts),
         "outcomes": dict(Counter(str(e.outcome) for e in entries)),
         "prompt_tokens": sum(e.prompt_tokens or 0 for e in entries),

@@ -149,7 +149,9 @@ class Journal:
     def reply(self, key: str, attempt: str, content: dict[str, Any]) -> None:
         """Note a reply."""
         points.reached("reply received")
-        self._write({"event": "reply", "key": key, "attempt": attempt, **content})
+        event = {"event": "reply", "key": key, "attempt": attempt, **content}
+        self._write(event)
+        del event["completions"]  # they are on the disk, and with who asked
         points.reached("reply journaled")
 
     def dead(self, key: str, outcome: Outcome, detail: str) -> None:

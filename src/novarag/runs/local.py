@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novarag.runs.progress import Board
     from novarag.runs.shard import Job, Outlook
 
-_OPEN = 3  # shards that may wait for their last replies while the next one is asked
+_OPEN = 2  # shards at once: one may wait for its last replies while the next one is asked
 
 
 async def run_local(

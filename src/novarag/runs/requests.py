@@ -29,6 +29,7 @@ class Request:
     prompt: str
     prompt_hash: str
     sampling: Sampling
+    place: int
 
 
 def requests_of(
@@ -39,13 +40,14 @@ def requests_of(
     starts = range(0, settings.samples, hold)
     waves = [(first, _sampling(settings, first, hold)) for first in starts]
     told = [_told(settings, first, sampling) for first, sampling in waves]
-    found = []
+    found: list[Request] = []
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
         for (first, sampling), about in zip(waves, told, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
-            found.append(Request(key, group, first, prompt.text, prompt_hash, sampling))
+            place = len(found)
+            found.append(Request(key, group, first, prompt.text, prompt_hash, sampling, place))
     return found
 
 

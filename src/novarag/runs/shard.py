@@ -23,11 +23,13 @@ from novarag.runs.manifest import groups_name
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
 from novarag.runs.seal import digest, unseal
-from novarag.runs.tables import read_groups, trial_row
+from novarag.runs.tables import in_order, read_groups, trial_row, trials_frame
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from novarag.calls import Attempt, Reply
     from novarag.ports import LLM
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 _FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED})
 _BEAT = 1.0
-_TOGETHER = 64
+_TOGETHER, _FOLDED = 64, 2048
 _GRACE = 30.0
 STOP = "stop"
 """A file by this name in the run's folder asks every worker to send nothing more."""
@@ -108,7 +110,8 @@ class _Work:
     ) -> None:
         self.job, self.shard, self.lease = job, shard, lease
         self.progress, self.stop, self.store = progress, stop, job.store
-        self.rows: dict[tuple[str | None, int], list[tuple[Any, ...]]] = {}
+        self.rows: list[tuple[Any, ...]] = []
+        self.folded: list[pl.DataFrame] = []
         self.sharing: dict[str, list[Request]] = {}
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
 
@@ -180,6 +183,7 @@ class _Work:
             if event is not None:
                 completions = [_completion(c, self.job) for c in event["completions"]]
                 self._take_in(key, completions, event["usage"], before=True)
+                del event["completions"]
             elif key in past.dead and not self.job.revive:
                 self.progress.died(len(self.sharing[key]), before=True)
 
@@ -264,12 +268,15 @@ class _Work:
     def _read_arrived(self) -> None:
         """Read and grade what has arrived; a few dozen together take half the time."""
         for request, completions in self.arrived:
-            rows = self.rows[request.group.id, request.first] = []
+            about = {"request": request.key, "prompt_hash": request.prompt_hash}
             for sample, completion in enumerate(completions, start=request.first):
                 trial = make_trial(request.group, self.job.strategy, sample, completion)
-                rows.append(trial_row(trial, request=request.key, prompt_hash=request.prompt_hash))
+                self.rows.append(trial_row(request.place, trial, **about))
                 self.progress.read(trial)
         self.arrived.clear()
+        if len(self.rows) >= _FOLDED:  # columns take a quarter of the memory of rows
+            self.folded.append(trials_frame(self.rows))
+            self.rows = []
 
     async def _beat(self, journal: Journal) -> None:
         while True:
@@ -297,9 +304,9 @@ class _Work:
     def _finish(self, requests: list[Request], past: Past) -> dict[str, Any]:
         points.reached("tables begun")
         self._read_arrived()
-        rows = [row for r in requests for row in self.rows.get((r.group.id, r.first), ())]
+        trials = in_order([*self.folded, trials_frame(self.rows)])
         run = self.job.manifest.run
-        counts = write_finished(self.store, self.shard, run, requests, rows, past)
+        counts = write_finished(self.store, self.shard, run, requests, trials, past)
         self.lease.forget()
         points.reached("shard finished")
         return counts

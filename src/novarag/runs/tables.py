@@ -51,8 +51,18 @@ DEAD: Columns = {
 
 
 def to_parquet(rows: Iterable[tuple[Any, ...]], schema: Columns) -> bytes:
-    """Write rows as Parquet; the same rows give the same bytes."""
-    return _write(_frame(rows, schema))
+    """Write rows as Parquet."""
+    return frame_bytes(_frame(rows, schema))
+
+
+def trials_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """Lay out rows of trials in columns, each row led by its place in the shard."""
+    return _frame(rows, {"place": pl.UInt32, **TRIALS})
+
+
+def in_order(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Put the trials of a shard together, in the order of their places and samples."""
+    return pl.concat([trials_frame([]), *frames]).sort("place", "sample").drop("place")
 
 
 def _frame(rows: Iterable[tuple[Any, ...]], schema: Columns) -> pl.DataFrame:
@@ -65,7 +75,8 @@ def _frame(rows: Iterable[tuple[Any, ...]], schema: Columns) -> pl.DataFrame:
     )
 
 
-def _write(frame: pl.DataFrame) -> bytes:
+def frame_bytes(frame: pl.DataFrame) -> bytes:
+    """Write a frame as Parquet; the same rows give the same bytes."""
     out = io.BytesIO()
     frame.write_parquet(out, compression="zstd", statistics=True)
     return out.getvalue()
@@ -81,7 +92,7 @@ def write_groups(rows: Sequence[tuple[str, PassageGroup]]) -> bytes:
     lists = flat.group_by("row", maintain_order=True).agg(passages=pl.struct(*_PASSAGE))
     whole = frame.with_row_index("row").join(lists, on="row", how="left", maintain_order="left")
     empty = pl.lit([], dtype=pl.List(pl.Struct(_PASSAGE)))
-    return _write(whole.with_columns(pl.col("passages").fill_null(empty)).drop("row"))
+    return frame_bytes(whole.with_columns(pl.col("passages").fill_null(empty)).drop("row"))
 
 
 def _group_row(name: str, group: PassageGroup) -> tuple[Any, ...]:
@@ -131,16 +142,16 @@ def _passage(cell: tuple[Any, ...]) -> Passage:
     )
 
 
-def trial_row(trial: Trial, *, request: str, prompt_hash: str) -> tuple[Any, ...]:
-    """Turn a trial into a row of `TRIALS`."""
+def trial_row(place: int, trial: Trial, *, request: str, prompt_hash: str) -> tuple[Any, ...]:
+    """Turn a trial into a row of `TRIALS`, led by its place."""
     group, response, completion = trial.group, trial.response, trial.completion
     judgment = response.judgment if response is not None else None
     answer, confidence = (
         (None, None) if response is None else (response.answer, response.confidence)
     )
     return (
-        group.question.id, group.id, group.kind, trial.strategy, completion.model, trial.sample,
-        answer, confidence, None if trial.grade is None else trial.grade is Grade.RIGHT, trial.flaw,
+        place, group.question.id, group.id, group.kind, trial.strategy, completion.model,
+        trial.sample, answer, confidence, None if trial.grade is None else trial.grade is Grade.RIGHT, trial.flaw,
         judgment and judgment.group, judgment and [p.value for p in judgment.passages],
         completion.text, completion.reasoning, completion.truncated, request, prompt_hash,
         list(completion.tokens) or None, list(completion.logprobs) or None,

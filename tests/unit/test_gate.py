@@ -1,0 +1,125 @@
+"""Who may send now: waiting, waking, giving up, and the counters that doors show."""
+
+import asyncio
+from time import monotonic
+
+import pytest
+
+from novarag.llm.endpoint import parse_endpoint
+from novarag.llm.gate import Gate
+from novarag.runs.progress import Board
+
+ENDPOINTS = [parse_endpoint(f"http://x{i}=m") for i in range(2)]
+
+
+def test_who_waits_is_woken_when_somebody_leaves():
+    async def run():
+        gate = Gate(ENDPOINTS[:1], 1)
+        line = await gate.enter()
+        waiter = asyncio.create_task(gate.enter())
+        await asyncio.sleep(0.01)
+        assert not waiter.done()
+        line.pace.gave_up()
+        gate.leave()
+        await asyncio.wait_for(waiter, 1)
+        return gate.in_flight
+
+    assert asyncio.run(run()) == 1
+
+
+def test_who_gives_up_waiting_takes_nobody_elses_turn():
+    async def run():
+        gate = Gate(ENDPOINTS[:1], 1)
+        line = await gate.enter()
+        first, second = (asyncio.create_task(gate.enter()) for _ in range(2))
+        await asyncio.sleep(0.01)
+        first.cancel()
+        line.pace.gave_up()
+        gate.leave()
+        await asyncio.wait_for(second, 1)
+        return gate.in_flight
+
+    assert asyncio.run(run()) == 1
+
+
+def test_a_turn_that_was_given_to_somebody_who_left_goes_on_to_the_next():
+    async def run():
+        gate = Gate(ENDPOINTS[:1], 1)
+        line = await gate.enter()
+        first, second = (asyncio.create_task(gate.enter()) for _ in range(2))
+        await asyncio.sleep(0.01)
+        line.pace.gave_up()
+        gate.leave()  # wakes the first ...
+        first.cancel()  # ... who is cancelled before it runs
+        await asyncio.wait_for(second, 1)
+
+    asyncio.run(run())
+
+
+def test_a_paused_endpoint_is_tried_again_in_time():
+    async def run():
+        gate = Gate(ENDPOINTS[:1], 4)
+        gate.lines[0].pace.resumes = monotonic() + 0.05
+        began = monotonic()
+        await asyncio.wait_for(gate.enter(), 1)
+        return monotonic() - began
+
+    assert 0.04 < asyncio.run(run()) < 0.9
+
+
+def test_a_paused_endpoint_does_not_stop_the_other():
+    async def run():
+        gate = Gate(ENDPOINTS, 4)
+        gate.lines[0].pace.resumes = monotonic() + 60
+        return (await asyncio.wait_for(gate.enter(), 1)).endpoint
+
+    assert asyncio.run(run()) is ENDPOINTS[1]
+
+
+def test_a_throttled_request_leaves_late_and_can_be_called_back():
+    async def run():
+        gate = Gate(ENDPOINTS[:1], 4)
+        gate.lines[0].pace.throttle.rate = 10.0
+        began = monotonic()
+        await gate.enter()
+        await gate.enter()
+        took = monotonic() - began
+        task = asyncio.create_task(gate.enter())
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return took, gate.in_flight
+
+    took, in_flight = asyncio.run(run())
+    assert 0.1 < took < 0.9
+    assert in_flight == 2
+
+
+def test_a_board_adds_up_shards_wherever_they_run():
+    board = Board()
+    here = board.open(0)
+    here.answered(10, 20)
+    board.show(1, {"answered_requests": 3, "before": 2, "completion_tokens": 9})
+    assert (board.total().settled, board.total().completion_tokens) == (4, 29)
+    counts = {
+        "requests": 5,
+        "dead": 1,
+        "trials": 4,
+        "unread": 0,
+        "prompt_tokens": 1,
+        "completion_tokens": 11,
+    }
+    board.finish(1, counts)
+    board.close(0)
+    board.close(7)
+    total = board.total()
+    assert (total.settled, total.dead_requests, total.before, total.completion_tokens) == (
+        6,
+        1,
+        2,
+        31,
+    )
+    board.show(2, {"answered_requests": 2})
+    board.finish(2, {"pending": 3})
+    assert board.total().settled == 8

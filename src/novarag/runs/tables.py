@@ -151,7 +151,8 @@ def trial_row(place: int, trial: Trial, *, request: str, prompt_hash: str) -> tu
     )
     return (
         place, group.question.id, group.id, group.kind, trial.strategy, completion.model,
-        trial.sample, answer, confidence, None if trial.grade is None else trial.grade is Grade.RIGHT, trial.flaw,
+        trial.sample, answer, confidence,
+        None if trial.grade is None else trial.grade is Grade.RIGHT, trial.flaw,
         judgment and judgment.group, judgment and [p.value for p in judgment.passages],
         completion.text, completion.reasoning, completion.truncated, request, prompt_hash,
         list(completion.tokens) or None, list(completion.logprobs) or None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,14 @@ def settings(samples: int, size: int) -> Settings:
     )  # fmt: skip
 
 
+def table(folder: Path, kind: str) -> pl.DataFrame:
+    """Read a table through memory, so that no mapped file keeps the disk busy."""
+    files = sorted((folder / kind).glob("*.parquet"))
+    return pl.concat([pl.read_parquet(io.BytesIO(file.read_bytes())) for file in files])
+
+
 def trials(folder: Path) -> pl.DataFrame:
-    return pl.read_parquet(f"{folder}/trials/*.parquet")
+    return table(folder, "trials")
 
 
 class Model:
@@ -188,7 +195,7 @@ def filled(points: int) -> bool:
                 subprocess.run(["mount", "-o", f"remount,size={20 * used}", folder], check=True)
                 go(folder / "run", url)
                 after = bill(url)
-                ledger = pl.read_parquet(f"{folder}/run/attempts/*.parquet")
+                ledger = table(folder / "run", "attempts")
                 fresh = after["attempts"].keys() - before["attempts"].keys()
                 tally["same table"] += trials(folder / "run").equals(whole)
                 tally["unaccounted calls"] += len(fresh - set(ledger["attempt"]))

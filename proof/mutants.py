@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 S, M = "src/novarag/strategies/", "src/novarag/metrics/"
+R, L = "src/novarag/runs/", "src/novarag/llm/"
 LAWS = "tests/laws/"
 
 MUTANTS = [
@@ -50,6 +51,26 @@ MUTANTS = [
     ("floor ignores questions", M + "baselines.py", "rng.random(used.size)[question]", "rng.random(question.size)", "tests/unit/test_measure.py"),
     ("alignment by confidence", "src/novarag/filters/__init__.py", '(pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2', 'pl.col("confidence") ** 2', "tests/unit/test_traps.py"),
     ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/test_report.py"),
+    ("run: the last reply wins", R + "journal.py", 'self.replies.setdefault(event["key"], event)', 'self.replies[event["key"]] = event', "tests/unit/test_journal.py"),
+    ("run: checksums are not looked at", R + "frames.py", "and crc32(payload) == int(head[1], 16)", "", "tests/unit/test_journal.py"),
+    ("run: a doubled record is taken twice", R + "journal.py", "if number < past.next:", "if False:", "tests/unit/test_journal.py"),
+    ("run: a lost end goes unnoticed", R + "journal.py", "if len(content) < synced:", "if False:", "tests/unit/test_journal.py"),
+    ("run: a torn record swallows the next", R + "folder.py", 'self.append(b"\\n")  # a kill', "pass  # a kill", "tests/unit/test_journal.py"),
+    ("run: attempts are not journaled before they leave", R + "shard.py", "journal.sent(key, attempt.id, attempt.endpoint)", "pass", "tests/unit/test_runs.py"),
+    ("run: tables are trusted unseen", R + "finished.py", "if _checksum(store, name) != checksum", "if False", "tests/unit/test_runs.py"),
+    ("run: the marker outlives what it vouched for", R + "shard.py", "self.store.remove(shard_name(self.shard))", "pass", "tests/unit/test_runs.py"),
+    ("run: a shard has no owner", R + "folder.py", "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", "tests/unit/test_runs.py"),
+    ("run: questions are cut in two", R + "plan.py", "self.shard_of = _ranks(np.frombuffer(questions, dtype=np.uint64)) // size", "self.shard_of = np.arange(len(questions)) // size", "tests/unit/test_runs.py"),
+    ("run: a half-written record stays when the disk is full", R + "folder.py", "os.ftruncate(self._handle, self.size)", "pass", "tests/unit/test_runs.py"),
+    ("run: requests for more samples share a seed", R + "requests.py", "else seed + first", "else seed", "tests/unit/test_runs.py"),
+    ("llm: refusals are tried again", "src/novarag/calls.py", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED,\n", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED, Outcome.REFUSED,\n", "tests/unit/test_chat.py"),
+    ("llm: redirects are followed", L + "chat.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),
+    ("llm: an echoed key is kept", L + "chat.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/test_chat.py"),
+    ("llm: Retry-After is ignored", L + "chat.py", ", after or 0.0)", ", 0.0)", "tests/unit/test_chat.py"),
+    ("llm: a woken waiter who leaves keeps the turn", L + "gate.py", "self.leave()  # our turn", "pass  # our turn", "tests/unit/test_gate.py"),
+    ("llm: the openai key goes to everyone", L + "endpoint.py", "key_env or _OWN_KEYS.get(host, KEY)", 'key_env or "OPENAI_API_KEY"', "tests/unit/test_wire.py"),
+    ("llm: n is not checked", L + "wire.py", "if len(completions) != sampling.n:", "if False:", "tests/unit/test_wire.py"),
+    ("llm: random failures strangle the pace", L + "pace.py", "if share >= 0.5 * share_then:", "if False:", "tests/unit/test_pace.py"),
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Sampling:
     """How a model is asked to sample; what is None is left to the server.
 
-    `logprobs` asks for the log-probability of each token, and for that many alternatives.
+    `logprobs` asks for the log-probability of each token of a reply.
     `schema` (a JSON Schema as text) and `regex` ask the server to hold replies to a shape.
     """
 
@@ -27,7 +27,7 @@ class Sampling:
     max_tokens: int | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
-    logprobs: int | None = None
+    logprobs: bool = False
     schema: str | None = None
     regex: str | None = None
 

@@ -15,7 +15,7 @@ from novarag.taxonomy import EvidenceState, PassageKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.records import Passage, Question
+    from novarag.records import Judgment, Passage, Question
 
 
 def rng_for(seed: int, *keys: str) -> random.Random:
@@ -97,3 +97,22 @@ def evidence_state(group: PassageGroup) -> EvidenceState | None:
         return EvidenceState.CONFLICTING
     stated = all(p.claim for p in false)
     return EvidenceState.CONSISTENT if stated else None
+
+
+def check_judgment(
+    judgment: Judgment | None,
+    kinds: Sequence[PassageKind] | None,
+    state: EvidenceState | None,
+) -> dict[str, int | None]:
+    """Count the judgments that can be checked against the truth, and those that are right."""
+    counts: dict[str, int | None] = dict.fromkeys(
+        ("passages_judged", "passages_right", "group_judged", "group_right")
+    )
+    if judgment and judgment.passages and kinds is not None:
+        pairs = zip(judgment.passages, kinds, strict=True)
+        counts["passages_judged"] = len(kinds)
+        counts["passages_right"] = sum(said is kind.utility for said, kind in pairs)
+    if judgment and judgment.group and state is not None:
+        counts["group_judged"] = 1
+        counts["group_right"] = int(judgment.group is state)
+    return counts

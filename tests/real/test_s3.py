@@ -77,7 +77,7 @@ def test_a_run_on_an_object_store_survives_a_kill(bucket, tmp_path):
         assert done.returncode == 0, done.stderr
         total = bill(url, "count")["served"]
     store = open_store(bucket)
-    seen = look(store)
+    seen = look(store, NOVA)
     assert seen.counts["trials"] == 600
     assert seen.unfinished == []
     assert (

@@ -43,7 +43,7 @@ def complete(server, prompt, sampling):
 
 def test_sixteen_samples_with_log_probabilities_and_usage(server):
     reply = complete(
-        server, "Name a colour.", Sampling(n=16, temperature=1.0, max_tokens=12, logprobs=1)
+        server, "Name a colour.", Sampling(n=16, temperature=1.0, max_tokens=12, logprobs=True)
     )
     assert len(reply.completions) == 16
     assert len({c.text for c in reply.completions}) > 1
@@ -100,7 +100,7 @@ def test_thirty_real_questions_killed_in_the_middle(server, data, tmp_path):
             }
             file.write(json.dumps(row) + "\n")
     words = [sys.executable, "-m", "novarag", "ask", str(path), "--strategy", "nova", "--model", f"{server}=base",
-             "--samples", "16", "--max-tokens", "32", "--logprobs", "0", "--concurrency", "2", "--out", "run"]  # fmt: skip
+             "--samples", "16", "--max-tokens", "32", "--logprobs", "--concurrency", "2", "--out", "run"]  # fmt: skip
     process = subprocess.Popen(
         words, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )

@@ -43,7 +43,7 @@ def heard():
 
 def test_samples_usage_and_log_probabilities_come_back():
     async def work(llm, _):
-        return await llm.complete("hello", Sampling(n=3, logprobs=0, seed=5))
+        return await llm.complete("hello", Sampling(n=3, logprobs=True, seed=5))
 
     reply = with_server(work)
     assert len(reply.completions) == 3

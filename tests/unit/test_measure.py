@@ -317,7 +317,7 @@ def test_trials_become_rows():
     assert table["passages_judged"].to_list() == [2, 2, None, None]
     assert table["passages_right"].to_list() == [2, 1, None, None]
     assert table["group_right"].to_list() == [1, 0, None, None]
-    assert table["group"].to_list() == ["counterfactual", "counterfactual", "counterfactual", None]
+    assert table["kind"].to_list() == ["counterfactual", "counterfactual", "counterfactual", None]
     assert table["flaw"].to_list()[2] == "no confidence found"
 
 

@@ -57,7 +57,7 @@ def test_a_dry_run_asks_nothing(groups, server, tmp_path):
     for part in (
         "Question: When was lighthouse 0 lit?",
         "60 in 60 groups",
-        "960 (16 samples",
+        "960, 16 a group",
         "60 to chaos",
         "money      about",
     ):
@@ -78,18 +78,26 @@ def test_ask_show_measure_and_go_on(groups, server, tmp_path, monkeypatch):
         "--shard-size",
         "25",
         "--logprobs",
-        "0",
         "--price",
         "1",
     )
     assert first.exit_code == 0, first.output
     assert "60 of 60 requests answered (60 asked now), 0 failed; 240 trials" in first.output
-    again = ask(groups, server, out, "--samples", "4", "--shard-size", "25", "--logprobs", "0")
+    again = ask(
+        groups,
+        server,
+        out,
+        "--samples",
+        "4",
+        "--shard-size",
+        "25",
+        "--logprobs",
+    )
     assert "(0 asked now)" in again.output
     shown = run(app, ["show", str(out), "--price", "1:2"])
     for part in (
         "chaos",
-        "240 in finished shards",
+        "240, ",
         "3 of 3 finished",
         "60 answered",
         " at ",
@@ -103,7 +111,7 @@ def test_ask_show_measure_and_go_on(groups, server, tmp_path, monkeypatch):
     measured = run(app, ["measure", str(out), "--replicates", "100"])
     assert measured.exit_code == 0, measured.output
     recovered = run(app, ["recover", str(out)])
-    assert "3 of 3 shards are finished; 0 damages found" in recovered.output
+    assert "3 of 3 shards are finished; damages found: 0" in recovered.output
     held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert CANARY.encode() not in held
     assert CANARY not in first.output + again.output + shown.output
@@ -120,6 +128,10 @@ def test_failures_are_shown_with_their_reason(groups, tmp_path):
         result = ask(groups, url, tmp_path / "run", "--attempts", "1", "--concurrency", "2")
     failed = int(re.search(r"(\d+) failed", result.output)[1])
     assert 0 < failed < 60
+    assert result.exit_code == 1
+    assert "--retry-failed" in result.output
+    measured = run(app, ["measure", str(tmp_path / "run"), "--replicates", "100"])
+    assert f"{failed} requests failed and are not among these answers" in measured.output
     shown = run(app, ["show", str(tmp_path / "run")])
     assert f"{failed} requests: server error; such as: HTTP 500: oops" in shown.output
 
@@ -129,8 +141,8 @@ def test_recover_names_the_damage(groups, server, tmp_path):
     ask(groups, server, out)
     (out / "trials" / "00000.parquet").write_bytes(b"x")
     result = run(app, ["recover", str(out)])
-    assert "found: trials/00000.parquet is damaged; it is written again" in result.output
-    assert "1 of 1 shards are finished; 1 damages found" in result.output
+    assert "found: trials/00000.parquet is damaged or missing" in result.output
+    assert "1 of 1 shards are finished; damages found: 1" in result.output
     (out / "manifest.json").write_text("{}")
     assert "is damaged; run the same `novarag ask`" in str(
         run(app, ["recover", str(out)]).exception
@@ -141,8 +153,7 @@ def test_recover_names_the_damage(groups, server, tmp_path):
 def test_a_run_without_finished_shards_cannot_be_measured(groups, server, tmp_path):
     out = tmp_path / "run"
     ask(groups, server, out)
-    for path in (out / "trials").iterdir():
-        path.unlink()
+    (out / "shards" / "00000.json").unlink()
     assert "no finished shard" in str(run(app, ["measure", str(out)]).exception)
 
 
@@ -275,6 +286,33 @@ def test_a_wrong_server_is_named_before_anything_is_asked(groups, server, tmp_pa
         app, ["ask", str(groups), "--model", f"{server}=other", "--out", str(tmp_path / "run")]
     )
     assert "serves chaos, not other" in str(result.exception)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_key_that_was_named_must_be_there(groups, server, tmp_path, monkeypatch):
+    monkeypatch.delenv("NOPE", raising=False)
+    result = ask(groups, server, tmp_path / "run", "--key-env", "NOPE")
+    assert "NOPE is not set" in str(result.exception)
+
+
+def test_an_unknown_driver_is_refused_by_name(groups, server, tmp_path):
+    result = ask(groups, server, tmp_path / "run", "--driver", "spark")
+    assert result.exit_code == 2
+    assert "'ray'" in result.output
+
+
+def test_nothing_is_asked_of_nothing(server, tmp_path):
+    (tmp_path / "empty.txt").write_text(" ")
+    words = ["--model", f"{server}=chaos"]
+    assert isinstance(run(app, ["answer", " ", *words]).exception, UsageError)
+    result = run(app, ["answer", "Q?", *words, "-p", str(tmp_path / "empty.txt")])
+    assert "the passage is empty" in str(result.exception)
+
+
+def test_a_closed_book_is_said_to_be_closed(server, tmp_path):
+    (tmp_path / "a.txt").write_text("text")
+    words = ["answer", "Q?", "--model", f"{server}=chaos", "-p", str(tmp_path / "a.txt")]
+    assert "not shown to the model" in run(app, [*words, "-s", "closed-book"]).output
 
 
 def test_a_foreign_folder_does_not_choose_what_is_imported(groups, server, tmp_path, monkeypatch):
@@ -289,4 +327,4 @@ def test_a_foreign_folder_does_not_choose_what_is_imported(groups, server, tmp_p
     refused = run(app, ["recover", str(out)])
     assert "add --strategy mine:MINE" in str(refused.exception)
     assert not (tmp_path / "imported").exists()
-    assert "0 damages" in run(app, ["recover", str(out), "--strategy", "mine:MINE"]).output
+    assert "damages found: 0" in run(app, ["recover", str(out), "--strategy", "mine:MINE"]).output

@@ -30,7 +30,7 @@ from novarag.records import Completion
 from novarag.runs import Board, Driver, Job, Settings, drive, open_store, plan, run_shard, settle
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.lease import Lease
-from novarag.runs.look import look, requests_left, some_trials
+from novarag.runs.look import look, some_trials, trial_tables
 from novarag.runs.manifest import groups_name, read_manifest
 from novarag.runs.tables import read_groups, write_groups
 from novarag.strategies import CLOSED_BOOK, NOVA
@@ -44,7 +44,7 @@ class Model:
 
     def __init__(self, failing=(), error=None, delay=0.0):
         self.failing, self.error, self.delay = failing, error, delay
-        self.prompts = []
+        self.prompts, self.samplings = [], []
 
     async def __aenter__(self):
         return self
@@ -56,6 +56,7 @@ class Model:
         attempt = Attempt(id=f"{id(self):x}-{next(NUMBERS)}", endpoint="model")
         tell(attempt)
         self.prompts.append(prompt)
+        self.samplings.append(sampling)
         await asyncio.sleep(self.delay)
         if any(word in prompt for word in self.failing):
             error = self.error or CallError(Outcome.REFUSED, "no")
@@ -133,7 +134,7 @@ def test_a_run_holds_every_trial_once(place):
     assert len(model.prompts) == 10
     assert table["correct"].all()
     assert table["kind"].null_count() == 30
-    counts = look(open_store(str(place))).counts
+    counts = look(open_store(str(place)), NOVA).counts
     assert (counts["trials"], counts["prompt_tokens"], counts["outcomes"]) == (
         30,
         30,
@@ -153,6 +154,7 @@ def test_a_finished_run_asks_nothing(place):
 def test_samples_can_be_asked_one_by_one(tmp_path):
     job = begin(tmp_path, samples=4, per_request=1, sampling=Sampling(temperature=1.0, seed=7))
     _, model = go(job)
+    assert {s.seed for s in model.samplings} == {7, 8, 9, 10}
     assert len(model.prompts) == job.manifest.requests == 40
     assert trials(tmp_path)["request"].n_unique() == 40
 
@@ -276,8 +278,11 @@ def test_a_run_that_is_stopped_goes_on(place):
 
     outlooks, first = asyncio.run(stopped())
     assert not all(o.finished for o in outlooks)
-    seen = look(job.store)
-    assert requests_left(seen) == 40 - len(first.prompts)
+    seen = look(job.store, NOVA)
+    assert seen.left == 40 - len(first.prompts) == 40 - seen.counts["trials"]
+    assert seen.counts["prompt_tokens"] == 3 * len(first.prompts)
+    assert len(some_trials(seen, 3)) == 3
+    assert sum(map(len, trial_tables(seen.job))) == len(first.prompts)
     _, second = go(begin(place, some_groups(40)))
     assert len(first.prompts) + len(second.prompts) == 40
     assert len(trials(local(place))) == 40
@@ -376,14 +381,14 @@ def test_a_damaged_table_is_written_again_from_the_journal_for_nothing(place):
     go(job)
     whole = trials(local(place))
     job.store.write(table_name("trials", 1), b"garbage")
-    with pytest.raises(UsageError, match="novarag recover"):
-        look(job.store)
+    with pytest.raises(StorageError, match="novarag recover"):
+        look(job.store, NOVA)
     outlooks = asyncio.run(settle(begin(place)))
     assert "trials/00001.parquet is damaged" in outlooks[1].damage[0]
     assert trials(local(place)).equals(whole)
     job.store.remove(table_name("trials", 1))
-    with pytest.raises(UsageError, match="novarag recover"):
-        look(job.store)
+    with pytest.raises(StorageError, match="novarag recover"):
+        look(job.store, NOVA)
 
 
 def test_a_damaged_journal_of_a_finished_shard_is_told_and_costs_nothing(tmp_path):
@@ -392,6 +397,8 @@ def test_a_damaged_journal_of_a_finished_shard_is_told_and_costs_nothing(tmp_pat
     outlooks, model = go(begin(tmp_path))
     assert outlooks[1].damage == ["journal/00001.log is damaged; its tables are whole"]
     assert model.prompts == []
+    assert go(begin(tmp_path))[0][1].damage == []
+    (tmp_path / "journal" / "00001.log").write_bytes(b"y")
     (tmp_path / table_name("trials", 1)).write_bytes(b"x")
     outlooks, model = go(begin(tmp_path))
     assert "what both lost is asked again" in " ".join(outlooks[1].damage)
@@ -414,6 +421,57 @@ def test_the_journal_of_another_run_is_not_taken_over(tmp_path):
     (tmp_path / "a" / shard_name(0)).unlink()
     with pytest.raises(StorageError, match="belongs to another run"):
         go(begin(tmp_path / "a"))
+
+
+def test_recovering_looks_at_the_groups_of_finished_shards_too(tmp_path):
+    job = begin(tmp_path)
+    go(job)
+    (tmp_path / groups_name(0)).unlink()
+    assert "groups/00000.parquet is damaged or missing" in asyncio.run(settle(job))[0].damage[0]
+
+
+def test_a_shard_that_lost_everything_is_unfinished_again(tmp_path):
+    job = begin(tmp_path)
+    go(job)
+    (tmp_path / table_name("trials", 0)).unlink()
+    (tmp_path / "journal" / "00000.log").write_bytes(b"")
+    outlook = asyncio.run(settle(job))[0]
+    assert (outlook.finished, outlook.counts["pending"]) == (False, 4)
+    seen = look(job.store, NOVA)
+    assert (seen.unfinished, seen.left) == ([0], 4)
+
+
+def test_one_id_for_two_questions_is_refused(tmp_path):
+    a, b = some_groups(2)
+    with pytest.raises(DataError, match="row 2.*column 'id'"):
+        begin(tmp_path, [a, replace(b, question=replace(b.question, id="q0"))])
+
+
+def test_a_run_is_a_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="a run is a folder"):
+        open_store(tmp_path / "file")
+
+
+def test_a_changed_prompt_is_named_in_words(tmp_path):
+    begin(tmp_path)
+    with pytest.raises(UsageError, match="the prompt of 'nova' has changed"):
+        begin(tmp_path, template_hash="other")
+
+
+def test_somebody_at_work_is_seen(tmp_path):
+    job = begin(tmp_path)
+
+    async def run():
+        running = asyncio.create_task(run_shard(job, 0, Model(delay=0.2)))
+        await asyncio.sleep(0.1)
+        seen = look(job.store, NOVA)
+        await running
+        return seen
+
+    seen = asyncio.run(run())
+    assert seen.owners[0].endswith("is at work")
+    assert seen.counts["outcomes"] == {"in flight": 3}
 
 
 def test_recovering_asks_nothing_and_says_what_is_left(tmp_path):
@@ -452,14 +510,14 @@ def test_a_full_disk_stops_the_run_and_a_roomy_one_resumes_it(tmp_path, monkeypa
 def test_replies_to_look_at_are_spread_over_the_run(tmp_path):
     job = begin(tmp_path)
     go(job)
-    rows = some_trials(job.store, look(job.store), 6)
+    rows = some_trials(look(job.store, NOVA), 6)
     assert len({row["question"] for row in rows}) == 6
-    assert some_trials(job.store, look(job.store), 0) == []
+    assert some_trials(look(job.store, NOVA), 0) == []
 
 
 def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(UsageError, match="not a run"):
-        look(open_store(tmp_path))
+        look(open_store(tmp_path), NOVA)
     assert read_manifest(open_store(tmp_path)) is None
 
 

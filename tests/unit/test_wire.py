@@ -32,13 +32,13 @@ def test_what_is_left_open_is_left_out():
 
 def test_every_setting_has_its_field():
     full = body(
-        n=16, temperature=1.0, top_p=0.9, max_tokens=7, seed=3, stop=("###",), logprobs=2,
+        n=16, temperature=1.0, top_p=0.9, max_tokens=7, seed=3, stop=("###",), logprobs=True,
         schema='{"type": "object"}',
     )  # fmt: skip
     assert {k: full[k] for k in ("n", "top_p", "max_tokens", "seed", "stop")} == {
         "n": 16, "top_p": 0.9, "max_tokens": 7, "seed": 3, "stop": ["###"],
     }  # fmt: skip
-    assert (full["logprobs"], full["top_logprobs"]) == (True, 2)
+    assert full["logprobs"] is True
     assert full["response_format"]["json_schema"]["schema"] == {"type": "object"}
     assert body(regex="[0-9]+")["structured_outputs"] == {"regex": "[0-9]+"}
 
@@ -101,13 +101,13 @@ def test_half_an_emoji_in_a_reply_is_replaced():
 
 def test_log_probabilities_stand_beside_their_tokens():
     content = [{"token": "A", "logprob": -0.5}, {"token": "B", "logprob": -1}]
-    (got,), _ = one(reply(choice("AB", logprobs={"content": content})), logprobs=0)
+    (got,), _ = one(reply(choice("AB", logprobs={"content": content})), logprobs=True)
     assert (got.tokens, got.logprobs) == (("A", "B"), (-0.5, -1.0))
 
 
 def test_log_probabilities_that_were_asked_for_must_come():
     with pytest.raises(CallError) as caught:
-        one(reply(choice("AB")), logprobs=0)
+        one(reply(choice("AB")), logprobs=True)
     assert caught.value.outcome is Outcome.INCOMPLETE
 
 

@@ -14,10 +14,11 @@ import typer
 from novarag.cli.common import OURS, PAPERS, find_strategy
 from novarag.cli.models import KeyEnv, MaxTokens, Models, Seed, Temperature, Timeout, connector
 from novarag.cli.screen import bar
+from novarag.errors import UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from novarag.calls import Sampling
     from novarag.llm.chat import ChatLLM
@@ -68,6 +69,8 @@ def answer(
     from novarag.llm.chat import Patience
     from novarag.records import PassageGroup, Question
 
+    if not question.strip():
+        raise UsageError("the question is empty")
     found = [find_strategy(name) for name in strategy or ["nova"]]
     group = PassageGroup(
         question=Question(id="question", text=question),
@@ -79,7 +82,10 @@ def answer(
     if as_json:
         print(json.dumps([_facts(trial) for trial in trials], ensure_ascii=False, indent=2))
         return
-    for line in screen(group, trials, width=shutil.get_terminal_size((100, 40)).columns):
+    closed = {s.name for s in found if "passages" not in s.template.pieces[1::2]}
+    for line in screen(
+        group, trials, closed=closed, width=shutil.get_terminal_size((100, 40)).columns
+    ):
         print(line)
     if reply:
         for trial in trials:
@@ -118,8 +124,10 @@ def _facts(trial: Trial) -> dict[str, object]:
     }
 
 
-def screen(group: PassageGroup, trials: Sequence[Trial], *, width: int) -> list[str]:
-    """Lay out trials of one group side by side."""
+def screen(
+    group: PassageGroup, trials: Sequence[Trial], *, width: int, closed: Collection[str] = ()
+) -> list[str]:
+    """Lay out trials of one group side by side; `closed` strategies show no passages."""
     width = min(max(width, 40), 160)
     column = max((width - _MARGIN) // len(trials), 20)
     rows = [
@@ -131,7 +139,8 @@ def screen(group: PassageGroup, trials: Sequence[Trial], *, width: int) -> list[
     asked = plain_text(group.question.text, longest=1000)
     lines = [*_row("Question", [asked], width - _MARGIN), "", *rows]
     for number, passage in enumerate(group.passages):
-        said = [_judged(trial, number) for trial in trials]
+        hidden = "not shown to the model"
+        said = [hidden if t.strategy in closed else _judged(t, number) for t in trials]
         lines += ["", *_row(f"Passage {number + 1}", said, column)]
         source = f"{plain_text(passage.source, longest=60)}: " if passage.source else ""
         text = source + plain_text(" ".join(passage.text.split()), longest=1000)

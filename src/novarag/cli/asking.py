@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -57,9 +57,8 @@ def ask(
         list[str] | None, typer.Option(help="Text that ends a reply; may be repeated.")
     ] = None,
     logprobs: Annotated[
-        int | None,
-        typer.Option(min=0, max=20, help="Keep log-probabilities, asking for this many others."),
-    ] = None,
+        bool, typer.Option("--logprobs", help="Keep the log-probability of each token.")
+    ] = False,
     schema: Annotated[
         Path | None, typer.Option(help="JSON Schema that replies must follow.")
     ] = None,
@@ -82,7 +81,9 @@ def ask(
     price: Annotated[
         str | None, typer.Option(help="IN:OUT, money per million tokens, for estimates.")
     ] = None,
-    driver: Annotated[str, typer.Option(help="local, or ray for a cluster.")] = "local",
+    driver: Annotated[
+        Literal["local", "ray"], typer.Option(help="What runs the shards: this process, or Ray.")
+    ] = "local",
     ray_address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
     ] = None,
@@ -102,6 +103,7 @@ def ask(
     from novarag.datasets import iter_groups
     from novarag.llm.chat import Patience
     from novarag.runs import Driver, Job, Settings, open_store, plan
+    from novarag.runs.manifest import NAME as MANIFEST
 
     found = find_strategy(strategy)
     sampling = Sampling(
@@ -121,9 +123,11 @@ def ask(
         _estimate(groups, found, settings, cost)
         return
     store = open_store(out)
+    if store.read(MANIFEST) is None:  # a wrong address or model must not leave a folder behind
+        asyncio.run(_check(connect))
     manifest = plan(
         store, partial(iter_groups, groups), settings, name=groups.name, source_hash=_hash(groups),
-        tell=_mended,
+        tell=_found,
     )  # fmt: skip
     job = Job(
         store=store, manifest=manifest, strategy=found, concurrency=concurrency, revive=retry_failed
@@ -132,8 +136,13 @@ def ask(
     sys.exit(asyncio.run(task.run()))
 
 
-def _mended(line: str) -> None:
-    print(f"mended: {line}", file=sys.stderr)
+async def _check(connect: Callable[[], ChatLLM]) -> None:
+    async with connect() as llm:
+        await llm.check()
+
+
+def _found(line: str) -> None:
+    print(f"found: {line}", file=sys.stderr)
 
 
 def _schema(path: Path | None) -> str | None:
@@ -159,6 +168,7 @@ def _estimate(path: Path, strategy: Strategy, settings: Settings, price: Price |
     from novarag.runs.manifest import requests_hold
 
     count, characters, first = 0, 0, None
+    graded = labelled = 0
     questions = set()
     for group in iter_groups(path):
         text = strategy.render(group).text
@@ -166,6 +176,8 @@ def _estimate(path: Path, strategy: Strategy, settings: Settings, price: Price |
         count += 1
         characters += len(text)
         questions.add(hash(group.question.id))
+        graded += bool(group.question.answers)
+        labelled += group.kind is not None
     if first is None:
         raise DataError("there are no groups.", mend="give a file with rows.", source=str(path))
     waves = -(-settings.samples // requests_hold(settings))
@@ -175,7 +187,8 @@ def _estimate(path: Path, strategy: Strategy, settings: Settings, price: Price |
     print(first.rstrip())
     print("\n--- the first prompt is above; nothing was asked ---")
     print(f"questions  {len(questions):,} in {count:,} groups")
-    print(f"trials     {count * settings.samples:,} ({settings.samples} samples a group)")
+    print(f"           {graded:,} with answers to grade by, {labelled:,} with labelled passages")
+    print(f"trials     {count * settings.samples:,}, {settings.samples} a group")
     print(f"requests   {count * waves:,} to {settings.model}")
     print(f"tokens     about {prompt:,.0f} of prompts (4 characters a token)")
     print(f"           about {reply:,.0f} of replies ({_GUESSED_REPLY} a reply is a guess)")
@@ -201,8 +214,7 @@ class _Task:
         manifest, store = self.job.manifest, self.job.store
         left = unfinished(store, manifest)
         if left:
-            async with self.connect() as llm:
-                await llm.check()
+            await _check(self.connect)
         ease_collector()
         board, stop = Board(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)
@@ -227,7 +239,7 @@ class _Task:
         place, now = self.job.store.place, board.total()
         for outlook in outlooks:
             for line in outlook.damage:
-                _mended(line)
+                _found(line)
         total = self.job.manifest.requests
         fresh = now.settled - now.before
         print(
@@ -237,12 +249,15 @@ class _Task:
         spent = f"{now.prompt_tokens:,} prompt and {now.completion_tokens:,} reply tokens"
         money = self.price.of(now.prompt_tokens, now.completion_tokens) if self.price else None
         print(spent + (f", about {money:,.2f}" if money is not None else ""))
+        if now.dead_requests:
+            again = "add --retry-failed to ask them again"
+            print(f"{now.dead_requests:,} failed: `novarag show {place}` says why; {again}")
         if now.settled < total:
             why = "stopped" if stopped else "unfinished"
             print(f"{why}: run the same command to go on, or `novarag show {place}`")
             return 130 if stopped else 1
         print(f"next: novarag show {place}, then novarag measure {place}")
-        return 0
+        return 1 if now.dead_requests else 0
 
 
 def _interrupt(stop: asyncio.Event) -> None:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from novarag.runs.look import Look
+    from novarag.runs.manifest import Manifest
+    from novarag.strategies import Strategy
 
+_Foreign = Annotated[
+    str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
+]
 _Run = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
 
 
@@ -25,27 +30,40 @@ def show(
     run: _Run,
     replies: Annotated[int, typer.Option(min=0, help="How many replies to show.")] = 10,
     jsonl: Annotated[
-        bool, typer.Option("--jsonl", help="Print every finished trial as a line of JSON instead.")
+        bool, typer.Option("--jsonl", help="Print every trial as a line of JSON instead.")
     ] = False,
+    strategy: _Foreign = None,
     price: Annotated[
         str | None, typer.Option(help="IN:OUT, money per million tokens, to sum up the bill.")
     ] = None,
 ) -> None:
     """Show what is in a run, what failed and why, and some replies."""
-    from novarag.runs import open_store
+    from novarag.runs import Job, open_store
     from novarag.runs.look import look, open_run, some_trials, trial_tables
 
     store = open_store(run)
+    found = _strategy_of(open_run(store), strategy)
     if jsonl:
-        for table in trial_tables(store, open_run(store)):
+        for table in trial_tables(Job(store=store, manifest=open_run(store), strategy=found)):
             sys.stdout.write(table.write_ndjson())
         return
-    seen = look(store)
+    seen = look(store, found)
     _describe(seen)
     _bill(seen, price)
     _failures(seen)
-    for row in some_trials(store, seen, replies):
+    for row in some_trials(seen, replies):
         print(_reply(row))
+
+
+def _strategy_of(manifest: Manifest, given: str | None) -> Strategy:
+    """Find the strategy of a run; a folder from elsewhere does not choose what we import."""
+    name = manifest.settings.strategy
+    if ":" in name and given != name:
+        raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
+    found = find_strategy(name)
+    if found.template.hash != manifest.settings.template_hash:
+        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
+    return found
 
 
 def _line(name: str, text: str) -> None:
@@ -53,8 +71,6 @@ def _line(name: str, text: str) -> None:
 
 
 def _describe(seen: Look) -> None:
-    from novarag.runs.look import requests_left
-
     manifest, counts = seen.manifest, seen.counts
     settings, sampling = manifest.settings, manifest.settings.sampling
     _line(
@@ -65,15 +81,14 @@ def _describe(seen: Look) -> None:
     _line("sampling", f"{settings.samples} a group, temperature {sampling.temperature:g}")
     _line("groups", f"{manifest.groups:,} of {manifest.questions:,} questions, {manifest.source}")
     shards = len(manifest.parts)
-    left = requests_left(seen)
-    state = f"; {left:,} requests left" if seen.unfinished else ""
+    state = f"; {seen.left:,} requests left" if seen.unfinished else ""
     _line("shards", f"{shards - len(seen.unfinished):,} of {shards:,} finished{state}")
     for owner in seen.owners:
-        _line("", f"somebody is or was at work: {plain_text(owner)}")
+        _line("", plain_text(owner))
     trials, graded = counts.get("trials", 0), counts.get("graded", 0)
     unread = counts.get("unread", 0)
     share = f", {counts['right'] / graded:.1%} of {graded:,} graded are right" if graded else ""
-    _line("trials", f"{trials:,} in finished shards, {unread:,} unread{share}")
+    _line("trials", f"{trials:,}, {unread:,} unread{share}")
     for flaw, count in seen.flaws.most_common():
         _line("", f"{count:,} unread: {flaw}")
 
@@ -110,31 +125,20 @@ def _reply(row: dict[str, Any]) -> str:
     return f"\n{where}: {verdict}\n  … {ending}"
 
 
-def recover(
-    run: _Run,
-    strategy: Annotated[
-        str | None,
-        typer.Option(help="The strategy of the run, if it is package.module:OBJECT."),
-    ] = None,
-) -> None:
+def recover(run: _Run, strategy: _Foreign = None) -> None:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
     from novarag.runs import Job, open_store, settle
     from novarag.runs.look import open_run
 
     store = open_store(run)
     manifest = open_run(store)
-    name = manifest.settings.strategy
-    if ":" in name and strategy != name:  # a folder from elsewhere must not choose what we import
-        raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
-    found = find_strategy(name)
-    if found.template.hash != manifest.settings.template_hash:
-        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
+    found = _strategy_of(manifest, strategy)
     outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=found)))
     damage = [line for outlook in outlooks for line in outlook.damage]
     for line in damage:
         print(f"found: {line}")
     finished = sum(outlook.finished for outlook in outlooks)
     pending = sum(outlook.counts.get("pending", 0) for outlook in outlooks)
-    print(f"{finished:,} of {len(outlooks):,} shards are finished; {len(damage)} damages found")
+    print(f"{finished:,} of {len(outlooks):,} shards are finished; damages found: {len(damage)}")
     if pending:
         print(f"{pending:,} requests are left: run the same `novarag ask` to go on")

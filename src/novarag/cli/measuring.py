@@ -78,19 +78,22 @@ def measure(
         confidence=confidence, correct=correct, question=question, percent=percent,
         unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
     )  # fmt: skip
-    files = [table for file in files for table in _tables(file)]
-    table = load_answers(files, columns, labels=find_labels(strategy, scale) if reply else None)
+    notes: list[str] = []
+    tables = [table for file in files for table in _tables(file, notes)]
+    table = load_answers(tables, columns, labels=find_labels(strategy, scale) if reply else None)
     bar = typer.progressbar(
         length=replicates, label="resampling", file=sys.stderr, hidden=not sys.stderr.isatty()
     )
     with bar:
         found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
+    if rows_stand_alone(table):
+        notes.append("Every row counts as its own question.")
     heading = Heading(
         title=title,
         sources=[f.name for f in files],
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
-        notes=["Every row counts as its own question."] if rows_stand_alone(table) else [],
+        notes=notes,
     )
     if out is not None:
         for path in write_report(found, heading, out):
@@ -98,15 +101,32 @@ def measure(
     if as_json:
         print(to_json(found, heading))
     else:
-        for line in summary(found):
+        for line in [*summary(found), *notes]:
             print(f"- {plain_text(line, longest=1000)}")
 
 
-def _tables(file: Path) -> list[Path]:
-    """List the tables of trials of a run, or the file itself."""
+def _tables(file: Path, notes: list[str]) -> list[Path]:
+    """List the finished tables of trials of a run, or the file itself; note what is missing."""
     if not (file / "manifest.json").is_file():
         return [file]
-    tables = sorted((file / "trials").glob("*.parquet"))
-    if not tables:
-        raise UsageError(f"{file} has no finished shard yet; look at it with `novarag show {file}`")
-    return tables
+    from novarag.runs import open_store, unfinished
+    from novarag.runs.finished import shard_name, table_name
+    from novarag.runs.look import open_run
+    from novarag.runs.seal import unseal
+
+    store = open_store(file)
+    manifest = open_run(store)
+    missing = set(unfinished(store, manifest))
+    shards = [s for s in range(len(manifest.parts)) if s not in missing]
+    if not shards:
+        raise UsageError(
+            f"{file} has no finished shard yet: finish it with the same `novarag ask`, or measure"
+            f" what there is with `novarag show {file} --jsonl > part.jsonl`"
+        )
+    markers = [unseal(store.read(shard_name(shard)) or b"") or {} for shard in shards]
+    dead = sum(marker["counts"]["dead"] for marker in markers)
+    if missing:
+        notes.append(f"{file.name}: {len(missing):,} shards are not finished and not counted.")
+    if dead:
+        notes.append(f"{file.name}: {dead:,} requests failed and are not among these answers.")
+    return [file / table_name("trials", shard) for shard in shards]

@@ -77,6 +77,13 @@ def _one_object(path: Path) -> Mapping[str, object]:
     return value
 
 
+def _parsed(cell: str) -> object:
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell
+
+
 def _number(column: str) -> int:
     return int(column.rpartition("_")[2])
 
@@ -131,6 +138,8 @@ class _Row:
                     'write ["text", …], or [] for a question without passages.',
                 )
             value = [self.cells[c] for c in numbered if self.cells[c] is not None]
+        if isinstance(value, str) and value.lstrip().startswith("["):  # a list in a cell of CSV
+            value = _parsed(value)
         if not isinstance(value, list):
             raise self.wrong(
                 "passages", "this is not a list.", 'write ["text", …] or [{"text": …}, …].'

@@ -20,6 +20,8 @@ def load_passages(path: str | Path) -> list[Passage]:
     path = existing(path)
     if path.suffix in _TEXTS:
         text = path.read_bytes().decode("utf-8", errors="replace").strip()
+        if not text:
+            raise DataError("the passage is empty.", mend="write its text.", source=str(path))
         return [Passage(text=text, source=path.name)]
     frame = read_table(path)
     column = next((name for name in _COLUMNS if name in frame.columns), None)

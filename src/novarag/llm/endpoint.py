@@ -22,11 +22,14 @@ class Endpoint:
     url: str
     model: str
     key_env: str = KEY
+    key_needed: bool = False
 
     def key(self) -> str | None:
         """Take the key from the environment, if there is one."""
         key = os.environ.get(self.key_env, "").strip()
         if not key:
+            if self.key_needed:
+                raise UsageError(f"{self.key_env} is not set, and the key is to come from there")
             return None
         if not key.isascii() or not key.isprintable():
             raise UsageError(f"the key in {self.key_env} holds characters that no header may hold")
@@ -43,7 +46,12 @@ def parse_endpoint(text: str, *, key_env: str | None = None) -> Endpoint:
     if not found or not model.strip():
         raise UsageError(f"{text!r} is not URL=NAME, such as http://localhost:8000/v1=llama")
     host, address = _checked(url.strip())
-    return Endpoint(url=address, model=model.strip(), key_env=key_env or _OWN_KEYS.get(host, KEY))
+    return Endpoint(
+        url=address,
+        model=model.strip(),
+        key_env=key_env or _OWN_KEYS.get(host, KEY),
+        key_needed=key_env is not None,
+    )
 
 
 def _checked(url: str) -> tuple[str, str]:

@@ -43,9 +43,8 @@ def _options(sampling: Sampling) -> dict[str, object]:
         options["seed"] = sampling.seed
     if sampling.stop:
         options["stop"] = list(sampling.stop)
-    if sampling.logprobs is not None:
+    if sampling.logprobs:
         options["logprobs"] = True
-        options["top_logprobs"] = sampling.logprobs
     if sampling.schema is not None:
         shape = {"name": "reply", "strict": True, "schema": parse_schema(sampling.schema)}
         options["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -83,7 +82,7 @@ def read_reply(
             f"asked for {sampling.n} samples in one request, got {len(completions)}; this server"
             " may want --per-request 1",
         )
-    if sampling.logprobs is not None and any(c.text and not c.logprobs for c in completions):
+    if sampling.logprobs and any(c.text and not c.logprobs for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")
     return completions, usage
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.grouping import evidence_state
+from novarag.grouping import check_judgment, evidence_state
 from novarag.taxonomy import Grade
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SCHEMA = {
     "question": pl.String,
     "group": pl.String,
+    "kind": pl.String,
     "strategy": pl.String,
     "model": pl.String,
     "sample": pl.Int64,
@@ -39,9 +40,11 @@ def tabulate(trials: Iterable[Trial]) -> pl.DataFrame:
 
 def _row(trial: Trial) -> dict[str, object]:
     response = trial.response
+    judgment = response.judgment if response else None
     return {
         "question": trial.group.question.id,
-        "group": trial.group.kind,
+        "group": trial.group.id,
+        "kind": trial.group.kind,
         "strategy": trial.strategy,
         "model": trial.completion.model,
         "sample": trial.sample,
@@ -50,22 +53,5 @@ def _row(trial: Trial) -> dict[str, object]:
         "correct": trial.correct,
         "abstained": None if trial.grade is None else trial.grade is Grade.ABSTAINED,
         "flaw": trial.flaw,
-        **_judged(trial),
+        **check_judgment(judgment, trial.group.kinds, evidence_state(trial.group)),
     }
-
-
-def _judged(trial: Trial) -> dict[str, int | None]:
-    """Count the judgments that can be checked against the truth, and those that are right."""
-    judgment = trial.response.judgment if trial.response else None
-    kinds, state = trial.group.kinds, evidence_state(trial.group)
-    counts: dict[str, int | None] = dict.fromkeys(
-        ("passages_judged", "passages_right", "group_judged", "group_right")
-    )
-    if judgment and judgment.passages and kinds is not None:
-        pairs = zip(judgment.passages, kinds, strict=True)
-        counts["passages_judged"] = len(kinds)
-        counts["passages_right"] = sum(said is kind.utility for said, kind in pairs)
-    if judgment and judgment.group and state is not None:
-        counts["group_judged"] = 1
-        counts["group_right"] = int(judgment.group is state)
-    return counts

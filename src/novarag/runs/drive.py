@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.runs.finished import shard_name
 from novarag.runs.local import run_local
-from novarag.runs.manifest import write_manifest
-from novarag.runs.seal import unseal
+from novarag.runs.manifest import groups_name, write_manifest
+from novarag.runs.seal import digest, unseal
 from novarag.runs.shard import STOP, run_shard
 
 if TYPE_CHECKING:
@@ -65,8 +65,16 @@ async def drive(
 
 
 async def settle(job: Job) -> list[Outlook]:
-    """Bring every shard as far as its journal goes, without asking anything."""
-    return [await run_shard(job, shard, None) for shard in range(len(job.manifest.parts))]
+    """Check every file, and bring every shard as far as its journal goes, asking nothing."""
+    outlooks = []
+    for shard, part in enumerate(job.manifest.parts):
+        outlook = await run_shard(job, shard, None)
+        content = job.store.read(groups_name(shard))
+        if content is None or digest(content) != part.sha256:
+            again = "the same `novarag ask` writes it anew"
+            outlook.damage.append(f"{groups_name(shard)} is damaged or missing; {again}")
+        outlooks.append(outlook)
+    return outlooks
 
 
 def unfinished(store: Store, manifest: Manifest) -> list[int]:

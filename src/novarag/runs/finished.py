@@ -40,11 +40,14 @@ def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] |
     torn = [
         name for name, checksum in marker["files"].items() if _checksum(store, name) != checksum
     ]
-    damage = [f"{name} is damaged; it is written again from the journal" for name in torn]
+    again = "what the journal holds of it is written again"
+    damage = [f"{name} is damaged or missing; {again}" for name in torn]
     log = store.read_log(journal_name(shard))
     if log is None or digest(log) != marker["journal"]:
         then = "what both lost is asked again" if torn else "its tables are whole"
         damage.append(f"{journal_name(shard)} is damaged; {then}")
+        if not torn:  # told once: nothing depends on it as long as the tables are whole
+            store.write(shard_name(shard), seal(marker | {"journal": digest(log or b"")}))
     return None if torn else marker["counts"], damage
 
 
@@ -70,7 +73,7 @@ def write_finished(
     for name, content in tables.items():
         store.write(name, content)
     points.reached("tables written")
-    counts = _counts(trials, len(dead), past) | {"requests": len(requests)}
+    counts = count_up(trials, len(dead), past) | {"requests": len(requests)}
     marker = {
         "run": run,
         "files": {name: digest(content) for name, content in tables.items()},
@@ -81,7 +84,8 @@ def write_finished(
     return counts
 
 
-def _counts(trials: pl.DataFrame, dead: int, past: Past) -> dict[str, Any]:
+def count_up(trials: pl.DataFrame, dead: int, past: Past) -> dict[str, Any]:
+    """Count the trials and attempts of a shard."""
     entries = past.attempts.values()
     return {
         "trials": len(trials),

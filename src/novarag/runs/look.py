@@ -5,36 +5,52 @@ from __future__ import annotations
 import io
 from collections import Counter
 from dataclasses import dataclass, field
+from time import time
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from novarag.errors import UsageError
-from novarag.runs.drive import add_up
-from novarag.runs.finished import shard_name, table_name
-from novarag.runs.journal import journal_name, replay
+from novarag.calls import Outcome
+from novarag.errors import StorageError, UsageError
+from novarag.runs.drive import add_up, unfinished
+from novarag.runs.finished import count_up, shard_name, table_name
 from novarag.runs.lease import read_lease
 from novarag.runs.manifest import read_manifest
 from novarag.runs.seal import unseal
+from novarag.runs.shard import Job, peek
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
+    from novarag.strategies import Strategy
+
+_LIVELY = 5.0  # seconds since the last heartbeat of somebody at work
 
 
 @dataclass(slots=True, kw_only=True)
 class Look:
     """What one sees of a run from outside."""
 
-    manifest: Manifest
+    job: Job
     counts: dict[str, Any] = field(default_factory=dict)
     unfinished: list[int] = field(default_factory=list)
-    answered: int = 0  # requests of unfinished shards that have a reply
+    peopled: list[int] = field(default_factory=list)  # shards that have trials
+    settled: int = 0  # requests that have a reply or were given up
     given_up: Counter[tuple[str, str]] = field(default_factory=Counter)
     flaws: Counter[str] = field(default_factory=Counter)
     owners: list[str] = field(default_factory=list)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return what the run is."""
+        return self.job.manifest
+
+    @property
+    def left(self) -> int:
+        """Return how many requests are neither answered nor given up."""
+        return max(self.manifest.requests - self.settled, 0)
 
 
 def open_run(store: Store) -> Manifest:
@@ -45,71 +61,77 @@ def open_run(store: Store) -> Manifest:
     return manifest
 
 
-def look(store: Store) -> Look:
-    """Look a run over; its tables are not loaded, only counted."""
-    seen = Look(manifest=open_run(store))
-    markers, attempts = [], Counter[str]()
-    for shard in range(len(seen.manifest.parts)):
-        raw = store.read(shard_name(shard))
-        marker = unseal(raw) if raw is not None else None
-        if marker is not None:
-            markers.append(marker["counts"])
-            _tables(store, shard, seen)
-            continue
-        seen.unfinished.append(shard)
-        past = replay(store.read_log(journal_name(shard)) or b"")
-        seen.answered += len(past.replies)
-        seen.given_up.update((str(o), d) for o, d in past.dead.values())
-        attempts.update(str(entry.outcome) for entry in past.attempts.values())
-        beat = read_lease(store, shard)
-        if beat is not None and not beat["released"]:
-            seen.owners.append(beat["owner"])
-    seen.counts = add_up([*markers, {"outcomes": attempts, "attempts": attempts.total()}])
+def look(store: Store, strategy: Strategy) -> Look:
+    """Look a run over; of unfinished shards, what their journals hold is read."""
+    manifest = open_run(store)
+    job = Job(store=store, manifest=manifest, strategy=strategy)
+    seen = Look(job=job, unfinished=unfinished(store, manifest))
+    counts = []
+    for shard in range(len(manifest.parts)):
+        if shard in set(seen.unfinished):
+            counts.append(_halfway(job, shard, seen))
+        else:
+            counts.append(_whole(store, shard, seen))
+        if counts[-1]["trials"]:
+            seen.peopled.append(shard)
+    seen.counts = add_up(counts)
     return seen
 
 
-def _tables(store: Store, shard: int, seen: Look) -> None:
+def _whole(store: Store, shard: int, seen: Look) -> dict[str, Any]:
+    marker = unseal(store.read(shard_name(shard)) or b"")
+    counts: dict[str, Any] = {} if marker is None else marker["counts"]
+    seen.settled += counts["requests"]
     trials = _table(store, "trials", shard, ["flaw"])
-    seen.flaws.update(flaw for flaw in trials["flaw"].to_list() if flaw is not None)
-    dead = _table(store, "dead", shard, ["outcome", "detail"])
-    seen.given_up.update(dead.rows())
+    seen.flaws.update(trials["flaw"].drop_nulls().to_list())
+    seen.given_up.update(_table(store, "dead", shard, ["outcome", "detail"]).rows())
+    return counts
+
+
+def _halfway(job: Job, shard: int, seen: Look) -> dict[str, Any]:
+    trials, past = peek(job, shard)
+    counts = count_up(trials, len(past.dead), past)
+    seen.settled += trials["request"].n_unique() + len(past.dead)
+    seen.flaws.update(trials["flaw"].drop_nulls().to_list())
+    seen.given_up.update((str(outcome), detail) for outcome, detail in past.dead.values())
+    beat = read_lease(job.store, shard)
+    if beat is not None and not beat["released"]:
+        silent = time() - beat["at"]
+        if silent < _LIVELY and Outcome.UNKNOWN in counts["outcomes"]:
+            counts["outcomes"]["in flight"] = counts["outcomes"].pop(Outcome.UNKNOWN)
+        word = "is at work" if silent < _LIVELY else f"was at work {silent:,.0f} s ago"
+        seen.owners.append(f"{beat['owner'].rpartition(':')[0]} {word}")
+    return counts
 
 
 def _table(store: Store, kind: str, shard: int, columns: list[str] | None = None) -> pl.DataFrame:
-    content = store.read(table_name(kind, shard))
+    name = table_name(kind, shard)
+    content = store.read(name)
     if content is None:
-        raise UsageError(f"{table_name(kind, shard)} is missing; run `novarag recover`")
+        raise StorageError(f"{name} is missing; run `novarag recover {store.place}`")
     try:
         return pl.read_parquet(io.BytesIO(content), columns=columns)
     except pl.exceptions.PolarsError:
-        problem = f"{table_name(kind, shard)} is damaged; run `novarag recover`"
-        raise UsageError(problem) from None
+        problem = f"{name} is damaged; run `novarag recover {store.place}`"
+        raise StorageError(problem) from None
 
 
-def trial_tables(store: Store, manifest: Manifest) -> Iterator[pl.DataFrame]:
-    """Yield the trials of every finished shard."""
-    for shard in range(len(manifest.parts)):
-        if store.read(shard_name(shard)) is not None:
-            yield _table(store, "trials", shard)
+def trial_tables(job: Job) -> Iterator[pl.DataFrame]:
+    """Yield the trials of every shard, finished or not."""
+    missing = set(unfinished(job.store, job.manifest))
+    for shard in range(len(job.manifest.parts)):
+        yield peek(job, shard)[0] if shard in missing else _table(job.store, "trials", shard)
 
 
-def some_trials(store: Store, seen: Look, count: int) -> list[dict[str, Any]]:
-    """Pick trials evenly spread over the finished shards."""
-    finished = [s for s in range(len(seen.manifest.parts)) if s not in set(seen.unfinished)]
-    if not finished or not count:
-        return []
-    step = max(len(finished) // count, 1)
-    chosen = finished[::step][:count]
-    each = -(-count // len(chosen))
+def some_trials(seen: Look, count: int) -> list[dict[str, Any]]:
+    """Pick trials evenly spread over a run."""
     rows: list[dict[str, Any]] = []
-    for shard in chosen:
-        table = _table(store, "trials", shard)
-        rows += table.gather_every(max(len(table) // each, 1)).head(each).to_dicts()
+    if count and seen.peopled:
+        chosen = seen.peopled[:: max(len(seen.peopled) // count, 1)][:count]
+        each = -(-count // len(chosen))
+        missing = set(seen.unfinished)
+        for shard in chosen:
+            whole = shard not in missing
+            table = _table(seen.job.store, "trials", shard) if whole else peek(seen.job, shard)[0]
+            rows += table.gather_every(max(len(table) // each, 1)).head(each).to_dicts()
     return rows[:count]
-
-
-def requests_left(seen: Look) -> int:
-    """Return how many requests are neither answered nor given up."""
-    settled = seen.counts.get("requests", 0) + seen.answered
-    dead = sum(seen.given_up.values()) - seen.counts.get("dead", 0)
-    return max(seen.manifest.requests - int(settled) - int(dead), 0)

@@ -148,7 +148,10 @@ class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident
 def differences(old: Settings, new: Settings) -> list[str]:
     """Say in what two settings differ."""
     a, b = (_flat(asdict(s)) for s in (old, new))
-    return [f"{name} was {a[name]!r}, is {b[name]!r}" for name in a if a[name] != b[name]]
+    said = {name: f"{name} was {a[name]!r}, is {b[name]!r}" for name in a if a[name] != b[name]}
+    if said.pop("template_hash", None) and "strategy" not in said:
+        said["strategy"] = f"the prompt of {new.strategy!r} has changed"
+    return list(said.values())
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:

@@ -112,24 +112,17 @@ class _Layout:
 
     def __init__(self, source: Callable[[], Iterable[PassageGroup]], size: int, name: str) -> None:
         self.source = source
-        questions, names, contents = array("Q"), array("Q"), array("Q")
+        questions, names, contents, texts = (array("Q") for _ in range(4))
         for group in source():
             content = _digest(group)
             questions.append(_number(group.question.id))
             names.append(_number(group.id) if group.id is not None else content)
             contents.append(content)
+            texts.append(_number("\x1f".join([group.question.text, *group.question.answers])))
         if not len(questions):
             raise DataError("there are no groups.", mend="give a file with rows.", source=name)
-        self.kept, first = _firsts(np.frombuffer(names, dtype=np.uint64))
-        content_of = np.frombuffer(contents, dtype=np.uint64)
-        clash = np.flatnonzero(content_of != content_of[first])
-        if len(clash):
-            raise DataError(
-                "this id was given to another group before.",
-                mend="give each group an id of its own.",
-                source=name,
-                row=int(clash[0]) + 1,
-            )
+        self.kept = _one_meaning(names, contents, "group", name)
+        _one_meaning(questions, texts, "id", name)
         self.repeated = int((~self.kept).sum())
         self.shard_of = _ranks(np.frombuffer(questions, dtype=np.uint64)) // size
 
@@ -158,6 +151,23 @@ def _together(rows: list[tuple[str, PassageGroup]]) -> list[tuple[str, PassageGr
     for _, group in rows:
         rank.setdefault(group.question.id, len(rank))
     return sorted(rows, key=lambda row: rank[row[1].question.id])
+
+
+def _one_meaning(names: array[int], contents: array[int], column: str, source: str) -> np.ndarray:
+    """Tell which rows bring a new name; raise where a name is given to other content."""
+    new, first = _firsts(np.frombuffer(names, dtype=np.uint64))
+    content_of = np.frombuffer(contents, dtype=np.uint64)
+    clash = np.flatnonzero(content_of != content_of[first])
+    if len(clash):
+        before = int(first[clash[0]]) + 1
+        raise DataError(
+            f"row {before} gives the same name to something else.",
+            mend="give each question and each group a name of its own.",
+            source=source,
+            row=int(clash[0]) + 1,
+            column=column,
+        )
+    return new
 
 
 def _firsts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from novarag.grouping import evidence_state
 from novarag.runs.manifest import requests_hold
 
 if TYPE_CHECKING:
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Settings
     from novarag.strategies import Strategy
+    from novarag.taxonomy import EvidenceState, GroupKind, PassageKind
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Some samples of one group, asked for in one go."""
+    """Some samples of one group, asked for in one go, with what is known of the group."""
 
     key: str
     group: PassageGroup
@@ -30,6 +32,9 @@ class Request:
     prompt_hash: str
     sampling: Sampling
     place: int
+    kind: GroupKind | None
+    kinds: tuple[PassageKind, ...] | None
+    state: EvidenceState | None
 
 
 def requests_of(
@@ -44,10 +49,12 @@ def requests_of(
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
+        truth = group.kind, group.kinds, evidence_state(group)
         for (first, sampling), about in zip(waves, told, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
             place = len(found)
-            found.append(Request(key, group, first, prompt.text, prompt_hash, sampling, place))
+            asked = key, group, first, prompt.text, prompt_hash, sampling
+            found.append(Request(*asked, place, *truth))
     return found
 
 

@@ -91,6 +91,14 @@ async def run_shard(
         lease.end()
 
 
+def peek(job: Job, shard: int) -> tuple[pl.DataFrame, Past]:
+    """Read what an unfinished shard has so far, without taking or writing anything."""
+    work = _Work(job, shard, Lease(job.store, shard), Progress(), asyncio.Event())
+    past = work.past([])
+    work.replay(past, work.requests())
+    return work.trials(), past
+
+
 async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
     waited = 0.0
     while not lease.take():
@@ -121,16 +129,14 @@ class _Work:
             self.progress.resume(found)
             return Outlook(finished=True, counts=found, damage=damage)
         self.store.sweep(self._files())
-        past = self._past(damage)
-        requests = self._requests()
-        for request in requests:
-            self.sharing.setdefault(request.key, []).append(request)
-        self._replay(past)
+        past = self.past(damage)
+        requests = self.requests()
+        self.replay(past, requests)
         settled = past.replies.keys() | (set() if self.job.revive else past.dead.keys())
         pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
+        self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
         if pending and llm is None:
             return Outlook(finished=False, counts={"pending": len(pending)}, damage=damage)
-        self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
         journal = Journal(self.store, self.shard, past, run=self.job.manifest.run)
         try:
             if llm is not None:
@@ -140,7 +146,7 @@ class _Work:
                 return Outlook(finished=False, counts={"pending": unsettled}, damage=damage)
         finally:
             exhausted.set()
-            await asyncio.to_thread(journal.close)
+            journal.close()  # not in a thread: a cancelled task would leave it open
         counts = await asyncio.to_thread(self._finish, requests, past)
         return Outlook(finished=True, counts=counts, damage=damage)
 
@@ -150,7 +156,8 @@ class _Work:
         tables = [table_name(kind, self.shard) for kind in ("trials", "attempts", "dead")]
         return [*tables, shard_name(self.shard), lease_name(self.shard)]
 
-    def _past(self, damage: list[str]) -> Past:
+    def past(self, damage: list[str]) -> Past:
+        """Replay the journal, adding what is damaged."""
         beat = self.store.read(lease_name(self.shard))
         facts = unseal(beat) if beat is not None else None
         if beat is not None and facts is None:
@@ -163,7 +170,8 @@ class _Work:
             raise StorageError(f"{self.store.place}/{name} belongs to another run")
         return past
 
-    def _requests(self) -> list[Request]:
+    def requests(self) -> list[Request]:
+        """List what the shard asks."""
         name = groups_name(self.shard)
         content = self.store.read(name)
         part = self.job.manifest.parts[self.shard]
@@ -177,7 +185,10 @@ class _Work:
             raise StorageError(f"{self.store.place}/{name} does not hold whole questions")
         return requests_of(groups, self.job.strategy, self.job.manifest.settings)
 
-    def _replay(self, past: Past) -> None:
+    def replay(self, past: Past, requests: list[Request]) -> None:
+        """Take in the replies that the journal holds."""
+        for request in requests:
+            self.sharing.setdefault(request.key, []).append(request)
         for key in self.sharing:
             event = past.replies.get(key)
             if event is not None:
@@ -268,10 +279,9 @@ class _Work:
     def _read_arrived(self) -> None:
         """Read and grade what has arrived; a few dozen together take half the time."""
         for request, completions in self.arrived:
-            about = {"request": request.key, "prompt_hash": request.prompt_hash}
             for sample, completion in enumerate(completions, start=request.first):
                 trial = make_trial(request.group, self.job.strategy, sample, completion)
-                self.rows.append(trial_row(request.place, trial, **about))
+                self.rows.append(trial_row(request, trial))
                 self.progress.read(trial)
         self.arrived.clear()
         if len(self.rows) >= _FOLDED:  # columns take a quarter of the memory of rows
@@ -301,12 +311,15 @@ class _Work:
 
     # — finishing —
 
+    def trials(self) -> pl.DataFrame:
+        """Put together the trials that have arrived."""
+        self._read_arrived()
+        return in_order([*self.folded, trials_frame(self.rows)])
+
     def _finish(self, requests: list[Request], past: Past) -> dict[str, Any]:
         points.reached("tables begun")
-        self._read_arrived()
-        trials = in_order([*self.folded, trials_frame(self.rows)])
         run = self.job.manifest.run
-        counts = write_finished(self.store, self.shard, run, requests, trials, past)
+        counts = write_finished(self.store, self.shard, run, requests, self.trials(), past)
         self.lease.forget()
         points.reached("shard finished")
         return counts

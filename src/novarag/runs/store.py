@@ -25,6 +25,8 @@ def open_store(place: str | Path) -> Store:
     """Open a folder, or `s3://…`, `gs://…` and the like through pyarrow's filesystems."""
     text = str(place)
     if "://" not in text:
+        if Path(text).is_file():
+            raise UsageError(f"{text} is a file; a run is a folder")
         return Folder(Path(text))
     try:
         from pyarrow import fs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from novarag.grouping import check_judgment
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import Grade, PassageKind, Provenance, RelevantFacet
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Trial
     from novarag.runs.journal import Entry
+    from novarag.runs.requests import Request
 
 _TEXTS = pl.List(pl.String)
 Columns = dict[str, pl.DataType | type[pl.DataType]]
@@ -30,7 +32,9 @@ _GROUP: Columns = {
 TRIALS: Columns = {
     "question": pl.String, "group": pl.String, "kind": pl.String, "strategy": pl.String,
     "model": pl.String, "sample": pl.Int32, "answer": pl.String, "confidence": pl.Float64,
-    "correct": pl.Boolean, "flaw": pl.String, "evidence": pl.String, "judgments": _TEXTS,
+    "correct": pl.Boolean, "abstained": pl.Boolean, "flaw": pl.String, "evidence": pl.String,
+    "judgments": _TEXTS, "passages_judged": pl.Int16, "passages_right": pl.Int16,
+    "group_judged": pl.Int16, "group_right": pl.Int16,
     "reply": pl.String, "reasoning": pl.String, "truncated": pl.Boolean, "request": pl.String,
     "prompt_hash": pl.String, "tokens": _TEXTS, "logprobs": pl.List(pl.Float64),
 }  # fmt: skip
@@ -142,20 +146,22 @@ def _passage(cell: tuple[Any, ...]) -> Passage:
     )
 
 
-def trial_row(place: int, trial: Trial, *, request: str, prompt_hash: str) -> tuple[Any, ...]:
+def trial_row(request: Request, trial: Trial) -> tuple[Any, ...]:
     """Turn a trial into a row of `TRIALS`, led by its place."""
-    group, response, completion = trial.group, trial.response, trial.completion
+    group, response, completion, grade = trial.group, trial.response, trial.completion, trial.grade
     judgment = response.judgment if response is not None else None
-    answer, confidence = (
-        (None, None) if response is None else (response.answer, response.confidence)
-    )
     return (
-        place, group.question.id, group.id, group.kind, trial.strategy, completion.model,
-        trial.sample, answer, confidence,
-        None if trial.grade is None else trial.grade is Grade.RIGHT, trial.flaw,
-        judgment and judgment.group, judgment and [p.value for p in judgment.passages],
-        completion.text, completion.reasoning, completion.truncated, request, prompt_hash,
-        list(completion.tokens) or None, list(completion.logprobs) or None,
+        request.place, group.question.id, group.id, request.kind, trial.strategy, completion.model,
+        trial.sample,
+        None if response is None else response.answer,
+        None if response is None else response.confidence,
+        None if grade is None else grade is Grade.RIGHT,
+        None if grade is None else grade is Grade.ABSTAINED,
+        trial.flaw, judgment and judgment.group,
+        judgment and [p.value for p in judgment.passages],
+        *check_judgment(judgment, request.kinds, request.state).values(),
+        completion.text, completion.reasoning, completion.truncated, request.key,
+        request.prompt_hash, list(completion.tokens) or None, list(completion.logprobs) or None,
     )  # fmt: skip
 
 

@@ -443,7 +443,7 @@ def test_a_shard_that_lost_everything_is_unfinished_again(tmp_path):
 
 def test_one_id_for_two_questions_is_refused(tmp_path):
     a, b = some_groups(2)
-    with pytest.raises(DataError, match="row 2.*column 'id'"):
+    with pytest.raises(DataError, match=r"row 2.*column 'id'"):
         begin(tmp_path, [a, replace(b, question=replace(b.question, id="q0"))])
 
 

@@ -127,3 +127,6 @@ class CallError(ServiceError):
     def __init__(self, outcome: Outcome, detail: str) -> None:
         self.outcome, self.detail = outcome, detail
         super().__init__(f"{outcome}: {detail}", retryable=outcome.retryable)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CallError, (self.outcome, self.detail)

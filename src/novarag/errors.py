@@ -13,6 +13,7 @@ A reply that cannot be read is not an error: it is a `Reading` with a flaw.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class UnknownName(UsageError):  # noqa: N818 - reads as a sentence: `except Unkn
         self.name = name
         self.known = sorted(known)
         super().__init__(f"{name!r} is not one of {', '.join(self.known)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnknownName, (self.name, self.known)
 
 
 class DataError(NovaragError):
@@ -58,6 +62,12 @@ class DataError(NovaragError):
         where = ", ".join(part for part in place if part)
         super().__init__(f"{where}: {problem} Mend: {mend}" if where else f"{problem} Mend: {mend}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        again = partial(
+            DataError, mend=self.mend, source=self.source, row=self.row, column=self.column
+        )
+        return again, (self.problem,)
+
 
 class ServiceError(NovaragError):
     """An LLM or a retriever failed."""
@@ -65,6 +75,9 @@ class ServiceError(NovaragError):
     def __init__(self, message: str, *, retryable: bool) -> None:
         self.retryable = retryable
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(ServiceError, retryable=self.retryable), (str(self),)
 
 
 class StorageError(NovaragError):

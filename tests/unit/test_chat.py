@@ -165,6 +165,7 @@ def test_retry_after_is_honoured():
         ("soon", None),
         ("Fri, 01 Jan 2100 00:00:00 GMT", 300.0),
         ("Fri, 01 Jan 1999 00:00:00 GMT", None),
+        ("Fri, 01 Jan 99999999999 00:00:00 GMT", None),
     ],
 )
 def test_forms_of_retry_after(header, seconds):
@@ -350,3 +351,61 @@ def test_errors_say_whether_to_try_again():
     assert CallError(Outcome.TIMED_OUT, "x").retryable
     assert not CallError(Outcome.REFUSED, "x").retryable
     assert json.dumps([o.paid for o in Outcome]).count("perhaps") == 4
+
+
+def test_nobody_waits_for_ever_at_a_paused_endpoint():
+    patience = Patience(concurrency=200, attempts=1)
+
+    async def work(llm, _):
+        asked = (llm.complete(f"hello {i}") for i in range(20))
+        return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 25)
+
+    settings = Settings(faults={"500": 0.9}, seed=3)
+    assert len(with_server(work, settings, patience=patience)) == 20
+
+
+def test_an_endpoint_that_answers_rubbish_does_not_eat_the_run():
+    async def run():
+        good, _ = await start(Settings(latency=0.01))
+        bad, _ = await start(Settings(faults={"malform": 1.0}))
+        endpoints = [parse_endpoint(f"http://127.0.0.1:{port_of(s)}=chaos") for s in (good, bad)]
+        async with ChatLLM(endpoints, patience=QUICK) as llm:
+            asked = (llm.complete(f"hello {i}") for i in range(100))
+            replies = await asyncio.gather(*asked, return_exceptions=True)
+        good.close()
+        bad.close()
+        return sum(isinstance(r, Exception) for r in replies)
+
+    assert asyncio.run(run()) <= 5
+
+
+def test_a_key_is_found_however_json_spells_it(monkeypatch):
+    monkeypatch.setenv("NOVARAG_API_KEY", 'sk-a/b"c')
+    llm = ChatLLM([parse_endpoint("http://x=m")])
+    for spelled in (b'sk-a/b"c', b'sk-a/b\\"c', b'sk-a\\/b\\"c'):
+        assert llm._redacted(b"x " + spelled + b" y") == b"x [key] y"
+
+
+def test_a_small_parcel_may_not_unfold_into_a_flood():
+    import gzip
+
+    packed = gzip.compress(b"x" * 5_000_000)
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
+        writer.write(head.encode() + packed)
+        await writer.drain()
+        writer.close()
+
+    async def run():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        patience = Patience(attempts=1, largest_reply=1_000_000)
+        async with ChatLLM(
+            [parse_endpoint(f"http://127.0.0.1:{port_of(server)}=m")], patience=patience
+        ) as llm:
+            with pytest.raises(CallError, match="longer than 1,000,000 bytes"):
+                await llm.complete("hello")
+        server.close()
+
+    asyncio.run(run())

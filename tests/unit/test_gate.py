@@ -110,7 +110,7 @@ def test_a_board_adds_up_shards_wherever_they_run():
         "prompt_tokens": 1,
         "completion_tokens": 11,
     }
-    board.finish(1, counts)
+    board.finish(1, counts, 2)
     board.close(0)
     board.close(7)
     total = board.total()
@@ -121,5 +121,5 @@ def test_a_board_adds_up_shards_wherever_they_run():
         31,
     )
     board.show(2, {"answered_requests": 2})
-    board.finish(2, {"pending": 3})
+    board.finish(2, {"pending": 3}, 0)
     assert board.total().settled == 8

@@ -139,3 +139,18 @@ def test_errors_say_where_what_and_how_to_mend_it():
     assert ServiceError("busy", retryable=True).retryable
     for error in (DataError, UsageError, ServiceError):
         assert issubclass(error, NovaragError)
+
+
+def test_errors_cross_from_one_process_to_another():
+    import pickle
+
+    from novarag import CallError, DataError, Outcome, ServiceError, UnknownName
+
+    for error in (
+        CallError(Outcome.DENIED, "no"),
+        ServiceError("x", retryable=True),
+        DataError("p", mend="m", source="s", row=3, column="c"),
+        UnknownName("x", ["a"]),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

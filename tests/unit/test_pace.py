@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from novarag.llm.pace import Pace
+from novarag.llm.pace import Pace, Throttle
 
 
 class World:
@@ -119,3 +119,14 @@ def test_a_server_that_gets_slower_is_not_asked_more():
         now += 0.01
         pace.accepted(now - latency, now)
     assert pace.limit < 200
+
+
+def test_a_second_in_which_nothing_is_accepted_is_no_rate():
+    throttle, now = Throttle(), 0.0
+    for _ in range(200):
+        now += 0.01
+        throttle.accepted(now)
+    for _ in range(400):
+        now += 0.01
+        throttle.rejected(now)
+    assert throttle.rate is None or throttle.rate > 10

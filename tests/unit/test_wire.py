@@ -125,6 +125,11 @@ def test_a_server_that_ignores_n_is_caught():
         b'{"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{}]}}]}',
         b'{"choices": [{"index": "x", "message": {"content": "x"}}]}', b"[" * 5000,
         b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}',
+        b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1e300}}',
+        b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 9223372036854775808}}',
+        b'{"choices": [{"message": {"content": "\\ud83d"}}], "usage": {"prompt_tokens": Infinity}}',
+        b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": -1}}',
+        b'["\\ud83d"' + b"[" * 5000,
         b'{"choices": [{"message": {"content": NaN}}]}', b"<html>502</html>", b'{"error": {"message": "x"}}',
     ],
 )  # fmt: skip
@@ -172,7 +177,7 @@ def test_addresses(text, url, model):
     [
         "llama", "http://x", "http://x=", "ftp://x/v1=m", "x/v1=m", "http:///v1=m", "file:///etc=m",
         "http://user:secret@x/v1=m", "http://secret@x/v1=m", "http://x/v1?key#a=m", "http://x:port/v1=m",
-        "http://x /v1=m", "http://x/v1#frag=m", "http://x\n/v1=m", "http://[::1/v1=m",
+        "http://x /v1=m", "http://x/v1#frag=m", "http://x\n/v1=m", "http://[::1/v1=m", "http://a..b/v1=m",
     ],
 )  # fmt: skip
 def test_addresses_that_are_refused(text):
@@ -194,3 +199,9 @@ def test_a_key_with_a_line_break_is_refused_without_being_shown(monkeypatch):
     with pytest.raises(UsageError) as caught:
         parse_endpoint("http://x/v1=m").key()
     assert "abc" not in str(caught.value)
+
+
+def test_half_an_emoji_in_a_token_or_a_part_is_replaced():
+    raw = b'{"choices": [{"message": {"content": [{"type": "text", "text": "\\ud83d"}]}, "logprobs": {"content": [{"token": "\\ud83d", "logprob": -1}]}}]}'
+    (got,), _ = one(raw, logprobs=True)
+    assert (got.text, got.tokens) == ("?", ("?",))

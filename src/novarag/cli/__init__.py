@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -29,6 +30,9 @@ def main() -> None:
     """Run the command line; what we raise on purpose becomes one line and exit code 2."""
     try:
         app()
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
+        sys.stderr.close()
+        os._exit(0)
     except (NovaragError, OSError) as error:
         print(f"novarag: {error}", file=sys.stderr)
         sys.exit(2)

@@ -130,8 +130,9 @@ def ask(
         tell=_found,
     )  # fmt: skip
     job = Job(
-        store=store, manifest=manifest, strategy=found, concurrency=concurrency, revive=retry_failed
-    )
+        store=store, manifest=manifest, strategy=found, concurrency=concurrency * len(model),
+        revive=retry_failed, grace=timeout,
+    )  # fmt: skip
     task = _Task(job, connect, Driver(driver), ray_address, cost)
     sys.exit(asyncio.run(task.run()))
 
@@ -151,7 +152,7 @@ def _schema(path: Path | None) -> str | None:
 
     if path is None:
         return None
-    text = existing(path).read_text("utf-8")
+    text = existing(path).read_bytes().decode("utf-8", errors="replace")
     parse_schema(text)
     return text
 
@@ -256,7 +257,8 @@ class _Task:
             why = "stopped" if stopped else "unfinished"
             print(f"{why}: run the same command to go on, or `novarag show {place}`")
             return 130 if stopped else 1
-        print(f"next: novarag show {place}, then novarag measure {place}")
+        then = "" if "://" in place else f", then novarag measure {place}"
+        print(f"next: novarag show {place}{then}")
         return 1 if now.dead_requests else 0
 
 

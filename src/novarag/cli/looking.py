@@ -73,13 +73,13 @@ def _line(name: str, text: str) -> None:
 def _describe(seen: Look) -> None:
     manifest, counts = seen.manifest, seen.counts
     settings, sampling = manifest.settings, manifest.settings.sampling
-    _line(
-        "model",
-        plain_text(settings.model) + (f" @ {settings.revision}" if settings.revision else ""),
-    )
-    _line("strategy", f"{plain_text(settings.strategy)}, template {settings.template_hash[:12]}")
+    revision = f" @ {plain_text(settings.revision)}" if settings.revision else ""
+    _line("model", plain_text(settings.model) + revision)
+    template = plain_text(settings.template_hash[:12])
+    _line("strategy", f"{plain_text(settings.strategy)}, template {template}")
     _line("sampling", f"{settings.samples} a group, temperature {sampling.temperature:g}")
-    _line("groups", f"{manifest.groups:,} of {manifest.questions:,} questions, {manifest.source}")
+    source = plain_text(manifest.source)
+    _line("groups", f"{manifest.groups:,} of {manifest.questions:,} questions, {source}")
     shards = len(manifest.parts)
     state = f"; {seen.left:,} requests left" if seen.unfinished else ""
     _line("shards", f"{shards - len(seen.unfinished):,} of {shards:,} finished{state}")
@@ -90,7 +90,7 @@ def _describe(seen: Look) -> None:
     share = f", {counts['right'] / graded:.1%} of {graded:,} graded are right" if graded else ""
     _line("trials", f"{trials:,}, {unread:,} unread{share}")
     for flaw, count in seen.flaws.most_common():
-        _line("", f"{count:,} unread: {flaw}")
+        _line("", f"{count:,} unread: {plain_text(flaw)}")
 
 
 def _bill(seen: Look, price: str | None) -> None:
@@ -115,7 +115,7 @@ def _failures(seen: Look) -> None:
 
 def _reply(row: dict[str, Any]) -> str:
     if row["flaw"] is not None:
-        verdict = f"unread: {row['flaw']}"
+        verdict = f"unread: {plain_text(row['flaw'])}"
     else:
         grade = {True: "right", False: "wrong", None: "not graded"}[row["correct"]]
         answer = plain_text(row["answer"], longest=60)

@@ -32,8 +32,11 @@ Temperature = Annotated[
     float | None,
     typer.Option(min=0, help="Default 0 for one sample, 1 for several."),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of the sampling, for servers that take one.")]
-Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for a reply.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**62, help="Seed of the sampling, for servers that take one."),
+]
+Timeout = Annotated[float, typer.Option(min=0.01, max=86_400, help="Seconds to wait for a reply.")]
 
 
 def connector(

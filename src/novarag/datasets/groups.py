@@ -23,6 +23,7 @@ from novarag.datasets.gold import accepted_answers, form_of
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
+from novarag.texts import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,23 +108,24 @@ class _Row:
         return PassageGroup(
             question=self.question(),
             passages=self.passages(),
-            id=None if name is None else str(name),
+            id=None if name is None else whole(str(name)),
         )
 
     def question(self) -> Question:
         text = self.cells.get("question")
         if not isinstance(text, str) or not text.strip():
             raise self.wrong("question", "the question is missing.", "write it as a text.")
+        text = whole(text)
         answers = self.answers()
         form = self.word("form", self.cells.get("form"), AnswerForm) or form_of(answers)
         name = self.cells.get("id")
         return Question(
-            id=text if name is None else str(name), text=text, answers=answers, form=form
+            id=text if name is None else whole(str(name)), text=text, answers=answers, form=form
         )
 
     def answers(self) -> tuple[str, ...]:
         try:
-            return accepted_answers(self.cells.get("answers"))
+            return tuple(map(whole, accepted_answers(self.cells.get("answers"))))
         except ValueError as error:
             raise self.wrong("answers", f"{error}.", 'write ["Paris"] or "Paris".') from error
 
@@ -157,7 +159,7 @@ class _Row:
                 f"{column}.facet", "only a relevant passage has a facet.", "drop the facet."
             )
         return Passage(
-            text=parts["text"],
+            text=whole(parts["text"]),
             kind=kind,
             facet=facet,
             claim=self.text(f"{column}.claim", parts.get("claim")),
@@ -166,8 +168,10 @@ class _Row:
         )
 
     def text(self, column: str, value: object) -> str | None:
-        if value is None or isinstance(value, str):
-            return value
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return whole(value)
         raise self.wrong(column, f"{value!r} is not a text.", "write it in quotes.")
 
     def word(self, column: str, value: object, words: type[_Word]) -> _Word | None:

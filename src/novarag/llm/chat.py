@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -70,6 +71,7 @@ class ChatLLM:
         self.patience = patience or Patience()
         self.gate = Gate(endpoints, self.patience.concurrency)
         self._keys = {e: e.key() for e in endpoints}
+        self._secrets = [s for key in self._keys.values() if key for s in _shapes(key)]
         self._places = {e: URL(f"{e.url}/chat/completions") for e in endpoints}
         self._rng = Random(f"{seed} {os.urandom(8).hex()}")  # noqa: S311 - jitter, not a secret
         self._prefix, self._numbers = os.urandom(6).hex(), count()
@@ -179,8 +181,6 @@ class ChatLLM:
         body = request_body(endpoint.model, prompt, sampling)
         place = self._places[endpoint]
         status, after, content = await self._call("POST", place, headers, body)
-        if secret is not None and secret.encode() in content:
-            content = content.replace(secret.encode(), b"[key]")
         if status != 200:
             raise _refusal(status, content, after)
         try:
@@ -201,7 +201,9 @@ class ChatLLM:
                 if 300 <= response.status < 400:
                     raise _redirected(response)
                 after = _seconds(response.headers.get("Retry-After"))
-                return response.status, after, await self._content(response)
+                return response.status, after, self._redacted(await self._content(response))
+        except aiohttp.ConnectionTimeoutError:
+            raise _Failure(Outcome.UNREACHABLE, f"cannot connect to {url} in 10 s") from None
         except TimeoutError:
             raise _Failure(Outcome.TIMED_OUT, f"no reply in {self.patience.timeout:g} s") from None
         except aiohttp.ClientConnectorError as error:
@@ -210,9 +212,16 @@ class ChatLLM:
         except (aiohttp.ClientError, ConnectionError) as error:
             raise _Failure(Outcome.CUT_OFF, type(error).__name__) from None
 
+    def _redacted(self, content: bytes) -> bytes:
+        """Take out our keys, which a server may echo as they are or escaped as JSON."""
+        for secret in self._secrets:
+            if secret in content:
+                content = content.replace(secret, b"[key]")
+        return content
+
     async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        most = self.patience.largest_reply
-        if response.content_length is not None and response.content_length <= most:
+        most, size = self.patience.largest_reply, response.content_length
+        if size is not None and size <= most and "Content-Encoding" not in response.headers:
             return await response.read()
         pieces, size = [], 0
         async for piece in response.content.iter_any():
@@ -223,11 +232,23 @@ class ChatLLM:
         return b"".join(pieces)
 
 
+def _shapes(key: str) -> set[bytes]:
+    """List the ways in which a server may write our key into JSON."""
+    escaped = json.dumps(key)[1:-1]
+    return {shape.encode() for shape in (key, escaped, escaped.replace("/", "\\/"))}
+
+
 def _heed(line: Line, failure: _Failure) -> None:
     match failure.outcome:
         case Outcome.RATE_LIMITED:
             line.pace.rejected(monotonic(), failure.after)
-        case Outcome.SERVER_ERROR | Outcome.TIMED_OUT | Outcome.CUT_OFF | Outcome.UNREACHABLE:
+        case (
+            Outcome.SERVER_ERROR
+            | Outcome.TIMED_OUT
+            | Outcome.CUT_OFF
+            | Outcome.UNREACHABLE
+            | Outcome.MALFORMED
+        ):
             line.pace.failed(monotonic())
         case _:
             line.pace.gave_up()
@@ -243,8 +264,11 @@ def _refusal(status: int, content: bytes, after: float | None) -> _Failure:
 
 
 def _redirected(response: aiohttp.ClientResponse) -> _Failure:
-    target = urlsplit(response.headers.get("Location", ""))
-    place = target.hostname or "another path of the same host"
+    try:
+        target = urlsplit(response.headers.get("Location", "")).hostname
+    except ValueError:
+        target = "an address that is none"
+    place = plain_text(target or "another path of the same host", longest=100)
     return _Failure(
         Outcome.REDIRECTED, f"the server redirects to {place}; give that address if it is meant"
     )
@@ -259,6 +283,6 @@ def _seconds(header: str | None) -> float | None:
     except ValueError:
         try:
             value = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     return min(value, 300.0) if value >= 0 else None

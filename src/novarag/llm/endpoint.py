@@ -62,6 +62,8 @@ def _checked(url: str) -> tuple[str, str]:
         raise UsageError(f"{url!r} is not an address: {error}") from None
     if parts.scheme not in {"http", "https"} or not host:
         raise UsageError(f"{url!r} is not an address: write http://host:port/v1 or https://…")
+    if ":" not in host and not all(host.rstrip(".").split(".")):
+        raise UsageError(f"{url!r} is not an address: its host has an empty part")
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"the address of {host} holds a password: keys come from the environment")
     if parts.query or parts.fragment or not url.isprintable() or any(c.isspace() for c in url):

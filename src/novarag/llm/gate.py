@@ -31,6 +31,7 @@ class Gate:
     def __init__(self, endpoints: Sequence[Endpoint], most: int) -> None:
         self.lines = [Line(endpoint, most) for endpoint in endpoints]
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def in_flight(self) -> int:
@@ -64,6 +65,19 @@ class Gate:
             if not waiter.done():
                 waiter.set_result(None)
                 room -= 1
+        if self._waiting and self._alarm is None:
+            self._set_alarm(now)
+
+    def _set_alarm(self, now: float) -> None:
+        """Wake those who wait when a paused endpoint resumes."""
+        pauses = [line.pace.resumes - now for line in self.lines if line.pace.resumes > now]
+        if pauses:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(min(pauses) + 0.001, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.leave()
 
     def _roomiest(self, now: float) -> Line | None:
         best: Line | None = None
@@ -76,15 +90,10 @@ class Gate:
         """Wait until somebody leaves, or until a paused endpoint may be tried again."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        now = monotonic()
-        pauses = [line.pace.resumes - now for line in self.lines if line.pace.resumes > now]
+        if self._alarm is None:
+            self._set_alarm(monotonic())
         try:
-            if pauses:
-                await asyncio.wait_for(waiter, timeout=min(pauses) + 0.001)
-            else:
-                await waiter
-        except TimeoutError:
-            pass
+            await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
                 self.leave()  # our turn had come: pass it on

@@ -207,6 +207,8 @@ class Throttle:
         self._good, self._bad, self._since = 0, 0, now
         if share <= _TOLERATED:
             self._blame.forget()
+        elif not seen:
+            pass  # nothing at all was accepted: that is no rate, and pausing is not our task
         elif self._blame.is_ours(size / elapsed, share, now):
             self._refused = size / elapsed if self.rate is None else self.rate
             self.rate = max(_STEP_BACK * min(self._refused, seen), 0.05)

@@ -13,6 +13,11 @@ import orjson
 from novarag.calls import CallError, Outcome, Sampling, Usage
 from novarag.errors import UsageError
 from novarag.records import Completion
+from novarag.texts import whole
+
+_NOT_AS_PROMISED = (
+    LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError
+)  # fmt: skip
 
 
 def request_body(model: str, prompt: str, sampling: Sampling) -> bytes:
@@ -27,9 +32,7 @@ def request_body(model: str, prompt: str, sampling: Sampling) -> bytes:
     try:
         return orjson.dumps(content)
     except TypeError:  # a lone surrogate, which is no text that a wire can carry
-        content["messages"] = [
-            {"role": "user", "content": prompt.encode("utf-8", "replace").decode()}
-        ]
+        content["messages"] = [{"role": "user", "content": whole(prompt)}]
         return orjson.dumps(content)
 
 
@@ -73,7 +76,14 @@ def read_reply(
         choices = sorted(content["choices"], key=_place)
         completions = tuple(_completion(choice, model) for choice in choices)
         usage = _usage(content.get("usage"))
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         what = f"the body is no chat completion ({type(error).__name__})"
         raise CallError(Outcome.MALFORMED, what) from None
     if len(completions) != sampling.n:
@@ -110,7 +120,7 @@ def _completion(choice: dict[str, Any], model: str) -> Completion:
         model=model,
         truncated=choice.get("finish_reason") == "length",
         reasoning=None if reasoning is None else _text(reasoning),
-        tokens=tuple(str(token["token"]) for token in content),
+        tokens=tuple(_text(token["token"]) for token in content),
         logprobs=tuple(float(token["logprob"]) for token in content),
     )
 
@@ -119,9 +129,9 @@ def _text(content: object) -> str:
     if content is None:
         return ""
     if isinstance(content, str):
-        return content if content.isascii() else content.encode("utf-8", "replace").decode()
+        return whole(content)
     if isinstance(content, list):
-        return "".join(part["text"] for part in content if part.get("type") == "text")
+        return "".join(_text(part["text"]) for part in content if part.get("type") == "text")
     raise TypeError
 
 
@@ -129,7 +139,10 @@ def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return Usage(prompt=int(prompt or 0), completion=int(completion or 0))
+    counts = int(prompt or 0), int(completion or 0)
+    if not all(0 <= count < 2**53 for count in counts):
+        raise ValueError
+    return Usage(prompt=counts[0], completion=counts[1])
 
 
 def model_names(body: bytes) -> list[str]:

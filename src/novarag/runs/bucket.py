@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -74,34 +75,38 @@ class Bucket:
 
 
 class SegmentLog:
-    """A log in numbered objects."""
+    """A log in numbered objects; who wrote them is in their names, so two writers lose nothing."""
 
     def __init__(self, bucket: Bucket, name: str) -> None:
         self._bucket, self._name = bucket, name
-        self._number = len(bucket.names(name))
+        taken = [int(segment.rpartition("/")[2][:8]) for segment in bucket.names(name)]
+        self._number = max(taken, default=-1) + 1
+        self._writer = os.urandom(4).hex()
         self._buffer: list[bytes] = []
         self.size = len(bucket.read_log(name) or b"")
         self._synced = self.size
-        self._guard = Lock()
+        self._adding, self._sending = Lock(), Lock()
 
     def append(self, record: bytes) -> None:
         """Add one record; it outlives this process from the next `sync` on."""
-        with self._guard:
+        with self._adding:
             self._buffer.append(record)
             self.size += len(record)
 
     def sync(self) -> int:
         """Send what was added as one segment, and return how many bytes are safe."""
-        with self._guard:
-            content = b"".join(self._buffer)
-            count = len(self._buffer)
-        if content:
-            self._bucket.write(f"{self._name}/{self._number:08}", content)
-            with self._guard:
-                del self._buffer[:count]
-            self._number += 1
-            self._synced += len(content)
-        return self._synced
+        with self._sending:
+            with self._adding:
+                taken = list(self._buffer)
+            if taken:
+                content = b"".join(taken)
+                name = f"{self._name}/{self._number:08}-{self._writer}"
+                self._bucket.write(name, content)
+                self._number += 1
+                self._synced += len(content)
+                with self._adding:
+                    del self._buffer[: len(taken)]
+            return self._synced
 
     def close(self) -> None:
         """Sync and let go."""

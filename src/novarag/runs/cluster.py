@@ -60,7 +60,7 @@ async def run_on_ray(
         for task in done:
             shard = running.pop(task)
             outlooks[shard] = _result(task)
-            board.finish(shard, outlooks[shard].counts)
+            board.finish(shard, outlooks[shard].counts, outlooks[shard].before)
         for shard in running.values():
             beat = read_lease(job.store, shard)
             if beat is not None and "progress" in beat:

@@ -37,9 +37,8 @@ def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] |
     if marker is None or marker["run"] != run:
         again = "the shard is put together again from its journal"
         return None, [f"{shard_name(shard)} is damaged; {again}"]
-    torn = [
-        name for name, checksum in marker["files"].items() if _checksum(store, name) != checksum
-    ]
+    names = [table_name(kind, shard) for kind in ("trials", "attempts", "dead")]
+    torn = [name for name in names if _checksum(store, name) != marker["files"].get(name)]
     again = "what the journal holds of it is written again"
     damage = [f"{name} is damaged or missing; {again}" for name in torn]
     log = store.read_log(journal_name(shard))

@@ -19,9 +19,12 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 def trouble(error: OSError, place: str) -> StorageError:
     """Say in words why a place cannot be written to."""
-    why = "the disk is full" if error.errno in _FULL else (error.strerror or "the disk failed")
+    if error.errno in _FULL:
+        why, mend = "the disk is full", "make room"
+    else:
+        why, mend = error.strerror or "the disk failed", "mend that"
     return StorageError(
-        f"cannot write to {place}: {why}. What was journaled is kept; make room and run the same"
+        f"cannot write to {place}: {why}. What was journaled is kept; {mend} and run the same"
         " command again."
     )
 

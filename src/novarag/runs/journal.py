@@ -7,6 +7,7 @@ is counted from here: every attempt that left has its `sent`, whatever became of
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,6 @@ class Past:
     damage: list[str] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     run: str | None = None
-    next: int = 0
 
     def note(self, event: dict[str, Any]) -> None:
         """Take in one event."""
@@ -88,6 +88,7 @@ def replay(content: bytes, *, synced: int = 0) -> Past:
     past = Past()
     known: set[int] = set()
     scratches: list[Scratch] = []
+    following: dict[str, int] = {}  # by writer, the number that comes next
     position, broken = 0, False
     for piece in scan(content):
         if isinstance(piece, Scratch):
@@ -95,13 +96,14 @@ def replay(content: bytes, *, synced: int = 0) -> Past:
             position, broken = piece.offset + piece.length, True
             continue
         event = orjson.loads(piece)
-        number = event["number"]
-        if number < past.next:
-            past.damage.append(f"record {number} is there twice, near byte {position:,}")
+        writer, number = event["writer"], event["number"]
+        awaited = following.get(writer, 0)
+        if number < awaited:
+            past.damage.append(f"a record is there twice, near byte {position:,}")
         else:
-            if number > past.next and not broken:
-                past.damage.append(f"records {past.next} to {number - 1} are missing")
-            past.next = number + 1
+            if number > awaited and not broken:
+                past.damage.append(f"{number - awaited} records are missing near byte {position:,}")
+            following[writer] = number + 1
             if event["event"] == "damage":
                 known.update(event["offsets"])
             past.note(event)
@@ -120,6 +122,7 @@ class Journal:
 
     def __init__(self, store: Store, shard: int, past: Past, *, run: str) -> None:
         self.past = past
+        self._writer, self._number = os.urandom(4).hex(), 0
         self._log: Log = store.log(journal_name(shard))
         try:
             if past.run is None:
@@ -131,9 +134,9 @@ class Journal:
             raise
 
     def _write(self, event: dict[str, Any]) -> None:
-        event["number"], event["at"] = self.past.next, round(time(), 6)
+        event |= {"writer": self._writer, "number": self._number, "at": round(time(), 6)}
         self._log.append(frame(orjson.dumps(event)))
-        self.past.next += 1
+        self._number += 1
         self.past.note(event)
 
     def sent(self, key: str, attempt: str, endpoint: str) -> None:

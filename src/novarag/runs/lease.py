@@ -10,6 +10,7 @@ import socket
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from novarag.errors import StorageError
 from novarag.runs import points
 from novarag.runs.seal import seal, unseal
 
@@ -55,6 +56,10 @@ class Lease:
 
     def beat(self, *, synced: int, released: bool = False, **facts: object) -> None:
         """Say that we live, how much of the journal is safe, and how far the work is."""
+        if not self._locked and self._synced is not None:
+            found = read_lease(self.store, self.shard)
+            if found is not None and found["owner"] != self._owner:
+                raise StorageError(f"{found['owner']} has taken over shard {self.shard}")
         content = {"owner": self._owner, "at": time(), "released": released, "synced": synced}
         self.store.write(lease_name(self.shard), seal(content | facts), durable=False)
         self._synced = None if released else synced

@@ -89,9 +89,9 @@ def _whole(store: Store, shard: int, seen: Look) -> dict[str, Any]:
 
 
 def _halfway(job: Job, shard: int, seen: Look) -> dict[str, Any]:
-    trials, past = peek(job, shard)
+    trials, past, settled = peek(job, shard)
     counts = count_up(trials, len(past.dead), past)
-    seen.settled += trials["request"].n_unique() + len(past.dead)
+    seen.settled += settled
     seen.flaws.update(trials["flaw"].drop_nulls().to_list())
     seen.given_up.update((str(outcome), detail) for outcome, detail in past.dead.values())
     beat = read_lease(job.store, shard)

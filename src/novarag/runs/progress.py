@@ -84,7 +84,7 @@ class Board:
         if progress is not None:
             self._finished = _sum([self._finished, progress])
 
-    def finish(self, shard: int, counts: dict[str, Any]) -> None:
+    def finish(self, shard: int, counts: dict[str, Any], before: int) -> None:
         """Close a shard that somebody else worked on, with its final counts."""
         seen = self._live.pop(shard, Progress())
         if "requests" not in counts:
@@ -92,7 +92,9 @@ class Board:
             return
         whole = Progress()
         whole.resume(counts)
-        whole.before, whole.tokens_before = seen.before, seen.tokens_before
+        whole.before = before
+        if before < counts["requests"]:
+            whole.tokens_before = seen.tokens_before
         self._finished = _sum([self._finished, whole])
 
     def total(self) -> Progress:

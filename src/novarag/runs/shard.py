@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
     from novarag.strategies import Strategy
 
-_FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED})
+_FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED, Outcome.INCOMPLETE})
 _BEAT = 1.0
 _TOGETHER, _FOLDED = 64, 2048
-_GRACE = 30.0
 STOP = "stop"
 """A file by this name in the run's folder asks every worker to send nothing more."""
 
@@ -57,6 +56,7 @@ class Job:
     concurrency: int = 64
     revive: bool = False
     patience: float = 5.0
+    grace: float = 600.0
 
 
 @dataclass(slots=True)
@@ -66,6 +66,7 @@ class Outlook:
     finished: bool
     counts: dict[str, Any] = field(default_factory=dict)
     damage: list[str] = field(default_factory=list)
+    before: int = 0  # requests that were settled when we came
 
 
 async def run_shard(
@@ -86,17 +87,22 @@ async def run_shard(
     await _wait_for(lease, job, shard)
     work = _Work(job, shard, lease, progress or Progress(), stop or asyncio.Event())
     try:
-        return await work.run(llm, exhausted or asyncio.Event())
+        outlook = await work.run(llm, exhausted or asyncio.Event())
+        outlook.before = work.progress.before
+        return outlook
     finally:
         lease.end()
 
 
-def peek(job: Job, shard: int) -> tuple[pl.DataFrame, Past]:
-    """Read what an unfinished shard has so far, without taking or writing anything."""
+def peek(job: Job, shard: int) -> tuple[pl.DataFrame, Past, int]:
+    """Read what an unfinished shard has so far, and how many requests that settles.
+
+    Nothing is taken and nothing is written.
+    """
     work = _Work(job, shard, Lease(job.store, shard), Progress(), asyncio.Event())
     past = work.past([])
     work.replay(past, work.requests())
-    return work.trials(), past
+    return work.trials(), past, work.progress.settled
 
 
 async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
@@ -250,6 +256,8 @@ class _Work:
 
     def _tell(self, journal: Journal, key: str, attempt: Attempt) -> None:
         if attempt.outcome is None:
+            if self.stop.is_set():
+                raise asyncio.CancelledError  # it waited for its turn until it was too late
             journal.sent(key, attempt.id, attempt.endpoint)
             self.progress.in_flight += 1
         else:
@@ -299,7 +307,7 @@ class _Work:
         """Once asked to stop, wait for what is in flight, and for nothing else."""
         await self.stop.wait()
         waited = 0.0
-        while self.progress.in_flight > 0 and waited < _GRACE:
+        while self.progress.in_flight > 0 and waited < self.job.grace:
             await asyncio.sleep(0.05)
             waited += 0.05
         for task in workers:

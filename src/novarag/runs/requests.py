@@ -10,6 +10,7 @@ import orjson
 
 from novarag.grouping import evidence_state
 from novarag.runs.manifest import requests_hold
+from novarag.taxonomy import group_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,8 @@ def requests_of(
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
-        truth = group.kind, group.kinds, evidence_state(group)
+        kinds = group.kinds
+        truth = None if kinds is None else group_kind(kinds), kinds, evidence_state(group)
         for (first, sampling), about in zip(waves, told, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
             place = len(found)

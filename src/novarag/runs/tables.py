@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from novarag.runs.requests import Request
 
 _TEXTS = pl.List(pl.String)
+_KINDS: dict[str | None, PassageKind | None] = {None: None, **{k.value: k for k in PassageKind}}
+_PROVENANCES: dict[str | None, Provenance | None] = {None: None, **{p.value: p for p in Provenance}}
 Columns = dict[str, pl.DataType | type[pl.DataType]]
 _PASSAGE: Columns = {
     "text": pl.String, "kind": pl.String, "facet": pl.String, "claim": pl.String,
@@ -137,12 +139,12 @@ def _passage(cell: tuple[Any, ...]) -> Passage:
     text, kind, facet, claim, provenance, source, flags = cell
     return Passage(
         text=text,
-        kind=None if kind is None else PassageKind(kind),
+        kind=_KINDS[kind],
         facet=None if facet is None else RelevantFacet(facet),
         claim=claim,
-        provenance=None if provenance is None else Provenance(provenance),
+        provenance=_PROVENANCES[provenance],
         source=source,
-        flags=tuple(flags),
+        flags=tuple(flags) if flags else (),
     )
 
 

@@ -158,7 +158,7 @@ class _Blame:
 
 _GROWTH, _CATCHING_UP = 0.002, 0.1  # the rate's growth per second: near what was refused, and below
 _PATIENCE = 60.0  # seconds without a refusal after which the growth itself grows
-_CATCH_UP = 0.05  # seconds of departures that may be made up for after a stall
+_CATCH_UP = 0.025  # seconds of departures that may be made up for after a stall
 _STEP_BACK, _TOLERATED = 0.98, 0.002
 
 

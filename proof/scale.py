@@ -114,7 +114,7 @@ def table(measured: dict[str, float], assumed: dict[str, float]) -> list[str]:
         cells = {
             "questions": number(groups),
             "requests": number(requests),
-            "reply tokens": number(replies, "tokens"),
+            "reply tokens": number(replies),
             "GPU-hours": number(gpu_hours),
             f"GPUs for {assumed['days']:g} days": number(max(gpu_hours / (seconds / 3600), 1)),
             "requests a second": number(requests / seconds),
@@ -127,7 +127,7 @@ def table(measured: dict[str, float], assumed: dict[str, float]) -> list[str]:
             ),
             "shards": number(-(-groups // 1000)),
             "planning": number(groups * measured["plan_us_per_group"] / 1e6 / 3600) + " h",
-            "planning memory": number(groups * 24, "B"),
+            "planning memory": number(groups * 32, "B"),
             "money, own GPUs": number(gpu_hours * assumed["gpu_hour"]),
             "money, API": number(
                 (prompts * assumed["price_in"] + replies * assumed["price_out"]) / 1e6

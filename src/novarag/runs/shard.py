@@ -285,14 +285,14 @@ class _Work:
             self._read_arrived()
 
     def _read_arrived(self) -> None:
-        """Read and grade what has arrived; a few dozen together take half the time."""
+        """Read and grade what has arrived; many together are cheaper than each by itself."""
         for request, completions in self.arrived:
             for sample, completion in enumerate(completions, start=request.first):
                 trial = make_trial(request.group, self.job.strategy, sample, completion)
                 self.rows.append(trial_row(request, trial))
                 self.progress.read(trial)
         self.arrived.clear()
-        if len(self.rows) >= _FOLDED:  # columns take a quarter of the memory of rows
+        if len(self.rows) >= _FOLDED:  # columns take far less memory than rows
             self.folded.append(trials_frame(self.rows))
             self.rows = []
 

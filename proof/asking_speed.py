@@ -49,21 +49,31 @@ async def bare(url: str, prompts: list[str], concurrency: int) -> None:
         await asyncio.gather(*(worker() for _ in range(concurrency)))
 
 
-def planned(count: int, concurrency: int, start: int, folder: str) -> Job:
+def planned(count: int, concurrency: int, start: int, folder: str, *, samples: int = 1) -> Job:
+    """Plan a run of so many groups."""
+    sampling = Sampling(temperature=0.0 if samples == 1 else 1.0)
     settings = Settings(
-        strategy="nova", template_hash=NOVA.template.hash, model="chaos", sampling=Sampling()
+        strategy="nova",
+        template_hash=NOVA.template.hash,
+        model="chaos",
+        samples=samples,
+        sampling=sampling,
     )
     store = open_store(folder)
     manifest = plan(store, partial(groups, count, start), settings)
     return Job(store=store, manifest=manifest, strategy=NOVA, concurrency=concurrency)
 
 
-async def ours(url: str, job: Job, driver: Driver = Driver.LOCAL) -> None:
-    patience = Patience(concurrency=job.concurrency)
+async def ours(
+    url: str, job: Job, driver: Driver = Driver.LOCAL, patience: Patience | None = None
+) -> Board:
+    """Run a planned job against a server."""
+    patience = patience or Patience(concurrency=job.concurrency)
     connect = partial(ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=patience)
     board = Board()
     await drive(job, connect, board=board, stop=asyncio.Event(), driver=driver)
-    assert board.total().answered_requests == job.manifest.requests, board.total()
+    assert board.total().settled == job.manifest.requests, board.total()
+    return board
 
 
 def measured(run) -> tuple[float, float]:

@@ -12,17 +12,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from functools import partial
 
 import polars as pl
 
-from asking_speed import groups
+from asking_speed import ours as run_job
+from asking_speed import planned
 from chaos.serving import bill, chaos
-from novarag.calls import Sampling
-from novarag.llm.chat import ChatLLM, Patience
-from novarag.llm.endpoint import parse_endpoint
-from novarag.runs import Board, Job, Settings, drive, ease_collector, open_store, plan
-from novarag.strategies import NOVA
+from novarag.llm.chat import Patience
+from novarag.runs import ease_collector
 
 FAULTS = {
     "429": 0.05,
@@ -47,15 +44,9 @@ def main() -> None:
     ease_collector()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, chaos(faults=FAULTS, hang=60.0) as url:
-        settings = Settings(
-            strategy="nova", template_hash=NOVA.template.hash, model="chaos", sampling=Sampling()
-        )
-        store = open_store(folder)
-        manifest = plan(store, partial(groups, options.calls), settings)
-        job = Job(store=store, manifest=manifest, strategy=NOVA, concurrency=128)
+        job = planned(options.calls, 128, 0, folder)
         patience = Patience(concurrency=128, timeout=3.0, attempts=options.attempts, backoff=0.05)
-        connect = partial(ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=patience)
-        asyncio.run(drive(job, connect, board=Board(), stop=asyncio.Event()))
+        asyncio.run(run_job(url, job, patience=patience))
         served = bill(url)
         ledger = pl.read_parquet(f"{folder}/attempts/*.parquet")
         trials = pl.read_parquet(f"{folder}/trials/*.parquet", columns=["question"])

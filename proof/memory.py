@@ -10,37 +10,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 
-from asking_speed import groups
+from asking_speed import ours, planned
 from chaos.serving import chaos
-from novarag.calls import Sampling
-from novarag.llm.chat import ChatLLM, Patience
-from novarag.llm.endpoint import parse_endpoint
-from novarag.runs import Board, Job, Settings, drive, ease_collector, open_store, plan
-from novarag.strategies import NOVA
+from novarag.runs import ease_collector
 
 SAMPLES = 16
 
 
 def one(trials: int, url: str) -> None:
     ease_collector()
-    settings = Settings(
-        strategy="nova",
-        template_hash=NOVA.template.hash,
-        model="chaos",
-        samples=SAMPLES,
-        sampling=Sampling(temperature=1.0),
-    )
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(folder)
-        manifest = plan(store, partial(groups, trials // SAMPLES), settings)
-        job = Job(store=store, manifest=manifest, strategy=NOVA, concurrency=64)
-        connect = partial(
-            ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=Patience(concurrency=64)
-        )
-        board, began, cpu = Board(), time.monotonic(), time.process_time()
-        asyncio.run(drive(job, connect, board=board, stop=asyncio.Event()))
+        job = planned(trials // SAMPLES, 64, 0, folder, samples=SAMPLES)
+        began, cpu = time.monotonic(), time.process_time()
+        board = asyncio.run(ours(url, job))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps({
             "trials": board.total().trials, "peak_mb": peak, "seconds": time.monotonic() - began,

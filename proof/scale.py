@@ -12,7 +12,6 @@ import json
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 SIZES = {"384K": 384_000, "160M": 160_000_000, "10B": 10_000_000_000}
@@ -37,33 +36,18 @@ ASSUMED = {
 
 def measure(trials: int) -> dict[str, float]:
     """Ask the chaos server for some trials and measure what one costs us."""
-    from asking_speed import groups
+    from asking_speed import ours, planned
     from chaos.serving import chaos
-    from novarag.calls import Sampling
-    from novarag.llm.chat import ChatLLM, Patience
-    from novarag.llm.endpoint import parse_endpoint
-    from novarag.runs import Board, Job, Settings, drive, ease_collector, open_store, plan
-    from novarag.strategies import NOVA
+    from novarag.runs import ease_collector
 
     ease_collector()
-    settings = Settings(
-        strategy="nova",
-        template_hash=NOVA.template.hash,
-        model="chaos",
-        samples=SAMPLES,
-        sampling=Sampling(temperature=1.0),
-    )
     with tempfile.TemporaryDirectory() as folder, chaos() as url:
-        store = open_store(folder)
         began = time.process_time()
-        manifest = plan(store, partial(groups, trials // SAMPLES), settings)
+        job = planned(trials // SAMPLES, 64, 0, folder, samples=SAMPLES)
+        manifest = job.manifest
         planning = (time.process_time() - began) / manifest.groups
-        job = Job(store=store, manifest=manifest, strategy=NOVA, concurrency=64)
-        connect = partial(
-            ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=Patience(concurrency=64)
-        )
         began = time.process_time()
-        asyncio.run(drive(job, connect, board=Board(), stop=asyncio.Event()))
+        asyncio.run(ours(url, job))
         asking = (time.process_time() - began) / manifest.trials
         sizes = {
             name: sum(f.stat().st_size for f in Path(folder, name).iterdir())

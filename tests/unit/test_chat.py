@@ -1,6 +1,7 @@
 """The client against a server that fails on purpose, on loopback."""
 
 import asyncio
+import gzip
 import json
 import time
 
@@ -265,6 +266,21 @@ def test_what_cannot_work_is_said_before_anything_is_sent():
         asyncio.run(ChatLLM([a]).complete("hello"))
 
 
+def refused_as_too_long(serve, most):
+    """Ask a server that is nothing but `serve`, which sends too much."""
+
+    async def run():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        patience = Patience(attempts=1, largest_reply=most)
+        endpoint = parse_endpoint(f"http://127.0.0.1:{port_of(server)}=m")
+        async with ChatLLM([endpoint], patience=patience) as llm:
+            with pytest.raises(CallError, match=f"longer than {most:,} bytes"):
+                await llm.complete("hello")
+        server.close()
+
+    asyncio.run(run())
+
+
 def test_a_reply_without_end_is_cut_off():
     async def flood(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
@@ -276,17 +292,7 @@ def test_a_reply_without_end_is_cut_off():
         except ConnectionError:
             writer.close()
 
-    async def run():
-        server = await asyncio.start_server(flood, "127.0.0.1", 0)
-        patience = Patience(attempts=1, largest_reply=100_000)
-        async with ChatLLM(
-            [parse_endpoint(f"http://127.0.0.1:{port_of(server)}=m")], patience=patience
-        ) as llm:
-            with pytest.raises(CallError, match="longer than 100,000 bytes"):
-                await llm.complete("hello")
-        server.close()
-
-    asyncio.run(run())
+    refused_as_too_long(flood, 100_000)
 
 
 @pytest.mark.parametrize(
@@ -387,25 +393,13 @@ def test_a_key_is_found_however_json_spells_it(monkeypatch):
 
 
 def test_a_small_parcel_may_not_unfold_into_a_flood():
-    import gzip
-
     packed = gzip.compress(b"x" * 5_000_000)
 
-    async def serve(reader, writer):
+    async def unfold(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
-        head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n"
-        writer.write(head.encode() + packed)
+        size = f"Content-Length: {len(packed)}\r\n\r\n"
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n" + size.encode() + packed)
         await writer.drain()
         writer.close()
 
-    async def run():
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        patience = Patience(attempts=1, largest_reply=1_000_000)
-        async with ChatLLM(
-            [parse_endpoint(f"http://127.0.0.1:{port_of(server)}=m")], patience=patience
-        ) as llm:
-            with pytest.raises(CallError, match="longer than 1,000,000 bytes"):
-                await llm.complete("hello")
-        server.close()
-
-    asyncio.run(run())
+    refused_as_too_long(unfold, 1_000_000)

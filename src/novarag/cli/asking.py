@@ -102,8 +102,7 @@ def ask(
     from novarag.calls import Sampling
     from novarag.datasets import iter_groups
     from novarag.llm.chat import Patience
-    from novarag.runs import Driver, Job, Settings, open_store, plan
-    from novarag.runs.manifest import NAME as MANIFEST
+    from novarag.runs import Driver, Job, Settings, is_finished, open_store, plan
 
     found = find_strategy(strategy)
     sampling = Sampling(
@@ -123,7 +122,7 @@ def ask(
         _estimate(groups, found, settings, cost)
         return
     store = open_store(out)
-    if store.read(MANIFEST) is None:  # a wrong address or model must not leave a folder behind
+    if not is_finished(store):  # before planning: a wrong address must not leave a folder behind
         asyncio.run(_check(connect))
     manifest = plan(
         store, partial(iter_groups, groups), settings, name=groups.name, source_hash=_hash(groups),
@@ -214,8 +213,6 @@ class _Task:
 
         manifest, store = self.job.manifest, self.job.store
         left = unfinished(store, manifest)
-        if left:
-            await _check(self.connect)
         ease_collector()
         board, stop = Board(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)

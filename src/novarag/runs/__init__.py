@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from novarag.runs.drive import Driver, drive, ease_collector, settle, unfinished
+from novarag.runs.drive import Driver, drive, ease_collector, is_finished, settle, unfinished
 from novarag.runs.manifest import Manifest, Settings
 from novarag.runs.plan import plan
 from novarag.runs.progress import Board
@@ -19,6 +19,7 @@ __all__ = [
     "Store",
     "drive",
     "ease_collector",
+    "is_finished",
     "open_store",
     "plan",
     "run_shard",

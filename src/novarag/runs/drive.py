@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.runs.finished import shard_name
 from novarag.runs.local import run_local
-from novarag.runs.manifest import groups_name, write_manifest
+from novarag.runs.manifest import DamagedManifest, groups_name, read_manifest, write_manifest
 from novarag.runs.seal import digest, unseal
 from novarag.runs.shard import STOP, run_shard
 
@@ -86,6 +86,15 @@ def unfinished(store: Store, manifest: Manifest) -> list[int]:
         if marker is None or marker["run"] != manifest.run:
             missing.append(shard)
     return missing
+
+
+def is_finished(store: Store) -> bool:
+    """Say whether a place holds a run that has nothing left to ask."""
+    try:
+        manifest = read_manifest(store)
+    except DamagedManifest:
+        return False
+    return manifest is not None and not unfinished(store, manifest)
 
 
 def add_up(counts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -111,10 +111,16 @@ def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | No
 
 
 def read_manifest(store: Store) -> Manifest | None:
-    """Read the manifest; None when there is none, `StorageError` when it is damaged."""
-    content = read_sealed_manifest(store)
-    if content is None:
+    """Read the manifest; None when there is none, `DamagedManifest` when it is damaged."""
+    raw = store.read(NAME)
+    if raw is None:
         return None
+    content = unseal(raw)
+    if content is None:
+        raise DamagedManifest(
+            f"{store.place}/{NAME} is damaged; run the same `novarag ask` again: it writes it anew"
+            " from your settings, and keeps every reply"
+        )
     settings = content["settings"]
     sampling = settings.pop("sampling")
     sampling["stop"] = tuple(sampling["stop"])
@@ -125,20 +131,6 @@ def read_manifest(store: Store) -> Manifest | None:
         repeated=content["repeated"],
         parts=tuple(Part(**part) for part in content["parts"]),
     )
-
-
-def read_sealed_manifest(store: Store) -> dict[str, Any] | None:
-    """Read the manifest with its versions and counts."""
-    raw = store.read(NAME)
-    if raw is None:
-        return None
-    content: dict[str, Any] | None = unseal(raw)
-    if content is None:
-        raise DamagedManifest(
-            f"{store.place}/{NAME} is damaged; run the same `novarag ask` again: it writes it anew"
-            " from your settings, and keeps every reply"
-        )
-    return content
 
 
 class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident

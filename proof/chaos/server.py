@@ -15,7 +15,7 @@ import struct
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from time import monotonic
 
 FAULTS = ("429", "500", "hang", "reset", "truncate", "malform", "drip")
@@ -53,8 +53,28 @@ class Bill:
     total: int = 0
 
 
+def passages_text(prompt: str, sample: int) -> str:
+    """Make passages as a noise prompt asks for them, about one in five of them unsound."""
+    count = prompt.count(": [the text]")
+    answer = prompt.partition("Correct answer: ")[2].partition("\n")[0]
+    agrees, claims = "What is known" in prompt, "[the answer it supports]" in prompt
+    lines = []
+    for i in range(1, count + 1):
+        luck = int(sha256(f"{prompt}{sample}{i}".encode()).hexdigest()[:8], 16)
+        said = answer if agrees or luck % 5 == 0 else f"Wrong{luck % 97}"
+        if luck % 5 == 1:
+            said = "nothing in particular"
+        told = said if claims else "the weather"
+        lines.append(f"Passage {i}: Record {luck} tells of {told}, as {luck % 1013} others do too.")
+        if claims:
+            lines.append(f"Answer {i}: {answer if agrees else f'Wrong{luck % 97}'}")
+    return "\n".join(lines)
+
+
 def reply_text(prompt: str, sample: int, *, k: int = 3) -> str:
-    """Make a reply in the format of `nova` that depends on the prompt and the sample alone."""
+    """Make a reply that depends on the prompt and the sample alone, in the format of `nova`."""
+    if ": [the text]" in prompt:
+        return passages_text(prompt, sample)
     luck = blake2b(f"{sample} {prompt}".encode("utf-8", "replace"), digest_size=8).digest()
     if luck[0] < 5:
         return "I am not sure what to say."

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from novarag.errors import UsageError
+from novarag.errors import UnknownName, UsageError
 from novarag.grading import normalize
 from novarag.records import PassageGroup
-from novarag.taxonomy import EvidenceState, PassageKind
+from novarag.taxonomy import EvidenceState, PassageKind, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from novarag.records import Judgment, Passage, Question
 
@@ -26,7 +26,7 @@ def rng_for(seed: int, *keys: str) -> random.Random:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
-    """How many passages of each kind a group holds.
+    """How many passages of each kind a group holds, and where gold stands if not anywhere.
 
     >>> Mix(gold=1, counterfactual=2).size
     3
@@ -36,8 +36,11 @@ class Mix:
     counterfactual: int = 0
     relevant: int = 0
     irrelevant: int = 0
+    gold_at: int | None = None
 
     def __post_init__(self) -> None:
+        if self.gold_at is not None and not (self.gold == 1 and 1 <= self.gold_at <= self.size):
+            raise UsageError(f"one gold passage among {self.size} cannot stand at {self.gold_at}")
         if min(count for _, count in self) < 0:
             raise UsageError(f"a mix cannot hold a negative number of passages: {self}")
 
@@ -53,7 +56,10 @@ class Mix:
         return sum(count for _, count in self)
 
     def draw(self, question: Question, pool: Sequence[Passage], *, seed: int = 0) -> PassageGroup:
-        """Draw this mix from a pool and shuffle it; raise `UsageError` if the pool is too small."""
+        """Draw this mix from a pool and shuffle it; raise `UsageError` if the pool is too small.
+
+        Where gold passages of several provenances are at hand, the original ones are taken.
+        """
         rng = rng_for(seed, question.id, "draw")
         chosen: list[Passage] = []
         for kind, count in self:
@@ -62,16 +68,54 @@ class Mix:
                 raise UsageError(
                     f"question {question.id!r} has {len(stock)} {kind} passages, {count} are needed"
                 )
-            chosen += rng.sample(stock, count)
-        return assemble(question, chosen, seed=seed)
+            original = [p for p in stock if p.provenance is Provenance.ORIGINAL]
+            chosen += rng.sample(original if len(original) >= count else stock, count)
+        return assemble(question, chosen, seed=seed, gold_at=self.gold_at)
 
 
-def assemble(question: Question, passages: Sequence[Passage], *, seed: int = 0) -> PassageGroup:
-    """Shuffle passages into a group, to blunt position bias; the permutation is kept."""
+MIXES: dict[str, Callable[[int], Mix]] = {
+    "gold-only": lambda _: Mix(gold=1),
+    "gold+counterfactual": lambda k: Mix(gold=1, counterfactual=k - 1),
+    "gold+relevant": lambda k: Mix(gold=1, relevant=k - 1),
+    "gold+irrelevant": lambda k: Mix(gold=1, irrelevant=k - 1),
+    "counterfactual-only": lambda k: Mix(counterfactual=k),
+    "relevant-only": lambda k: Mix(relevant=k),
+    "irrelevant-only": lambda k: Mix(irrelevant=k),
+}
+"""The paper's controlled settings by name, for k passages; the paper has k = 3."""
+
+
+def find_mix(name: str, *, k: int = 3, gold_at: int | None = None) -> Mix:
+    """Find a mix by name.
+
+    >>> find_mix("gold+relevant", gold_at=2)
+    Mix(gold=1, counterfactual=0, relevant=2, irrelevant=0, gold_at=2)
+    """
+    if name not in MIXES:
+        raise UnknownName(name, MIXES)
+    return replace(MIXES[name](k), gold_at=gold_at)
+
+
+def assemble(
+    question: Question,
+    passages: Sequence[Passage],
+    *,
+    seed: int = 0,
+    gold_at: int | None = None,
+    id: str | None = None,  # noqa: A002 - the name of the field it fills
+) -> PassageGroup:
+    """Shuffle passages into a group, to blunt position bias; the permutation is kept.
+
+    With `gold_at` the gold passage is put at that place, counted from 1.
+    """
     order = list(range(len(passages)))
-    rng_for(seed, question.id, "order").shuffle(order)
+    rng_for(seed, question.id, "order", *([] if id is None else [id])).shuffle(order)
+    if gold_at is not None:
+        gold = next(i for i in order if passages[i].kind is PassageKind.GOLD)
+        order.remove(gold)
+        order.insert(gold_at - 1, gold)
     return PassageGroup(
-        question=question, passages=tuple(passages[i] for i in order), order=tuple(order)
+        question=question, passages=tuple(passages[i] for i in order), order=tuple(order), id=id
     )
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.calls import Reply, Sampling, Tell
-    from novarag.records import Passage
+    from novarag.records import Passage, PassageGroup, Prompt, Reading
 
 
 class LLM(Protocol):
@@ -29,6 +29,23 @@ class LLM(Protocol):
         `key` names the request, so that a server that honours idempotency keys charges once.
         `tell` hears of each attempt before it is sent, and of each that failed.
         """
+        ...
+
+
+class Asking(Protocol):
+    """Anything that turns groups into prompts and reads the replies: a strategy, or noise."""
+
+    @property
+    def name(self) -> str:
+        """The name it goes by."""
+        ...
+
+    def render(self, group: PassageGroup) -> Prompt:
+        """Return the prompt for a group."""
+        ...
+
+    def read(self, reply: str, *, k: int | None = None) -> Reading:
+        """Read a reply to a prompt that showed `k` passages."""
         ...
 
 

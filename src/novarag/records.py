@@ -35,6 +35,7 @@ class Flaw(StrEnum):
     """Why a reply could not be read. A reason, never a zero."""
 
     EMPTY = "the reply is empty"
+    NO_PASSAGE = "no passage found"
     UNFINISHED = "the reasoning never ended"
     TRUNCATED = "the reply was cut off in its confidence"
     NO_ANSWER = "no answer found"
@@ -186,7 +187,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One question asked once: the row of every file and the unit of every statistic."""
+    """One question asked once: the row of every file and the unit of every statistic.
+
+    There is a response or a flaw; neither where the reply was asked for passages, not an answer.
+    """
 
     group: PassageGroup
     strategy: str
@@ -197,8 +201,8 @@ class Trial:
     grade: Grade | None = None
 
     def __post_init__(self) -> None:
-        if (self.response is None) == (self.flaw is None):
-            raise ValueError("a trial has a response or a flaw, exactly one of them")
+        if self.response is not None and self.flaw is not None:
+            raise ValueError("a trial has a response or a flaw, never both")
 
     @property
     def correct(self) -> bool | None:

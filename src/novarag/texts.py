@@ -1,6 +1,31 @@
-"""Foreign text, made safe to show."""
+"""Foreign text: made safe to show, whole, and set in one typography."""
 
 from __future__ import annotations
+
+import re
+from functools import reduce
+
+_ASCII = str.maketrans(
+    {
+        "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"',
+        "\u201e": '"', "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u00a0": " ", "\u2009": " ",
+        "\u2026": "...", "\u200b": "", "\ufeff": "",
+    }
+)  # fmt: skip
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,80}>")
+_TYPESET = [
+    (re.compile(r"``|''"), '"'),
+    (re.compile(r"(?<!\w)[*_]{1,3}(?=[\w\"'])|(?<=[\w.!?,'\")])[*_]{1,3}(?!\w)"), ""),
+    (re.compile(r" n't\b"), "n't"),
+    (re.compile(r" '(?=(?:s|m|d|re|ve|ll)\b)"), "'"),
+    (re.compile(r"(?<=\ws) '(?= \w)"), "'"),
+    (re.compile(r" (?=[,.;:!?%)\]])"), ""),
+    (re.compile(r"(?<=[(\[$]) "), ""),
+    (re.compile(r"(?<=\w) (--?|/) (?=\w)"), r"\1"),
+    (re.compile(r'(?<!\S)" ([^"]{1,400}?) "(?!\w)'), r'"\1"'),
+    (re.compile(r"--"), "-"),
+]
+_PASSES = 2  # what one rule joins, an earlier one may have to see
 
 
 def plain_text(text: str, *, longest: int = 200) -> str:
@@ -16,3 +41,19 @@ def whole(text: str) -> str:
     'a?'
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def tidy(text: str) -> str:
+    r"""Set a passage in one typography, so that its looks do not betray where it comes from.
+
+    Quotes and dashes become plain, tokenised text is joined again, tags and emphasis go, spaces
+    are squeezed, and the text ends with a stop.
+
+    >>> print(tidy("It 's the first - ever race ( of three ) , held in `` Rome ''"))
+    It's the first-ever race (of three), held in "Rome"
+    """
+    done = text.translate(_ASCII)
+    for _ in range(_PASSES):
+        flat = " ".join(_TAG.sub(" ", done).split())
+        done = reduce(lambda t, rule: rule[0].sub(rule[1], t), _TYPESET, flat).strip()
+    return done if not done or done[-1] in ".!?\"')" else f"{done.rstrip(',;:- ')}."

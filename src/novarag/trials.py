@@ -9,13 +9,11 @@ from novarag.grading import grade_in
 from novarag.records import Flaw, Trial
 
 if TYPE_CHECKING:
+    from novarag.ports import Asking
     from novarag.records import Completion, PassageGroup
-    from novarag.strategies import Strategy
 
 
-def make_trial(
-    group: PassageGroup, strategy: Strategy, sample: int, completion: Completion
-) -> Trial:
+def make_trial(group: PassageGroup, strategy: Asking, sample: int, completion: Completion) -> Trial:
     """Turn one completion into one trial; an unreadable reply is a result, not a crash."""
     reading = strategy.read(completion.text, k=len(group.passages))
     _, end = reading.spans.get("confidence", (0, 0))

@@ -145,3 +145,18 @@ def test_a_million_rows_take_three_seconds(models):
     print(f"all metrics on {c.size:,} rows, {t.level.size:,} levels: {spent:.2f} CPU-s")
     assert c.size == 1_000_000
     assert spent <= 3
+
+
+def test_the_auditors_classifier_is_scikit_learns():
+    from sklearn.linear_model import LogisticRegression
+
+    from novarag.noise.classifier import fit
+
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(500, 6))
+    truth = (table @ rng.normal(size=(6, 3)) + rng.normal(size=(500, 3))).argmax(axis=1)
+    scaled = (table - table.mean(axis=0)) / table.std(axis=0)
+    for penalty in (0.5, 1.0, 20.0):
+        theirs = LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=2000).fit(scaled, truth)
+        ours = fit(table, truth, 3, penalty=penalty)
+        assert np.allclose(ours.chances(table), theirs.predict_proba(scaled), atol=1e-3)

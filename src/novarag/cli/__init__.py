@@ -11,8 +11,11 @@ import typer
 from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
+from novarag.cli.cleaning import nova_clean
+from novarag.cli.grouping import audit, group
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
+from novarag.cli.noising import noise
 from novarag.cli.reading import example, read_reply, render
 from novarag.errors import NovaragError
 
@@ -52,6 +55,10 @@ app.command()(ask)
 app.command()(show)
 app.command()(recover)
 app.command()(measure)
+app.command()(noise)
+app.command()(group)
+app.command()(audit)
+app.command("nova-clean")(nova_clean)
 app.command()(render)
 app.command("read")(read_reply)
 app.command()(example)

@@ -16,9 +16,9 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from typing import Any
 
+    from novarag.ports import Asking
     from novarag.runs.look import Look
     from novarag.runs.manifest import Manifest
-    from novarag.strategies import Strategy
 
 _Foreign = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
@@ -55,9 +55,13 @@ def show(
         print(_reply(row))
 
 
-def _strategy_of(manifest: Manifest, given: str | None) -> Strategy:
-    """Find the strategy of a run; a folder from elsewhere does not choose what we import."""
-    name = manifest.settings.strategy
+def _strategy_of(manifest: Manifest, given: str | None) -> Asking:
+    """Find what asked the run; a folder from elsewhere does not choose what we import."""
+    name, noise = manifest.settings.strategy, manifest.settings.noise
+    if noise is not None:
+        if noise.fingerprint != manifest.settings.template_hash:
+            raise UsageError("the prompts for noise are no longer those this run was made with")
+        return noise
     if ":" in name and given != name:
         raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
     found = find_strategy(name)
@@ -116,6 +120,8 @@ def _failures(seen: Look) -> None:
 def _reply(row: dict[str, Any]) -> str:
     if row["flaw"] is not None:
         verdict = f"unread: {plain_text(row['flaw'])}"
+    elif row["answer"] is None:
+        verdict = "passages"
     else:
         grade = {True: "right", False: "wrong", None: "not graded"}[row["correct"]]
         answer = plain_text(row["answer"], longest=60)

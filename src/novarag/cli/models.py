@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,6 +37,23 @@ Seed = Annotated[
     typer.Option(min=0, max=2**62, help="Seed of the sampling, for servers that take one."),
 ]
 Timeout = Annotated[float, typer.Option(min=0.01, max=86_400, help="Seconds to wait for a reply.")]
+Concurrency = Annotated[
+    int, typer.Option(min=1, help="Most requests in flight per endpoint and worker.")
+]
+Attempts = Annotated[int, typer.Option(min=1, help="Attempts before giving up.")]
+PerMillion = Annotated[
+    str | None, typer.Option(help="IN:OUT, money per million tokens, for estimates.")
+]
+DriverName = Annotated[
+    Literal["local", "ray"], typer.Option(help="What runs the shards: this process, or Ray.")
+]
+RayAddress = Annotated[
+    str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
+]
+ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask again what was given up before.")
+]
 
 
 def connector(

@@ -7,6 +7,7 @@
 | `group`    | names the row, where several rows ask the same question                      |
 | `answers`  | accepted answers: a list, or one text                                        |
 | `form`     | `yes/no` or `open`; default: `yes/no` if every answer is yes or no           |
+| `order`    | the permutation that shuffled the passages, for the record                   |
 | `passages` | a list of texts, or of objects with `text` and optionally `kind`, `claim`,   |
 |            | `facet`, `provenance`, `source`; in CSV use columns `passage_1`, `passage_2` |
 """
@@ -17,6 +18,8 @@ import json
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
+
+import orjson
 
 from novarag.datasets.files import existing, json_rows, read_table, table_batches
 from novarag.datasets.gold import accepted_answers, form_of
@@ -94,6 +97,25 @@ def parse_group(row: Mapping[str, object], *, source: str, row_number: int) -> P
     return _Row(row, source, row_number).group()
 
 
+def group_line(group: PassageGroup) -> bytes:
+    """Write a group as one line of JSON that `iter_groups` reads back."""
+    question = group.question
+    told = {
+        "group": group.id, "id": question.id, "question": question.text,
+        "answers": question.answers, "form": question.form, "order": group.order,
+        "passages": [_told(passage) for passage in group.passages],
+    }  # fmt: skip
+    return orjson.dumps({k: v for k, v in told.items() if v is not None}) + b"\n"
+
+
+def _told(p: Passage) -> dict[str, str]:
+    cells = {
+        "text": p.text, "kind": p.kind, "facet": p.facet, "claim": p.claim,
+        "provenance": p.provenance, "source": p.source,
+    }  # fmt: skip
+    return {name: value for name, value in cells.items() if value is not None}
+
+
 class _Row:
     """One row of a user's file, read cell by cell."""
 
@@ -104,11 +126,12 @@ class _Row:
         return DataError(problem, mend=mend, source=self.source, row=self.number, column=column)
 
     def group(self) -> PassageGroup:
-        name = self.cells.get("group")
+        name, order = self.cells.get("group"), self.cells.get("order")
         return PassageGroup(
             question=self.question(),
             passages=self.passages(),
             id=None if name is None else whole(str(name)),
+            order=tuple(order) if isinstance(order, list) else None,
         )
 
     def question(self) -> Question:

@@ -22,9 +22,9 @@ from novarag.runs.shard import Job, peek
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from novarag.ports import Asking
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
-    from novarag.strategies import Strategy
 
 _LIVELY = 5.0  # seconds since the last heartbeat of somebody at work
 
@@ -61,7 +61,7 @@ def open_run(store: Store) -> Manifest:
     return manifest
 
 
-def look(store: Store, strategy: Strategy) -> Look:
+def look(store: Store, strategy: Asking) -> Look:
     """Look a run over; of unfinished shards, what their journals hold is read."""
     manifest = open_run(store)
     job = Job(store=store, manifest=manifest, strategy=strategy)
@@ -82,9 +82,9 @@ def _whole(store: Store, shard: int, seen: Look) -> dict[str, Any]:
     marker = unseal(store.read(shard_name(shard)) or b"")
     counts: dict[str, Any] = {} if marker is None else marker["counts"]
     seen.settled += counts["requests"]
-    trials = _table(store, "trials", shard, ["flaw"])
+    trials = read_shard(store, "trials", shard, ["flaw"])
     seen.flaws.update(trials["flaw"].drop_nulls().to_list())
-    seen.given_up.update(_table(store, "dead", shard, ["outcome", "detail"]).rows())
+    seen.given_up.update(read_shard(store, "dead", shard, ["outcome", "detail"]).rows())
     return counts
 
 
@@ -104,7 +104,10 @@ def _halfway(job: Job, shard: int, seen: Look) -> dict[str, Any]:
     return counts
 
 
-def _table(store: Store, kind: str, shard: int, columns: list[str] | None = None) -> pl.DataFrame:
+def read_shard(
+    store: Store, kind: str, shard: int, columns: list[str] | None = None
+) -> pl.DataFrame:
+    """Read a table of a finished shard, or say which file is missing or damaged."""
     name = table_name(kind, shard)
     content = store.read(name)
     if content is None:
@@ -120,7 +123,7 @@ def trial_tables(job: Job) -> Iterator[pl.DataFrame]:
     """Yield the trials of every shard, finished or not."""
     missing = set(unfinished(job.store, job.manifest))
     for shard in range(len(job.manifest.parts)):
-        yield peek(job, shard)[0] if shard in missing else _table(job.store, "trials", shard)
+        yield peek(job, shard)[0] if shard in missing else read_shard(job.store, "trials", shard)
 
 
 def some_trials(seen: Look, count: int) -> list[dict[str, Any]]:
@@ -132,6 +135,8 @@ def some_trials(seen: Look, count: int) -> list[dict[str, Any]]:
         missing = set(seen.unfinished)
         for shard in chosen:
             whole = shard not in missing
-            table = _table(seen.job.store, "trials", shard) if whole else peek(seen.job, shard)[0]
+            table = (
+                read_shard(seen.job.store, "trials", shard) if whole else peek(seen.job, shard)[0]
+            )
             rows += table.gather_every(max(len(table) // each, 1)).head(each).to_dicts()
     return rows[:count]

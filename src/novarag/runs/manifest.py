@@ -11,6 +11,7 @@ import orjson
 
 from novarag.calls import Sampling
 from novarag.errors import StorageError, UsageError
+from novarag.noise import Noising
 from novarag.runs import points
 from novarag.runs.seal import digest, seal, unseal
 
@@ -32,6 +33,7 @@ class Settings:
     per_request: int | None = None
     sampling: Sampling = field(default_factory=Sampling)
     shard_size: int = 1000
+    noise: Noising | None = None
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.shard_size < 1:
@@ -124,13 +126,18 @@ def read_manifest(store: Store) -> Manifest | None:
     settings = content["settings"]
     sampling = settings.pop("sampling")
     sampling["stop"] = tuple(sampling["stop"])
+    noise = settings.pop("noise")
     return Manifest(
-        settings=Settings(**settings, sampling=Sampling(**sampling)),
+        settings=Settings(**settings, sampling=Sampling(**sampling), noise=_noise(noise)),
         source=content["source"],
         source_hash=content["source_hash"],
         repeated=content["repeated"],
         parts=tuple(Part(**part) for part in content["parts"]),
     )
+
+
+def _noise(told: dict[str, Any] | None) -> Noising | None:
+    return None if told is None else Noising(**{**told, "noises": tuple(told["noises"])})
 
 
 class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident

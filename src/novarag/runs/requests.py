@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.calls import Sampling
+    from novarag.ports import Asking
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Settings
-    from novarag.strategies import Strategy
     from novarag.taxonomy import EvidenceState, GroupKind, PassageKind
 
 
@@ -39,7 +39,7 @@ class Request:
 
 
 def requests_of(
-    groups: Sequence[PassageGroup], strategy: Strategy, settings: Settings
+    groups: Sequence[PassageGroup], strategy: Asking, settings: Settings
 ) -> list[Request]:
     """List the requests that ask every group for all its samples."""
     hold = requests_hold(settings)

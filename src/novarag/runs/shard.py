@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from novarag.calls import Attempt, Reply
-    from novarag.ports import LLM
+    from novarag.ports import LLM, Asking
     from novarag.runs.journal import Past
     from novarag.runs.manifest import Manifest
     from novarag.runs.requests import Request
     from novarag.runs.store import Store
-    from novarag.strategies import Strategy
 
 _FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED, Outcome.INCOMPLETE})
 _BEAT = 1.0
@@ -52,7 +51,7 @@ class Job:
 
     store: Store
     manifest: Manifest
-    strategy: Strategy
+    strategy: Asking
     concurrency: int = 64
     revive: bool = False
     patience: float = 5.0

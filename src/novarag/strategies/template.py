@@ -17,7 +17,7 @@ from novarag.errors import UsageError
 from novarag.records import AnswerForm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from novarag.records import PassageGroup
 
@@ -51,13 +51,16 @@ class Template:
     """The text of a prompt file, cut at its slots."""
 
     text: str
+    slots: frozenset[str] = field(default=SLOTS, repr=False)
     pieces: tuple[str, ...] = field(init=False, repr=False)
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:
         pieces = tuple(_SLOT.split(self.text))
-        if unknown := set(pieces[1::2]) - SLOTS:
-            raise UsageError(f"a template has no slot {sorted(unknown)}; it has {sorted(SLOTS)}")
+        if unknown := set(pieces[1::2]) - self.slots:
+            raise UsageError(
+                f"a template has no slot {sorted(unknown)}; it has {sorted(self.slots)}"
+            )
         if any(_PASSAGE.match(line) for line in self.text.split("\n")):
             raise UsageError("a template line may not begin like a passage ('Passage 1: ')")
         if any(line.startswith("{question}") for line in self.text.split("\n")):
@@ -71,7 +74,10 @@ class Template:
 
     def fill(self, group: PassageGroup) -> str:
         """Put a group's question and passages in place."""
-        values = _values(group)
+        return self.put(_values(group))
+
+    def put(self, values: Mapping[str, str]) -> str:
+        """Put texts in place of the slots, each once and unread."""
         filled = [values[p] if i % 2 else p for i, p in enumerate(self.pieces)]
         return "".join(filled)
 

@@ -1,0 +1,214 @@
+"""The verbs that make groups and look for shortcuts in them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.errors import UsageError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from novarag.noise.audit import Audit
+    from novarag.noise.training import Yield
+    from novarag.records import PassageGroup
+
+TRAINING = "training"
+_BLOCK = 1000  # questions that are built together; they lend passages to each other
+_Margin = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="By how much a cue may beat the most common group."),
+]
+
+
+def group(
+    pool: Annotated[
+        Path,
+        typer.Argument(
+            help="Questions with labelled passages (JSONL, Parquet, CSV), or a run of noise."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="File for the groups: .jsonl.")],
+    mix: Annotated[
+        str,
+        typer.Option(
+            help="training (the three groups of each question), gold-only, gold+counterfactual,"
+            " gold+relevant, gold+irrelevant, counterfactual-only, relevant-only or"
+            " irrelevant-only."
+        ),
+    ] = TRAINING,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Passages in a group.")] = 3,
+    gold_at: Annotated[
+        int | None, typer.Option(min=1, help="Place of the gold passage; default: shuffled.")
+    ] = None,
+    one_each: Annotated[
+        bool,
+        typer.Option("--one-each", help="Of the training groups, one for each question, in turn."),
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of draws and shuffles.")] = 0,
+    audited: Annotated[
+        bool, typer.Option("--audit/--no-audit", help="Look for shortcuts in training groups.")
+    ] = True,
+    margin: _Margin = 0.05,
+) -> None:
+    """Draw passages into groups, shuffled, and fail if a group can be told by its looks."""
+    if out.suffix != ".jsonl":
+        raise UsageError(f"{out} must end in .jsonl")
+    if mix != TRAINING and one_each:
+        raise UsageError("--one-each belongs to the training groups")
+    found = build_groups(_pools(pool), mix, k=k, gold_at=gold_at, seed=seed)
+    if one_each:
+        found.groups = list(in_turn(found.groups))
+    write_groups(found, out)
+    describe(found)
+    if mix == TRAINING and audited:
+        sys.exit(_report(found.groups, margin))
+
+
+def build_groups(
+    pools: Iterable[PassageGroup], mix: str, *, k: int, gold_at: int | None = None, seed: int = 0
+) -> Yield:
+    """Draw one named mix, or the three training groups, from every pool that allows it."""
+    from novarag.noise.training import Yield, training_groups
+
+    found = Yield()
+    pools = iter(pools)
+    while block := list(islice(pools, _BLOCK)):
+        if mix == TRAINING:
+            part = training_groups(block, k=k, seed=seed)
+        else:
+            part = _drawn(block, mix, k=k, gold_at=gold_at, seed=seed)
+        found.groups += part.groups
+        found.faults += part.faults
+        found.short += part.short
+    return found
+
+
+def _drawn(
+    block: list[PassageGroup], name: str, *, k: int, gold_at: int | None, seed: int
+) -> Yield:
+    from dataclasses import replace
+
+    from novarag.grouping import find_mix
+    from novarag.noise.training import Yield, sound_pool
+
+    mix = find_mix(name, k=k, gold_at=gold_at)
+    found = Yield()
+    for given in block:
+        pool = sound_pool(given, found.faults)
+        try:
+            drawn = mix.draw(pool.question, pool.passages, seed=seed)
+        except UsageError as error:
+            found.short[str(error).partition(" has ")[2]] += 1
+        else:
+            at = "" if gold_at is None else f"-gold{gold_at}"
+            found.groups.append(replace(drawn, id=f"{pool.question.id}/{name}-k{k}{at}"))
+    return found
+
+
+def in_turn(groups: Iterable[PassageGroup]) -> Iterator[PassageGroup]:
+    """Take one group of each question, the kinds in turn."""
+    from novarag.taxonomy import GroupKind
+
+    kinds = list(GroupKind)
+    places: dict[str, int] = {}
+    for given in groups:
+        place = places.setdefault(given.question.id, len(places))
+        if given.kind is kinds[place % len(kinds)]:
+            yield given
+
+
+def write_groups(found: Yield, out: Path) -> None:
+    """Write groups as JSON lines, whole or not at all."""
+    from novarag.datasets.groups import group_line
+
+    if not found.groups:
+        reasons = "; ".join(f"{n:,} {why}" for why, n in found.short.most_common())
+        raise UsageError(f"no question has the passages for these groups: {reasons}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(out.name + ".part")
+    with partial.open("wb") as file:
+        file.writelines(map(group_line, found.groups))
+    partial.replace(out)
+
+
+def describe(found: Yield) -> None:
+    """Say what was built, and what was left out and why."""
+    kinds = Counter(str(g.kind) for g in found.groups)
+    told = ", ".join(f"{n:,} {kind}" for kind, n in sorted(kinds.items()))
+    questions = len({g.question.id for g in found.groups})
+    print(f"{len(found.groups):,} groups of {questions:,} questions: {told}")
+    for fault, count in found.faults.most_common():
+        print(f"left out: {count:,} passages: {fault}")
+    for reason, count in found.short.most_common():
+        print(f"left out: {count:,} questions: {plain_text(reason)}")
+
+
+def _pools(path: Path) -> Iterator[PassageGroup]:
+    from novarag.datasets import iter_groups
+
+    if not (path / "manifest.json").is_file():
+        return iter_groups(path)
+    from novarag.runs import open_store
+    from novarag.runs.drafts import iter_pools
+    from novarag.runs.look import open_run
+
+    store = open_store(path)
+    return iter_pools(store, open_run(store))
+
+
+def audit(
+    groups: Annotated[
+        Path, typer.Argument(help="Groups with labelled passages: JSONL, Parquet or CSV.")
+    ],
+    margin: _Margin = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Try to tell each group from the looks of its passages alone; fail where that succeeds."""
+    from novarag.datasets import load_groups
+
+    sys.exit(_report(load_groups(groups), margin, seed=seed, as_json=as_json))
+
+
+def _report(
+    groups: list[PassageGroup], margin: float, *, seed: int = 0, as_json: bool = False
+) -> int:
+    from novarag.noise.audit import audit as audited
+
+    found = audited(groups, margin=margin, seed=seed)
+    if as_json:
+        import orjson
+
+        print(orjson.dumps({"margin": margin, "findings": found.findings}).decode())
+    else:
+        print_audit(found)
+    return 1 if found.shortcuts else 0
+
+
+def print_audit(found: Audit) -> None:
+    """Print one line for each cue, and what gives a shortcut away."""
+    print(f"{found.groups:,} groups of {found.questions:,} questions")
+    for cue in dict.fromkeys(f.cue for f in found.findings):
+        worst = found.worst(cue)
+        print(
+            f"{cue:<15} {worst.kind or 'all groups':<15} told in {worst.accuracy:.1%}, by chance"
+            f" {worst.majority:.1%}: {100 * worst.excess:+.1f} points"
+            f" ({100 * worst.low:+.1f} to {100 * worst.high:+.1f})"
+        )
+    for finding in found.shortcuts:
+        if finding.kind is None:
+            continue
+        said = "; ".join(finding.telling)
+        such = ", ".join(plain_text(name, longest=40) for name in finding.examples)
+        print(f"shortcut: {finding.cue} tells the {finding.kind} group by {said}; such as {such}")
+    cues = list(dict.fromkeys(f.cue for f in found.shortcuts))
+    verdict = f"shortcuts in {', '.join(cues)}" if cues else "no cue"
+    print(f"{verdict} beyond {100 * found.margin:g} points")

@@ -1,0 +1,162 @@
+"""What the verbs that ask a model share: reaching it, driving the shards, summing up."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from dataclasses import dataclass
+from hashlib import file_digest
+from typing import TYPE_CHECKING
+
+from novarag.cli.models import connector
+from novarag.cli.screen import Price, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from novarag.llm.chat import ChatLLM
+    from novarag.ports import Asking
+    from novarag.records import PassageGroup
+    from novarag.runs.manifest import Manifest, Settings
+    from novarag.runs.progress import Board
+    from novarag.runs.shard import Job, Outlook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """How a model is reached and its shards are run; none of it decides what is asked."""
+
+    models: Sequence[str]
+    key_env: str | None = None
+    concurrency: int = 64
+    timeout: float = 600.0
+    attempts: int = 8
+    driver: str = "local"
+    ray_address: str | None = None
+    price: Price | None = None
+    retry_failed: bool = False
+
+    def connector(self) -> Callable[[], ChatLLM]:
+        """Return what opens the model."""
+        from novarag.llm.chat import Patience
+
+        patience = Patience(
+            concurrency=self.concurrency, timeout=self.timeout, attempts=self.attempts
+        )
+        return connector(self.models, self.key_env, patience)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where groups come from: read twice, known by its hash."""
+
+    groups: Callable[[], Iterable[PassageGroup]]
+    name: str
+    hash: str
+
+
+def begin(asking: Asking, source: Source, settings: Settings, out: str, means: Means) -> Job:
+    """Check the server, and plan the run or find it begun."""
+    from novarag.runs import Job, is_finished, open_store, plan
+
+    store = open_store(out)
+    if not is_finished(store):  # before planning: a wrong address must not leave a folder behind
+        asyncio.run(_check(means.connector()))
+    manifest = plan(
+        store, source.groups, settings, name=source.name, source_hash=source.hash, tell=found
+    )
+    return Job(
+        store=store, manifest=manifest, strategy=asking,
+        concurrency=means.concurrency * len(means.models), revive=means.retry_failed,
+        grace=means.timeout,
+    )  # fmt: skip
+
+
+async def _check(connect: Callable[[], ChatLLM]) -> None:
+    async with connect() as llm:
+        await llm.check()
+
+
+def found(line: str) -> None:
+    """Tell of something amiss that was noticed and mended."""
+    print(f"found: {line}", file=sys.stderr)
+
+
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file that must be there."""
+    from novarag.datasets.files import existing
+
+    with existing(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(slots=True)
+class Task:
+    """One run, from the first line on the screen to the last."""
+
+    job: Job
+    means: Means
+
+    async def run(self) -> int:
+        """Drive the run to its end, or as far as it goes; return the exit code."""
+        from novarag.runs import Board, Driver, drive, ease_collector, unfinished
+
+        manifest, store = self.job.manifest, self.job.store
+        left = unfinished(store, manifest)
+        ease_collector()
+        board, stop = Board(), asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        self._greet(manifest, len(left))
+        async with shown(board, manifest.requests, self.means.price):
+            outlooks = await drive(
+                self.job, self.means.connector(), board=board, stop=stop,
+                driver=Driver(self.means.driver), address=self.means.ray_address,
+            )  # fmt: skip
+        return self._sum_up(outlooks, board, stopped=stop.is_set())
+
+    def _greet(self, manifest: Manifest, left: int) -> None:
+        settings = manifest.settings
+        said = f"{manifest.questions:,} questions, {manifest.trials:,} trials"
+        extra = f", {manifest.repeated:,} repeated rows asked once" if manifest.repeated else ""
+        done = len(manifest.parts) - left
+        resumed = f"; {done:,} of {len(manifest.parts):,} shards are finished" if done else ""
+        print(f"{settings.model}, {settings.strategy}: {said}{extra}{resumed}", file=sys.stderr)
+
+    def _sum_up(self, outlooks: list[Outlook], board: Board, *, stopped: bool) -> int:
+        place, now = self.job.store.place, board.total()
+        for outlook in outlooks:
+            for line in outlook.damage:
+                found(line)
+        total = self.job.manifest.requests
+        fresh = now.settled - now.before
+        print(
+            f"{now.answered_requests:,} of {total:,} requests answered ({fresh:,} asked now),"
+            f" {now.dead_requests:,} failed; {now.trials:,} trials, {now.unread:,} unread"
+        )
+        spent = f"{now.prompt_tokens:,} prompt and {now.completion_tokens:,} reply tokens"
+        price = self.means.price
+        money = price.of(now.prompt_tokens, now.completion_tokens) if price else None
+        print(spent + (f", about {money:,.2f}" if money is not None else ""))
+        if now.dead_requests:
+            again = "add --retry-failed to ask them again"
+            print(f"{now.dead_requests:,} failed: `novarag show {place}` says why; {again}")
+        if now.settled < total:
+            why = "stopped" if stopped else "unfinished"
+            print(f"{why}: run the same command to go on, or `novarag show {place}`")
+            return 130 if stopped else 1
+        if self.job.manifest.settings.noise is not None:
+            print(f"next: novarag group {place} --out groups.jsonl")
+        else:
+            then = "" if "://" in place else f", then novarag measure {place}"
+            print(f"next: novarag show {place}{then}")
+        return 1 if now.dead_requests else 0
+
+
+def _interrupt(stop: asyncio.Event) -> None:
+    if stop.is_set():
+        raise KeyboardInterrupt
+    print("\nfinishing what is in flight; Ctrl-C again to leave at once", file=sys.stderr)
+    stop.set()

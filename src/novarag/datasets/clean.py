@@ -1,0 +1,93 @@
+"""`nova-clean`: the benchmark rebuilt from the released passages so that it cannot be gamed.
+
+Every question of a split gives three groups at k = 3, 4 and 5, all from the same sound passages,
+built by `training_groups`. Nothing is generated; the recipe is this file, its inputs are known by
+their checksums.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from novarag.datasets.benchmark import POOLS, load_benchmark, load_originals, load_pool
+from novarag.grouping import rng_for
+from novarag.noise.training import merge_pools
+from novarag.records import PassageGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPLITS = {
+    "hotpotqa": ("train", "dev", "test"),
+    "nq": ("test",),
+    "strategyqa": ("test",),
+    "bamboogle": ("test",),
+}
+"""The question sets and their splits; HotpotQA's training questions make train and dev."""
+
+SIZES = (3, 4, 5)
+_RECIPE = "nova-clean.json"
+_SHOWN = frozenset({"Starship Poopers"})
+_DEV = 0.15
+
+
+def _recipe() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = orjson.loads(
+        files("novarag.datasets").joinpath(_RECIPE).read_bytes()
+    )
+    return found
+
+
+def known_outputs() -> dict[str, str]:
+    """Return the checksum that every file of `nova-clean` has."""
+    return _recipe()["outputs"]
+
+
+def check_inputs(root: str | Path | None = None) -> list[str]:
+    """Name every released file that is not what it was when the recipe was written."""
+    folder = Path(root or os.environ.get("NOVARAG_DATA") or ".")
+    return [
+        f"{folder / name} is not the released file"
+        for name, digest in _recipe()["inputs"].items()
+        if not (folder / name).is_file()
+        or sha256((folder / name).read_bytes()).hexdigest() != digest
+    ]
+
+
+def clean_pools(name: str, *, root: str | Path | None = None) -> dict[str, list[PassageGroup]]:
+    """Return each split of a question set: its questions with all passages released for them.
+
+    A question whose text was shown as an example in a prompt of the paper is left out.
+    """
+    splits: dict[str, list[PassageGroup]] = {split: [] for split in SPLITS[name]}
+    for source in ("train", "test"):
+        if source == "train" and "train" not in splits:
+            continue
+        for pool in merge_pools(_rows(name, source, root)):
+            if not any(shown in pool.question.text for shown in _SHOWN):
+                splits[_split(source, pool)].append(pool)
+    return splits
+
+
+def _split(source: str, pool: PassageGroup) -> str:
+    if source == "test":
+        return "test"
+    return "dev" if rng_for(0, pool.question.id, "split").random() < _DEV else "train"
+
+
+def _rows(name: str, split: str, root: str | Path | None) -> Iterator[PassageGroup]:
+    """Yield all that was released for each question; its gold passage comes first."""
+    if name in POOLS:
+        for question, passages in load_pool(name, root=root):
+            yield PassageGroup(question=question, passages=passages)
+        return
+    used = {g.question.id for g in load_benchmark(name, split=split, k=3, root=root)}
+    yield from (g for g in load_originals(name, split=split, root=root) if g.question.id in used)
+    for k in (3, 5):
+        yield from load_benchmark(name, split=split, k=k, root=root)

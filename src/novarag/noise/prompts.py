@@ -1,0 +1,124 @@
+"""The noise prompts: one for each kind of passage, with lengths that follow the gold passage."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from novarag.strategies import Template
+from novarag.taxonomy import PassageKind, RelevantFacet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from novarag.records import PassageGroup
+
+_SLOTS = frozenset(
+    {"question", "answers", "gold", "sentences", "words", "candidates", "format", "diversity"}
+)
+_SENTENCE = re.compile(r"[.!?][\"')\]]{0,2}(?=\s|$)")
+_USUAL = (3, 60)  # sentences and words, where there is no gold passage to follow
+_SHORTEST = 15  # words; a gold passage of five words is no model for a passage
+
+_DIVERSE = (
+    "\nDraw the passages from the whole range of what could be written, the unusual as well as the"
+    " usual, and give with each the probability that you would have written it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """One sort of passage to be written: its prompt, and what the passages then are."""
+
+    name: str
+    kind: PassageKind
+    facet: RelevantFacet | None = None
+    claims: bool = False
+    template: Template
+
+    def fill(self, group: PassageGroup, *, candidates: int, verbalised: bool = False) -> str:
+        """Render the prompt for a question and its gold passage."""
+        gold = next((p.text for p in group.passages if p.kind is PassageKind.GOLD), "")
+        sentences, words = length_of(gold)
+        return self.template.put(
+            {
+                "question": _inner(group.question.text),
+                "answers": _inner(" or ".join(group.question.answers)),
+                "gold": _inner(gold),
+                "sentences": _count(sentences, "sentence"),
+                "words": _count(words, "word"),
+                "candidates": _count(candidates, "passage"),
+                "diversity": _DIVERSE if verbalised else "",
+                "format": _form(candidates, claims=self.claims, verbalised=verbalised),
+            }
+        )
+
+
+def length_of(gold: str) -> tuple[int, int]:
+    """Count the sentences and words of a gold passage, within reason.
+
+    >>> length_of("Rome is old. It lies on seven hills, and on the river Tiber, in Latium.")
+    (2, 15)
+    """
+    if not gold.strip():
+        return _USUAL
+    return max(len(_SENTENCE.findall(gold)), 1), max(len(gold.split()), _SHORTEST)
+
+
+def _inner(text: str) -> str:
+    """Indent every further line, so that only the template can begin one."""
+    return "\n  ".join(text.splitlines())
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _form(candidates: int, *, claims: bool, verbalised: bool) -> str:
+    lines = []
+    for i in range(1, candidates + 1):
+        lines.append(f"Passage {i}: [the text]")
+        lines += [f"Answer {i}: [the answer it supports]"] if claims else []
+        lines += [f"Probability {i}: [from 0 to 1]"] if verbalised else []
+    return "\n".join(lines)
+
+
+def _shipped(name: str) -> Template:
+    text = files("novarag.noise").joinpath(f"prompts/{name}.txt").read_text("utf-8")
+    return Template(text, slots=_SLOTS)
+
+
+def _relevant(facet: RelevantFacet) -> Noise:
+    name = f"relevant-{facet}"
+    return Noise(name=name, kind=PassageKind.RELEVANT, facet=facet, template=_shipped(name))
+
+
+NOISES: Mapping[str, Noise] = {
+    noise.name: noise
+    for noise in (
+        Noise(
+            name="counterfactual",
+            kind=PassageKind.COUNTERFACTUAL,
+            claims=True,
+            template=_shipped("counterfactual"),
+        ),
+        *(_relevant(facet) for facet in RelevantFacet),
+        Noise(name="irrelevant", kind=PassageKind.IRRELEVANT, template=_shipped("irrelevant")),
+        Noise(
+            name="consistent",
+            kind=PassageKind.GOLD,
+            claims=True,
+            template=_shipped("consistent"),
+        ),
+    )
+}
+"""Every noise by name. `consistent` writes further gold passages, in other words."""
+
+
+def fingerprint(noises: Iterable[Noise], *told: object) -> str:
+    """Return the hash of prompts and settings together."""
+    parts = [*(noise.template.hash for noise in noises), *map(str, told)]
+    return sha256("\n".join(parts).encode()).hexdigest()

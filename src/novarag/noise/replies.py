@@ -1,0 +1,68 @@
+"""Read the passages out of a reply, line by line, in linear time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEAD = re.compile(
+    r"[ \t>*#_`\-]{0,8}"
+    r"(?P<word>passage|answer|(?:counterfactual|wrong|supported) answer|probability)"
+    r"[ \t]{0,2}\[?#?(?P<number>[0-9]{1,3})\]?[ \t*_`]{0,4}[:.\uff1a][ \t*_`]{0,4}",
+    re.IGNORECASE | re.ASCII,
+)
+_SHARE = re.compile(r"[ \t]{0,4}([01]?\.[0-9]{1,9}|[0-9]{1,3})[ \t]{0,2}(%?)", re.ASCII)
+_THOUGHT = "</think>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One passage of a reply, as the model numbered it."""
+
+    number: int
+    text: str
+    claim: str | None = None
+    probability: float | None = None
+
+
+def read_candidates(reply: str) -> tuple[Candidate, ...]:
+    r"""Return the passages of a reply in their order; a number that comes twice counts once.
+
+    >>> read_candidates("Passage 1: Rome.\nAnswer 1: Rome\n\n**Passage 2:** Bonn.")[0].claim
+    'Rome'
+    """
+    parts: dict[tuple[str, int], list[str]] = {}
+    current: list[str] = []
+    body = reply[reply.rfind(_THOUGHT) + len(_THOUGHT) if _THOUGHT in reply else 0 :]
+    for line in body.splitlines():
+        head = _HEAD.match(line)
+        if head is None:
+            current.append(line)
+            continue
+        word = head["word"].lower().rpartition(" ")[2]
+        fresh: list[str] = [line[head.end() :]]
+        current = parts.setdefault((word, int(head["number"])), fresh)
+        if current is not fresh:
+            current = []  # said before: the first stands
+    numbers = [number for word, number in parts if word == "passage"]
+    return tuple(
+        Candidate(
+            number=number,
+            text=_joined(parts["passage", number]),
+            claim=_joined(parts.get(("answer", number), [])[:1]).strip("\"'*_` ") or None,
+            probability=_share(_joined(parts.get(("probability", number), []))),
+        )
+        for number in numbers
+    )
+
+
+def _joined(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def _share(text: str) -> float | None:
+    found = _SHARE.match(text)
+    if found is None:
+        return None
+    value = float(found[1]) / (100 if found[2] else 1)
+    return value if 0 <= value <= 1 else None

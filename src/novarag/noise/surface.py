@@ -1,0 +1,153 @@
+"""What one can see of a group's passages without reading them against the question."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.grading import tokens
+from novarag.taxonomy import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from novarag.records import PassageGroup
+
+_MARKS = {
+    "double spaces": "  ", "spaces before commas": " ,", "spaces before stops": " .",
+    "tokenised possessives": " '", "tokenised dashes": " - ", "straight double quotes": '"',
+    "curly quotes": "\u2019", "curly double quotes": "\u201c", "backticks": "`", "brackets": "(",
+    "long dashes": "\u2014", "en dashes": "\u2013", "asterisks": "*", "semicolons": ";",
+    "colons": ":", "commas": ",", "stops": ".", "hyphens": "-", "apostrophes": "'", "tags": "<",
+    "line breaks": "\n",
+}  # fmt: skip
+_DIGITS, _CAPITALS, _WORDS = re.compile(r"[0-9]"), re.compile(r"[A-Z]"), re.compile(r"\S+")
+_SENTENCE = re.compile(r"[.!?](?:\s|$)")
+_VOCABULARY, _RARE = 1500, 5
+
+Matrix = "NDArray[np.float64]"
+
+
+def typography_of(text: str) -> list[float]:
+    """Count marks for each hundred characters of a passage, and look at its ends."""
+    scale = 100 / max(len(text), 1)
+    counts = [text.count(mark) * scale for mark in _MARKS.values()]
+    shares = [len(kind.findall(text)) * scale for kind in (_DIGITS, _CAPITALS)]
+    foreign = sum(not c.isascii() for c in text) * scale
+    ends = [float(text[-1:] in {".", "!", "?"}), float(text[:1].isupper())]
+    return [*counts, *shares, foreign, *ends]
+
+
+TYPOGRAPHY = (
+    *_MARKS,
+    "digits",
+    "capitals",
+    "letters beyond ASCII",
+    "a final stop",
+    "a capital first",
+)
+_LENGTHS = ("words", "sentences", "letters a word")
+
+
+def length_of(text: str) -> list[float]:
+    """Measure a passage: words, sentences, letters a word."""
+    words = _WORDS.findall(text)
+    return [
+        float(len(words)),
+        float(len(_SENTENCE.findall(text))),
+        sum(map(len, words)) / max(len(words), 1),
+    ]
+
+
+class Surface:
+    """The looks of many groups, measured once; every cue is a table of numbers with names."""
+
+    def __init__(self, groups: Sequence[PassageGroup]) -> None:
+        self.groups = groups
+        self.most = max(len(g.passages) for g in groups)
+        self.typography = [[typography_of(p.text) for p in g.passages] for g in groups]
+        self.length = [[length_of(p.text) for p in g.passages] for g in groups]
+        self.words = [[set(tokens(p.text)) for p in g.passages] for g in groups]
+
+    def lengths(self) -> tuple[NDArray[np.float64], list[str]]:
+        """Lengths, whatever the order of the passages."""
+        return _pooled(self.length, _LENGTHS)
+
+    def typographies(self) -> tuple[NDArray[np.float64], list[str]]:
+        """Typography, whatever the order of the passages."""
+        return _pooled(self.typography, TYPOGRAPHY)
+
+    def positions(self) -> tuple[NDArray[np.float64], list[str]]:
+        """How each passage differs from the others of its group, place by place."""
+        names = [*_LENGTHS, *TYPOGRAPHY]
+        table = np.zeros((len(self.groups), self.most, len(names)))
+        for row, (a, b) in enumerate(zip(self.length, self.typography, strict=True)):
+            looks = np.array([[*x, *y] for x, y in zip(a, b, strict=True)])
+            if len(looks):
+                table[row, : len(looks)] = looks - looks.mean(axis=0)
+        named = [f"{n} of passage {i}" for i in range(1, self.most + 1) for n in names]
+        return table.reshape(len(self.groups), -1), named
+
+    def provenances(self) -> tuple[NDArray[np.float64], list[str]]:
+        """How many passages have each provenance."""
+        kinds = [*Provenance, None]
+        rows = [[sum(p.provenance is x for p in g.passages) for x in kinds] for g in self.groups]
+        return np.array(rows, dtype=float), [f"{x or 'unknown'} passages" for x in kinds]
+
+    def vocabulary(self) -> tuple[NDArray[np.float64], list[str]]:
+        """Which words occur in how many passages of the group."""
+        seen: Counter[str] = Counter()
+        for passages in self.words:
+            seen.update(set().union(*passages) if passages else ())
+        known = [w for w, n in seen.most_common(_VOCABULARY) if n >= _RARE]
+        place = {word: i for i, word in enumerate(known)}
+        table = np.zeros((len(self.groups), len(known)))
+        for row, passages in enumerate(self.words):
+            for words in passages:
+                table[row, [place[w] for w in words if w in place]] += 1
+        return table, [f"the word {w!r}" for w in known]
+
+    def togetherness(self) -> tuple[NDArray[np.float64], list[str]]:
+        """How many words the passages share with each other, pair by pair, most alike first."""
+        pairs = max(self.most * (self.most - 1) // 2, 1)
+        table = np.zeros((len(self.groups), pairs))
+        for row, passages in enumerate(self.words):
+            shared = [
+                len(a & b) / max(len(a | b), 1)
+                for i, a in enumerate(passages)
+                for b in passages[i + 1 :]
+            ]
+            table[row, : len(shared)] = sorted(shared, reverse=True)
+        return table, [f"words shared by the {i}. most alike pair" for i in range(1, pairs + 1)]
+
+    def everything(self) -> tuple[NDArray[np.float64], list[str]]:
+        """All of it together, as seen by somebody who reads the passages but not the question."""
+        parts = [cue(self) for name, cue in CUES.items() if name != PASSAGES]
+        parts.append(self.togetherness())
+        return np.hstack([table for table, _ in parts]), [n for _, names in parts for n in names]
+
+
+def _pooled(
+    looks: list[list[list[float]]], names: Sequence[str]
+) -> tuple[NDArray[np.float64], list[str]]:
+    empty = [0.0] * len(names)
+    rows = [np.array(passages or [empty]) for passages in looks]
+    table = np.array([np.concatenate([r.mean(0), r.min(0), r.max(0)]) for r in rows])
+    return table, [f"{how} {name}" for how in ("mean", "least", "most") for name in names]
+
+
+PASSAGES = "passages alone"
+CUES: dict[str, Callable[[Surface], tuple[NDArray[np.float64], list[str]]]] = {
+    "position": Surface.positions,
+    "length": Surface.lengths,
+    "typography": Surface.typographies,
+    "provenance": Surface.provenances,
+    "words": Surface.vocabulary,
+    PASSAGES: Surface.everything,
+}
+"""Every cue by name. To add one, add a row."""

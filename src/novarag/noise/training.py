@@ -1,0 +1,287 @@
+"""The three training groups of a question, made so that only the question tells them apart.
+
+Every group has the same build: an *anchor*, a *companion* that agrees with it or contradicts it,
+and fillers, each of one of three sorts.
+
+| slot       | counterfactual        | consistent            | irrelevant                       |
+|------------|-----------------------|-----------------------|----------------------------------|
+| anchor     | original gold         | original gold         | original gold of another question|
+| companion  | counterfactual        | generated gold        | either, of that other question   |
+| mirror     | generated gold        | counterfactual, a third's | the other one, of that question |
+| counter    | relevant to a third   | relevant              | relevant                         |
+| topical    | relevant              | relevant              | relevant to that other question  |
+| foreign    | relevant to a third   | relevant to a third   | relevant                         |
+| irrelevant | irrelevant            | irrelevant            | irrelevant                       |
+
+The first filler is a mirror or a counter, the others are of the last three sorts. So every group
+holds one original passage, and lengths, typography, vocabulary and how well the passages go
+together are as alike as the pool allows: whoever is not told the question learns little.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.errors import UsageError
+from novarag.grading import tokens
+from novarag.grouping import assemble, rng_for
+from novarag.noise.surface import length_of, typography_of
+from novarag.noise.validators import find_fault
+from novarag.records import PassageGroup
+from novarag.taxonomy import GroupKind, PassageKind, Provenance
+from novarag.texts import tidy
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from novarag.records import Passage, Question
+
+_RING = 10  # questions that lend passages to each other
+_FIRST, _MORE = ("mirror", "counter"), ("topical", "topical", "foreign", "irrelevant")
+_SHARED = 0.34  # share of a question's words that a passage on another subject may hold
+_COMMON = frozenset({
+    "of", "in", "on", "at", "to", "for", "and", "or", "by", "with", "from", "as", "is", "are",
+    "was", "were", "be", "been", "do", "does", "did", "has", "have", "had", "who", "what",
+    "which", "when", "where", "how", "why", "that", "this", "these", "those", "it", "its", "he",
+    "she", "his", "her", "they", "their", "name", "many", "much", "first", "between",
+})  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class Yield:
+    """Groups that were built, and what was left out and why."""
+
+    groups: list[PassageGroup] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    short: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """The sound passages of one question, by what they are for."""
+
+    question: Question
+    gold: tuple[Passage, ...]
+    supports: tuple[Passage, ...]
+    counterfactual: tuple[Passage, ...]
+    relevant: tuple[Passage, ...]
+    irrelevant: tuple[Passage, ...]
+
+    @property
+    def lacks(self) -> str | None:
+        """Say what is missing to build the three groups."""
+        for count, what in (
+            (len(self.gold), "no sound original gold passage"),
+            (len(self.supports), "no sound generated gold passage"),
+            (len(self.counterfactual), "no sound counterfactual passage"),
+        ):
+            if not count:
+                return what
+        return None
+
+
+def sound_pool(pool: PassageGroup, faults: Counter[str]) -> PassageGroup:
+    """Set every passage in one typography and leave out those that do not carry their kind."""
+    kept = []
+    for passage in pool.passages:
+        fault = find_fault(passage, pool.question)
+        if fault is None:
+            kept.append(replace(passage, text=tidy(passage.text)))
+        else:
+            faults[fault] += 1
+    return replace(pool, passages=tuple(kept))
+
+
+def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> Yield:
+    """Build the three groups of every question whose pool allows it, with k passages each.
+
+    The same questions are used at every k, and a larger group holds all of a smaller one.
+    """
+    if k < 3:
+        raise UsageError(
+            "a training group needs an anchor, a companion and a filler: k is 3 or more"
+        )
+    found = Yield()
+    stocks = []
+    for pool in pools:
+        stock = _stock(sound_pool(pool, found.faults))
+        if stock.lacks:
+            found.short[stock.lacks] += 1
+        else:
+            stocks.append(stock)
+    borrowing = _rings(stocks, seed)
+    for stock in stocks:
+        rng = rng_for(seed, stock.question.id, "training")
+        groups = _Builder(stock, borrowing[stock.question.id], rng).build(k, seed)
+        if groups is None:
+            found.short["no other question to borrow passages from"] += 1
+        else:
+            found.groups += groups
+    return found
+
+
+def _rings(stocks: list[_Stock], seed: int) -> dict[str, list[_Stock]]:
+    """Seat questions in small rings, and tell each from whom it may borrow, nearest first.
+
+    Everybody lends to its neighbour, so that a passage stands in an irrelevant group as often as
+    beside its own question. A ring holds questions whose gold passages are about as long, so that
+    a borrowed passage does not stand out; it is small, so that few questions share passages.
+    """
+    by_length = sorted(stocks, key=lambda s: (len(s.gold[0].text), s.question.id))
+    rings = max(len(by_length) // _RING, 1)
+    size = -(-len(by_length) // rings)
+    found = {}
+    for start in range(0, len(by_length), size):
+        ring = by_length[start : start + size]
+        rng_for(seed, "ring", ring[0].question.id).shuffle(ring)
+        for place, stock in enumerate(ring):
+            found[stock.question.id] = [*ring[place + 1 :], *ring[:place]]
+    return found
+
+
+def _stock(pool: PassageGroup) -> _Stock:
+    def of(kind: PassageKind, *, original: bool | None = None) -> tuple[Passage, ...]:
+        return tuple(
+            p
+            for p in pool.passages
+            if p.kind is kind
+            and original in {None, p.provenance in {Provenance.ORIGINAL, Provenance.RETRIEVED}}
+        )
+
+    return _Stock(
+        pool.question,
+        of(PassageKind.GOLD, original=True),
+        of(PassageKind.GOLD, original=False),
+        of(PassageKind.COUNTERFACTUAL),
+        of(PassageKind.RELEVANT),
+        of(PassageKind.IRRELEVANT),
+    )
+
+
+class _Builder:
+    """Builds the groups of one question; `ring` are the others, nearest first."""
+
+    def __init__(self, stock: _Stock, ring: Iterable[_Stock], rng: random.Random) -> None:
+        self.stock, self.rng = stock, rng
+        self.words = _telling_words(stock.question)
+        self.ring = [other for other in ring if self._is_foreign(other)]
+        self.used: set[str] = set()
+
+    def build(self, k: int, seed: int) -> list[PassageGroup] | None:
+        if not self.ring:
+            return None
+        mine, donor = self.stock, self.ring[0]
+        against, agreeing = _like(mine)
+        pair = list(_like(donor))
+        self.rng.shuffle(pair)
+        sets: dict[GroupKind, list[Passage]] = {
+            GroupKind.COUNTERFACTUAL: [mine.gold[0], against],
+            GroupKind.CONSISTENT: [mine.gold[0], agreeing],
+            GroupKind.IRRELEVANT: [foreign(donor.gold[0]), foreign(pair[0])],
+        }
+        mirror = agreeing, foreign(pair[1])
+        for role in self._roles(k - 2):
+            fillers = self._fillers(role, mirror, donor)
+            for passages, filler in zip(sets.values(), fillers, strict=True):
+                passages.append(filler)
+        return [
+            assemble(mine.question, passages, seed=seed, id=f"{mine.question.id}/{kind}-k{k}")
+            for kind, passages in sets.items()
+        ]
+
+    def _roles(self, count: int) -> list[str]:
+        """Draw the sorts of the fillers; those of a smaller group come first."""
+        return [self.rng.choice(_MORE if i else _FIRST) for i in range(count)]
+
+    def _fillers(
+        self, role: str, mirror: tuple[Passage, Passage], donor: _Stock
+    ) -> tuple[Passage, Passage, Passage]:
+        """Find one filler for each of the three groups; see the table above."""
+        thirds = self.ring[1:] or self.ring
+        if role == "mirror":
+            agreeing, other = mirror
+            offered = [p for third in thirds for p in third.counterfactual]
+            return agreeing, foreign(_closest(offered, agreeing)), other
+        own = None if role == "irrelevant" else self._unused(self.stock.relevant)
+        if role == "topical" and own and (theirs := self._unused(donor.relevant)):
+            return own, own, foreign(theirs)
+        offered = [p for third in thirds for p in third.relevant if p.text not in self.used]
+        if own and (borrowed := self._unused([_closest(offered, own)] if offered else [])):
+            away = foreign(borrowed)
+            return away, away if role == "foreign" else own, own
+        off = self._unused(p for s in (self.stock, *self.ring) for p in s.irrelevant)
+        if off is None:
+            raise UsageError("there are too few passages to fill groups of this size")
+        return (foreign(off),) * 3
+
+    def _unused(self, passages: Iterable[Passage]) -> Passage | None:
+        """Take the first passage that no group of this question holds yet."""
+        found = next((p for p in passages if p.text not in self.used), None)
+        if found is not None:
+            self.used.add(found.text)
+        return found
+
+    def _is_foreign(self, other: _Stock) -> bool:
+        """Say whether nothing of another question could help or mislead with this one."""
+        offered = (*other.gold, *other.supports, *other.counterfactual, *other.relevant)
+        return other.question.id != self.stock.question.id and all(
+            find_fault(foreign(p), self.stock.question) is None and not self._on_subject(p.text)
+            for p in offered
+        )
+
+    def _on_subject(self, text: str) -> bool:
+        said = self.words & set(tokens(text))
+        return len(said) > _SHARED * len(self.words)
+
+
+def _closest(offered: Sequence[Passage], model: Passage) -> Passage:
+    """Choose the passage that looks most like another, so that it does not stand out."""
+    return min(offered, key=lambda p: _unlike(p.text, model.text))
+
+
+def _like(stock: _Stock) -> tuple[Passage, Passage]:
+    """Choose a counterfactual and an agreeing passage that look most alike."""
+    pairs = product(stock.counterfactual, stock.supports)
+    return min(pairs, key=lambda pair: _unlike(pair[0].text, pair[1].text))
+
+
+@lru_cache(maxsize=4096)
+def _looks(text: str) -> NDArray[np.float64]:
+    return np.array([*length_of(text), *typography_of(text)])
+
+
+def _unlike(one: str, other: str) -> float:
+    """Say how much two texts differ in words, sentences, letters a word and marks."""
+    a, b = _looks(one), _looks(other)
+    return float((np.abs(a - b) / (1 + np.abs(a) + np.abs(b))).sum())
+
+
+def foreign(passage: Passage) -> Passage:
+    """Take a passage to another question, where it is irrelevant whatever it was."""
+    return replace(passage, kind=PassageKind.IRRELEVANT, facet=None, claim=None)
+
+
+def _telling_words(question: Question) -> frozenset[str]:
+    return frozenset(w for w in tokens(question.text) if w not in _COMMON and len(w) > 1)
+
+
+def merge_pools(rows: Iterable[PassageGroup]) -> list[PassageGroup]:
+    """Put together all that is offered for each question, every text once, in order of arrival."""
+    merged: dict[str, tuple[Question, dict[str, Passage]]] = {}
+    for row in rows:
+        _, passages = merged.setdefault(row.question.id, (row.question, {}))
+        for passage in row.passages:
+            passages.setdefault(passage.text, passage)
+    return [
+        PassageGroup(question=question, passages=tuple(passages.values()), id=question.id)
+        for question, passages in merged.values()
+    ]

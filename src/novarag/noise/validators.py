@@ -1,0 +1,140 @@
+"""Does a passage really say what its kind promises? One reason when it does not.
+
+A validator never guesses: it compares words. An answer that stands in the question, or is a bare
+letter or digit, proves nothing by turning up in a passage, so it is not held against one.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from novarag.grading import contains, is_refusal, polarity, tokens
+from novarag.records import AnswerForm
+from novarag.taxonomy import PassageKind, Provenance
+
+if TYPE_CHECKING:
+    from novarag.records import Passage, Question
+
+
+class Fault(StrEnum):
+    """Why a passage is rejected."""
+
+    PLACEHOLDER = "a placeholder stands for the text"
+    NO_CLAIM = "it does not say which answer it supports"
+    CLAIM_IS_GOLD = "its claim is the gold answer"
+    CLAIM_NOT_BINARY = "its claim is neither yes nor no"
+    CLAIM_ABSENT = "its claim is not in its text"
+    STATES_GOLD = "it states the gold answer beside its claim"
+    LEAKS_GOLD = "it contains the gold answer"
+    LACKS_GOLD = "it does not contain the gold answer"
+    REPEATED = "it repeats another passage"
+    TOO_SHORT = "it is far shorter than the gold passage"
+    TOO_LONG = "it is far longer than the gold passage"
+
+
+_SLOT = re.compile(
+    r"[ \t*#_\[<(]{0,6}(?:passage|document|text|candidate)?[ \t]{0,2}[0-9]{0,3}"
+    r"[:.)\]*_ \t]{0,8}"
+    r"(?:[\[<(][^\[\]<>()]{0,120}[\])>])?[ \t.\u2026]{0,6}$",
+    re.IGNORECASE | re.ASCII,
+)
+_POSSESSIVE = re.compile(r"['\u2019]s\b")
+_ARTICLES = frozenset({"a", "an", "the"})
+_NUMBERS = frozenset(
+    "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+)
+_STEM = 3  # letters a word keeps at least when it loses its plural
+_SHORT = 2  # letters that prove nothing by turning up
+_CLAIMED = 0.6  # share of a claim's words that its passage must hold
+
+
+def find_fault(passage: Passage, question: Question) -> Fault | None:
+    """Return why a passage does not carry its kind; None when nothing speaks against it."""
+    if is_placeholder(passage.text):
+        return Fault.PLACEHOLDER
+    match passage.kind:
+        case PassageKind.COUNTERFACTUAL:
+            return _counterfactual(passage, question)
+        case PassageKind.GOLD:
+            return _gold(passage, question)
+        case PassageKind.RELEVANT | PassageKind.IRRELEVANT:
+            text = _fold(passage.text)
+            leaks = any(contains(text, answer) for answer in _telling(question))
+            return Fault.LEAKS_GOLD if leaks else None
+        case None:
+            return None
+
+
+def is_placeholder(text: str) -> bool:
+    """Say whether a text only stands where a passage should be.
+
+    >>> is_placeholder("Passage 3:"), is_placeholder("[Your passage]"), is_placeholder("Rome.")
+    (True, True, False)
+    """
+    return len(text) < 200 and _SLOT.match(text.strip()) is not None
+
+
+def _counterfactual(passage: Passage, question: Question) -> Fault | None:
+    if not passage.claim or not _fold(passage.claim):
+        return Fault.NO_CLAIM
+    if question.form is AnswerForm.YES_NO:
+        return _against(polarity(passage.claim), question)
+    claim, text = _fold(passage.claim), _fold(passage.text)
+    right = [_fold(answer) for answer in question.answers]
+    if claim in right:
+        return Fault.CLAIM_IS_GOLD
+    if not _holds(text, claim):
+        return Fault.CLAIM_ABSENT
+    rest = f" {text} ".replace(f" {claim} ", " | ")  # "1918" in "26 October 1918" is not gold
+    stated = any(contains(rest, answer) for answer in _telling(question))
+    return Fault.STATES_GOLD if stated else None
+
+
+def _against(claim: bool | None, question: Question) -> Fault | None:
+    if claim is None:
+        return Fault.CLAIM_NOT_BINARY
+    return Fault.CLAIM_IS_GOLD if claim in {polarity(a) for a in question.answers} else None
+
+
+def _gold(passage: Passage, question: Question) -> Fault | None:
+    """A generated passage may put the answer in its own words, which are then its claim."""
+    if question.form is AnswerForm.YES_NO or not question.answers:
+        return None
+    text = _fold(passage.text)
+    words = [_fold(answer) for answer in question.answers]
+    own = passage.claim if passage.provenance is not Provenance.ORIGINAL else None
+    if own and not is_refusal(own):
+        words.append(_fold(own))
+    return None if any(_holds(text, answer) for answer in words) else Fault.LACKS_GOLD
+
+
+def _telling(question: Question) -> list[str]:
+    """List the gold answers that prove something by turning up in a passage."""
+    if question.form is AnswerForm.YES_NO:
+        return []
+    asked = _fold(question.text)
+    answers = (_fold(answer) for answer in question.answers)
+    return [
+        answer
+        for answer in answers
+        if len(answer) > _SHORT and answer not in _NUMBERS and not contains(asked, answer)
+    ]
+
+
+def _fold(text: str) -> str:
+    """Normalise a text; words lose possessive and plural, and every article goes."""
+    words = (w for w in tokens(_POSSESSIVE.sub("", text)) if w not in _ARTICLES)
+    return " ".join(w[:-1] if len(w) > _STEM and w[-1] == "s" else w for w in words)
+
+
+def _holds(text: str, claim: str) -> bool:
+    """Say whether a text holds a claim, or its numbers, or most of its words."""
+    if contains(text, claim):
+        return True
+    words, said = claim.split(), set(text.split())
+    numbers = [w for w in words if w[-1].isdigit()]
+    if numbers:
+        return said.issuperset(numbers)
+    return len(words) > 1 and sum(w in said for w in words) >= _CLAIMED * len(words)

@@ -1,0 +1,252 @@
+"""Groups by name, the three training groups, and the auditor that guards them."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from novarag import GroupKind, Passage, PassageGroup, PassageKind, Provenance, Question, UsageError
+from novarag.errors import UnknownName
+from novarag.grouping import MIXES, Mix, assemble, evidence_state, find_mix, rng_for
+from novarag.noise.audit import audit
+from novarag.noise.classifier import fit
+from novarag.noise.surface import CUES, Surface
+from novarag.noise.training import foreign, merge_pools, sound_pool, training_groups
+from novarag.taxonomy import EvidenceState
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def word(rng):
+    return "".join(rng.choice(LETTERS) for _ in range(7))
+
+
+def make_pool(i, *, relevant=3, supports=2, plain=False):
+    """A question about made-up words, with everything a training group may need."""
+    rng = rng_for(0, f"pool {i}")
+    subject, answer, wrong = word(rng), word(rng), word(rng)
+
+    def passage(kind, *said, claim=None, provenance=Provenance.GENERATED):
+        body = " ".join([subject, *said, *(word(rng) for _ in range(rng.randint(20, 30)))])
+        return Passage(text=f"{body}.", kind=PassageKind(kind), claim=claim, provenance=provenance)
+
+    question = Question(id=f"q{i}", text=f"Where is {subject}?", answers=(answer,))
+    return PassageGroup(
+        question=question,
+        passages=(
+            passage("gold", answer, provenance=Provenance.ORIGINAL),
+            *(passage("gold", answer, claim=answer) for _ in range(supports)),
+            *(passage("counterfactual", wrong, claim=wrong) for _ in range(2)),
+            *(passage("relevant") for _ in range(relevant)),
+            *(
+                Passage(
+                    text=f"Bread {word(rng)} {word(rng)}.",
+                    kind=PassageKind.IRRELEVANT,
+                    provenance=Provenance.GENERATED,
+                )
+                for _ in range(3)
+            ),
+        ),
+    )
+
+
+POOLS = [make_pool(i) for i in range(60)]
+
+
+@pytest.mark.parametrize("name", MIXES)
+@pytest.mark.parametrize("k", [3, 5])
+def test_named_mixes(name, k):
+    mix = find_mix(name, k=k)
+    assert mix.size == (1 if name == "gold-only" else k)
+    assert (mix.gold == 1) == name.startswith("gold")
+
+
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_gold_stands_where_it_was_put(place):
+    group = find_mix("gold+relevant", gold_at=place).draw(POOLS[0].question, POOLS[0].passages)
+    kinds = group.kinds or ()
+    assert kinds.index(PassageKind.GOLD) == place - 1
+    assert group.passages[place - 1].provenance is Provenance.ORIGINAL
+    assert sorted(group.order or ()) == [0, 1, 2]
+
+
+def test_gold_cannot_stand_outside_the_group():
+    for wrong in (0, 4):
+        with pytest.raises(UsageError):
+            find_mix("gold+relevant", gold_at=wrong)
+    with pytest.raises(UsageError):
+        find_mix("relevant-only", gold_at=1)
+    with pytest.raises(UnknownName):
+        find_mix("gold+gold")
+
+
+def test_gold_of_both_provenances_where_one_is_not_enough():
+    group = Mix(gold=2).draw(POOLS[0].question, POOLS[0].passages)
+    assert group.kind is GroupKind.CONSISTENT
+
+
+def test_every_place_is_taken_about_as_often():
+    places = Counter(
+        find_mix("gold+relevant").draw(p.question, p.passages).kinds.index(PassageKind.GOLD)
+        for i in range(10)
+        for p in [
+            replace(q, question=replace(q.question, id=f"{q.question.id}-{i}")) for q in POOLS
+        ]
+    )
+    assert set(places) == {0, 1, 2}
+    assert min(places.values()) > 150
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 7])
+def test_three_groups_of_every_question_at_every_k(k):
+    built = training_groups(POOLS, k=k)
+    assert Counter(g.kind for g in built.groups) == dict.fromkeys(GroupKind, len(POOLS))
+    assert {len(g.passages) for g in built.groups} == {k}
+    assert not built.short
+    states = {
+        GroupKind.COUNTERFACTUAL: EvidenceState.CONFLICTING,
+        GroupKind.CONSISTENT: EvidenceState.CONSISTENT,
+        GroupKind.IRRELEVANT: EvidenceState.INSUFFICIENT,
+    }
+    for group in built.groups:
+        assert evidence_state(group) is states[group.kind]
+        provenances = Counter(p.provenance for p in group.passages)
+        assert provenances[Provenance.ORIGINAL] == 1
+        assert len({p.text for p in group.passages}) == k
+        if group.kind is GroupKind.IRRELEVANT:
+            answers = group.question.answers
+            assert not any(a in p.text for a in answers for p in group.passages)
+
+
+def test_larger_groups_hold_the_smaller_ones():
+    small, large = (training_groups(POOLS, k=k).groups for k in (3, 5))
+    for a, b in zip(small, large, strict=True):
+        assert {p.text for p in a.passages} < {p.text for p in b.passages}
+
+
+def test_the_same_seed_gives_the_same_groups_and_another_does_not():
+    assert training_groups(POOLS, k=3).groups == training_groups(POOLS, k=3).groups
+    assert training_groups(POOLS, k=3).groups != training_groups(POOLS, k=3, seed=1).groups
+
+
+def test_what_is_missing_is_counted_with_its_reason():
+    golden = replace(POOLS[0], passages=POOLS[0].passages[1:])
+    alone = replace(
+        POOLS[1],
+        passages=tuple(p for p in POOLS[1].passages if p.kind is not PassageKind.COUNTERFACTUAL),
+    )
+    bare = replace(POOLS[2], passages=POOLS[2].passages[:1] + POOLS[2].passages[3:])
+    hollow = replace(
+        POOLS[3], passages=(*POOLS[3].passages, Passage(text="Passage 3:", kind=PassageKind.GOLD))
+    )
+    built = training_groups([golden, alone, bare, hollow, *POOLS[4:10]], k=3)
+    assert built.short == {
+        "no sound original gold passage": 1,
+        "no sound counterfactual passage": 1,
+        "no sound generated gold passage": 1,
+    }
+    assert built.faults == {"a placeholder stands for the text": 1}
+    assert training_groups(POOLS[:1], k=3).short == {"no other question to borrow passages from": 1}
+    with pytest.raises(UsageError, match="3 or more"):
+        training_groups(POOLS, k=2)
+
+
+def test_questions_without_relevant_passages_are_filled_with_irrelevant_ones():
+    poor = [make_pool(i, relevant=0) for i in range(12)]
+    groups = training_groups(poor, k=4).groups
+    assert {len(g.passages) for g in groups} == {4}
+    none = [replace(p, passages=p.passages[:-3]) for p in poor]
+    with pytest.raises(UsageError, match="too few"):
+        training_groups(none, k=6)
+
+
+def test_a_passage_on_the_subject_is_not_borrowed():
+    twins = [
+        replace(make_pool(0), question=replace(make_pool(0).question, id=f"t{i}")) for i in range(3)
+    ]
+    assert training_groups(twins, k=3).short == {"no other question to borrow passages from": 3}
+
+
+def test_a_foreign_passage_is_irrelevant_and_claims_nothing():
+    passage = foreign(POOLS[0].passages[3])
+    assert (passage.kind, passage.claim, passage.facet) == (PassageKind.IRRELEVANT, None, None)
+
+
+def test_pools_are_tidied_and_merged():
+    rough = replace(
+        POOLS[0],
+        passages=(replace(POOLS[0].passages[0], text="Rome , " + POOLS[0].passages[0].text),),
+    )
+    assert sound_pool(rough, Counter()).passages[0].text.startswith("Rome, ")
+    merged = merge_pools([POOLS[0], POOLS[1], POOLS[0]])
+    assert [len(m.passages) for m in merged] == [len(POOLS[0].passages), len(POOLS[1].passages)]
+
+
+def released_style(k=3):
+    """Groups as the released files have them: gold only beside its contradiction, and first."""
+    for pool in POOLS:
+        gold, other, _, false, *_ = pool.passages
+        human = replace(gold, text=gold.text.replace(" ", "  ", 3))
+        near = [p for p in pool.passages if p.kind is PassageKind.RELEVANT]
+        yield replace(pool, passages=(human, false, near[0]), id=f"{pool.question.id}a")
+        yield assemble(pool.question, [other, near[0], near[1]], id=f"{pool.question.id}b")
+        yield assemble(pool.question, near, id=f"{pool.question.id}c")
+
+
+def test_the_auditor_names_position_and_typography():
+    found = audit(list(released_style()))
+    cues = {f.cue for f in found.shortcuts}
+    assert {"position", "typography", "provenance"} <= cues
+    told = next(f for f in found.shortcuts if f.cue == "typography" and f.kind == "counterfactual")
+    assert told.accuracy > 0.95 > told.majority
+    assert told.low > 0.2
+    assert any("double spaces" in name for name in told.telling)
+    assert told.examples[0].endswith("a")
+    assert (found.groups, found.questions, found.left_out) == (180, 60, 0)
+
+
+def test_the_auditor_passes_our_training_groups():
+    pools = [make_pool(i) for i in range(240)]
+    found = audit(training_groups(pools, k=3).groups)
+    assert not {f.cue for f in found.shortcuts} & {"position", "provenance", "typography"}
+    assert found.worst("provenance").excess == 0
+
+
+def test_the_auditor_asks_for_enough_to_judge():
+    groups = training_groups(POOLS, k=3).groups
+    with pytest.raises(UsageError, match="two kinds"):
+        audit([g for g in groups if g.kind is GroupKind.CONSISTENT])
+    with pytest.raises(UsageError, match="10 questions"):
+        audit(groups[:9])
+    shared = [
+        replace(g, passages=(*g.passages, Passage(text="Everywhere.", kind=PassageKind.IRRELEVANT)))
+        for g in groups
+    ]
+    with pytest.raises(UsageError, match="share passages"):
+        audit(shared)
+    unlabelled = [replace(g, passages=(Passage(text="?"),)) for g in groups]
+    with pytest.raises(UsageError, match="0 and 0"):
+        audit(unlabelled)
+
+
+def test_a_large_set_is_sampled(monkeypatch):
+    monkeypatch.setattr("novarag.noise.audit._MOST", 20)
+    assert audit(list(released_style())).questions == 20
+
+
+def test_the_classifier_learns_what_can_be_learnt():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(600, 3))
+    truth = (table[:, 0] > 0).astype(int) + (table[:, 1] > 1)
+    model = fit(table[:400], truth[:400], 3)
+    said = model.chances(table[400:]).argmax(axis=1)
+    assert (said == truth[400:]).mean() > 0.8
+    assert np.allclose(model.chances(table).sum(axis=1), 1)
+
+
+def test_every_cue_has_a_name_for_every_column():
+    surface = Surface(training_groups(POOLS, k=3).groups)
+    for look in CUES.values():
+        table, names = look(surface)
+        assert table.shape == (len(surface.groups), len(names))

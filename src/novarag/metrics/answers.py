@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Trial
 
-SCHEMA = {
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "question": pl.String,
     "group": pl.String,
     "kind": pl.String,

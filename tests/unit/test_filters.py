@@ -210,6 +210,12 @@ def test_the_funnel_equals_a_naive_one(chosen):
         (r["model"], r["kind"], r["stage"], r["reason"]): r["count"]
         for r in found.tally.all_reasons()
     } == reasons
+    told = {
+        "stages": NAMES,
+        "counts": [*found.tally.counts()],
+        "reasons": [*found.tally.all_reasons()],
+    }
+    assert Tally.of(told) == found.tally
 
 
 def test_soft_targets_are_the_share_of_all_samples():

@@ -36,10 +36,15 @@ BY_GROUP = ("format", "judgment", "rules", "alignment")
 OVER_ALL = ("common", "balance")
 """Stages that need all that is left."""
 
-_READ = (
-    *ASKED, "kind", "sample", "confidence", "correct", "flaw", "evidence", "judgments",
-    "passages_judged", "passages_right", "group_judged", "group_right", "rule_step",
-)  # fmt: skip
+_WHO = (*ASKED, "kind", "sample")
+_NEEDS = {
+    "format": ("flaw", "judgments"),
+    "judgment": (
+        "evidence", "passages_judged", "passages_right", "group_judged", "group_right",
+    ),
+    "rules": ("evidence", "judgments", "rule_step"),
+    "alignment": ("confidence", "correct"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,12 @@ class Funnel:
     tally: Tally
 
 
-def columns_for(options: Options) -> list[str]:
-    """List the columns of trials that the stages read."""
-    return [*_READ, "reply"] if options.rules == "keyword" else list(_READ)
+def columns_for(stages: Sequence[str], options: Options) -> list[str]:
+    """List the columns of trials that some stages read."""
+    needs = dict.fromkeys([*_WHO, *(name for stage in stages for name in _NEEDS.get(stage, ()))])
+    if "rules" in stages and options.rules == "keyword":
+        needs["reply"] = None
+    return list(needs)
 
 
 def funnel(
@@ -81,7 +89,7 @@ def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> Non
     for name in stages:
         if name not in STAGES:
             raise UnknownName(name, STAGES)
-    missing = [name for name in columns_for(options) if name not in trials.columns]
+    missing = [name for name in columns_for(stages, options) if name not in trials.columns]
     if missing:
         raise DataError(
             "the trials have no such column.",

@@ -44,14 +44,14 @@ def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     target = pl.col("target") if soft else pl.col("correct").cast(pl.Float64)
     distance = (pl.col("confidence") - target).abs().round(_DIGITS)
     graded = pl.col("correct").is_not_null() & distance.is_not_null()
-    measured = trials.with_columns(distance=pl.when(graded).then(distance)).with_row_index("row")
-    nearest = measured.filter(pl.col("distance") == pl.col("distance").min().over(ASKED))
+    measured = trials.with_columns(_distance=pl.when(graded).then(distance)).with_row_index("_row")
+    nearest = measured.filter(pl.col("_distance") == pl.col("_distance").min().over(ASKED))
     luck = sample_luck(
         group_luck(nearest, seed=options.seed, purpose="alignment"),
         nearest["sample"].cast(pl.Int64).to_numpy(),
     )
-    best = nearest.with_columns(luck=luck).filter(
-        pl.col("luck") == pl.col("luck").min().over(ASKED)
+    best = nearest.with_columns(_luck=luck).filter(
+        pl.col("_luck") == pl.col("_luck").min().over(ASKED)
     )
     if best.select(ASKED).n_unique() != best.height:
         raise DataError(
@@ -60,8 +60,8 @@ def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
             column="sample",
         )
     return measured.with_columns(
-        reason=pl.when(pl.col("distance").is_null())
+        reason=pl.when(pl.col("_distance").is_null())
         .then(pl.lit("not graded"))
-        .when(~pl.col("row").is_in(best["row"].implode()))
+        .when(~pl.col("_row").is_in(best["_row"].implode()))
         .then(pl.lit("another response is better aligned"))
-    ).drop("row", "distance")
+    ).drop("_row", "_distance")

@@ -36,29 +36,29 @@ def balanced(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     if options.balance == "none" or not trials.height:
         return _keep_all(trials)
     luck = group_luck(trials, seed=options.seed, purpose="balance")
-    drawn = trials.with_columns(luck=luck)
-    order = pl.struct("luck", "strategy", *_GROUP).rank("ordinal").over(_KIND)
-    allowed = pl.col("allowed")
+    drawn = trials.with_columns(_luck=luck)
+    order = pl.struct("_luck", "strategy", *_GROUP).rank("ordinal").over(_KIND)
+    allowed = pl.col("_allowed")
     counted = drawn.join(_allowed(trials, options), on=_KIND, how="left", maintain_order="left")
     return counted.with_columns(
         reason=pl.when(pl.col("kind").is_null())
         .then(pl.lit("the kind of the group is not known"))
         .when(order > allowed)
         .then(pl.lit("more of its kind than balance allows"))
-    ).drop("luck", "allowed")
+    ).drop("_luck", "_allowed")
 
 
 def _allowed(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Say how many groups of each kind may stay for each model."""
-    counts = trials.drop_nulls("kind").group_by(_KIND).len("allowed")
+    counts = trials.drop_nulls("kind").group_by(_KIND).len("_allowed")
     if options.balance == "uniform":
-        return counts.with_columns(pl.col("allowed").min().over("model"))
+        return counts.with_columns(pl.col("_allowed").min().over("model"))
     kind = pl.col("kind")
-    rare = pl.col("allowed").filter(kind == GroupKind.IRRELEVANT.value).sum().over("model")
+    rare = pl.col("_allowed").filter(kind == GroupKind.IRRELEVANT.value).sum().over("model")
     return counts.with_columns(
-        allowed=pl.when(kind == GroupKind.CONSISTENT.value)
-        .then(pl.min_horizontal("allowed", rare))
-        .otherwise("allowed")
+        _allowed=pl.when(kind == GroupKind.CONSISTENT.value)
+        .then(pl.min_horizontal("_allowed", rare))
+        .otherwise("_allowed")
     )
 
 

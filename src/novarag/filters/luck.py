@@ -44,5 +44,5 @@ def sample_luck(luck: NDArray[np.uint64], sample: NDArray[np.int64]) -> NDArray[
     mixed = luck + sample.astype(np.uint64) * _GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+    drawn: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return drawn

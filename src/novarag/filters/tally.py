@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from novarag.taxonomy import GroupKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 UNKNOWN = "unknown"
 """The kind under which groups are counted whose kind nobody knows."""
@@ -26,6 +26,19 @@ class Tally:
     stages: tuple[str, ...]
     total: Counter[tuple[str, ...]] = field(default_factory=Counter)
     dropped: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Tally:
+        """Read back what `counts` and `all_reasons` told."""
+        tally = cls(tuple(told["stages"]))
+        for row in told["counts"]:
+            if row["kind"] is not None and row["stage"] == "total":
+                tally.total[row["model"], row["kind"]] = row["kept"]
+        for row in told["reasons"]:
+            if row["kind"] is not None:
+                names = row["model"], row["kind"], row["stage"], row["reason"]
+                tally.dropped[names] = row["count"]
+        return tally
 
     def count_in(self, trials: pl.DataFrame) -> None:
         """Count trials that come in."""

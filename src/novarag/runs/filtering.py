@@ -10,7 +10,7 @@ import io
 import shutil
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -38,9 +38,9 @@ _REST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """What came of filtering: the counts, and how many trials and groups were kept."""
+    """What came of filtering: the tally as written, and how many trials and groups were kept."""
 
-    tally: Tally
+    told: dict[str, Any]
     trials: int
     groups: int
 
@@ -65,9 +65,10 @@ def filter_runs(
         for _ in harvest.gather(kept):
             tell(1)
         groups = harvest.finish()
-        report = orjson.dumps(_told(pouring.tally, sources, options), option=orjson.OPT_INDENT_2)
-        (draft.folder / TALLY).write_bytes(report + b"\n")
-    return Filtered(tally=pouring.tally, trials=kept.height, groups=groups)
+        told = _told(pouring.tally, sources, options)
+        content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
+        (draft.folder / TALLY).write_bytes(content + b"\n")
+    return Filtered(told=told, trials=kept.height, groups=groups)
 
 
 def pour(sources: Sequence[Source], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
@@ -78,7 +79,7 @@ def pour(sources: Sequence[Source], folder: Path, options: Options) -> tuple[pl.
     return pouring.rest(), pouring.tally
 
 
-def _told(tally: Tally, sources: Sequence[Source], options: Options) -> dict[str, object]:
+def _told(tally: Tally, sources: Sequence[Source], options: Options) -> dict[str, Any]:
     runs = [
         {
             "name": source.name,
@@ -117,7 +118,7 @@ class _Pouring:
         for number, source in enumerate(self.sources):
             whole = WholeQuestions(source.name)
             for shard in source.shards:
-                trials = read_trials(source, shard, columns_for(self.options))
+                trials = read_trials(source, shard, columns_for(BY_GROUP, self.options))
                 whole.see(shard, trials["question"])
                 self._pour(number, shard, trials)
                 yield

@@ -11,7 +11,7 @@ import typer
 from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
-from novarag.cli.filtering import filter_trials
+from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
 from novarag.cli.reading import example, read_reply, render
@@ -52,6 +52,7 @@ app.command()(answer)
 app.command()(ask)
 app.command()(show)
 app.command()(recover)
+app.command()(reread)
 app.command("filter")(filter_trials)
 app.command()(measure)
 app.command()(render)

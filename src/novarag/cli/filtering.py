@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from novarag import __version__
+from novarag.cli.looking import Foreign, Run, strategy_of
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -90,3 +92,36 @@ def _print_tally(told: dict[str, Any]) -> None:
     print(f"\nThe paper's shares are for display beside ours, never a target ({CITES}).")
     for line in funnel_notes(told):
         print(f"- {plain_text(line, longest=1000)}")
+
+
+def reread(
+    run: Run,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes at work. Default: one for each core.")
+    ] = None,
+    strategy: Foreign = None,
+) -> None:
+    """Read and grade every stored reply again, after the reader has changed. Nothing is asked."""
+    from novarag.runs import open_store, unfinished
+    from novarag.runs.look import open_run
+    from novarag.runs.rereading import reread as read_again
+
+    store = open_store(run)
+    manifest = open_run(store)
+    found = strategy_of(manifest, strategy)
+    missing = len(unfinished(store, manifest))
+    bar = typer.progressbar(
+        length=len(manifest.parts) - missing,
+        label="reading again", file=sys.stderr, hidden=not sys.stderr.isatty(),
+    )  # fmt: skip
+    with bar:
+        total = read_again(
+            store, manifest, found, workers=workers or os.cpu_count() or 1, tell=bar.update
+        )
+    for line in total.mended:
+        print(f"found: {line}")
+    print(f"{total.trials:,} trials were read again, {total.changed:,} of them changed")
+    for name, count in total.columns.most_common():
+        print(f"  {name:<16} {count:,}")
+    if missing:
+        print(f"{missing:,} shards are not finished; they are read as they are when they go on")

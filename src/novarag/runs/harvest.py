@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.errors import DataError, StorageError
-from novarag.runs.manifest import groups_name
-from novarag.runs.seal import digest
-from novarag.runs.sources import read_table, read_trials
-from novarag.runs.tables import TRIALS
+from novarag.errors import DataError
+from novarag.runs.sources import read_groups_file, read_trials
+from novarag.runs.tables import TRIALS, write_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,12 +48,8 @@ class Harvest:
         named.write_parquet(self._part("kept", number))
 
     def _groups(self, number: int, source: Source, shard: int, rows: pl.DataFrame) -> None:
-        name = groups_name(shard)
-        content = source.store.read(name)
-        if content is None or digest(content) != source.manifest.parts[shard].sha256:
-            again = "run the same `novarag ask` again: it writes it anew"
-            raise StorageError(f"{source.store.place}/{name} is damaged or missing; {again}")
-        groups = read_table(source.store, name)
+        content = read_groups_file(source.store, source.manifest, shard)
+        groups = pl.read_parquet(io.BytesIO(content))
         chosen = groups.filter(pl.col("group").is_in(rows["group"].implode()))
         if len(self.sources) > 1:
             chosen = self._new(chosen, source)
@@ -76,10 +71,9 @@ class Harvest:
 
     def _gather_nothing(self) -> None:
         """Write tables without rows, laid out as if there were some."""
-        source = self.sources[0]
         trials = pl.DataFrame(schema={**TRIALS, "run": pl.String, "target": pl.Float64})
         trials.write_parquet(self._part("kept", 0))
-        read_table(source.store, groups_name(0)).clear().write_parquet(self._part("groups", 0))
+        pl.read_parquet(io.BytesIO(write_groups([]))).write_parquet(self._part("groups", 0))
 
     def _part(self, name: str, number: int) -> Path:
         return self._parts / name / f"{number:07}.parquet"

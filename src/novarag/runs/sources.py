@@ -13,7 +13,8 @@ from novarag.errors import StorageError, UsageError
 from novarag.runs.drive import unfinished
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.look import open_run
-from novarag.runs.seal import unseal
+from novarag.runs.manifest import groups_name
+from novarag.runs.seal import digest, unseal
 from novarag.runs.store import open_store, open_table
 
 if TYPE_CHECKING:
@@ -98,3 +99,15 @@ def read_table(store: Store, name: str, columns: Sequence[str] | None = None) ->
     except pl.exceptions.PolarsError:
         problem = f"{name} is damaged; run `novarag recover {store.place}`"
         raise StorageError(problem) from None
+
+
+def read_groups_file(store: Store, manifest: Manifest, shard: int) -> bytes:
+    """Read the file with a shard's groups; raise `StorageError` where it is not what it was."""
+    name = groups_name(shard)
+    content = store.read(name)
+    if content is None or digest(content) != manifest.parts[shard].sha256:
+        raise StorageError(
+            f"{store.place}/{name} is damaged or missing; run the same `novarag ask` again: it"
+            " writes it anew"
+        )
+    return content

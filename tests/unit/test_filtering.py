@@ -147,6 +147,19 @@ def test_a_run_that_is_not_finished_is_refused_or_counted(tmp_path):
     assert told["runs"][0]["trials"] == len(ALPHA) - 7 * 3 * 6
 
 
+def test_a_run_without_a_finished_shard_is_refused(tmp_path):
+    write_run(tmp_path / "a", ALPHA, questions=60)
+    (tmp_path / "a" / shard_name(0)).unlink()
+    with pytest.raises(UsageError, match="no finished shard"):
+        open_sources([str(tmp_path / "a")], partial=True)
+
+
+def test_a_run_on_an_object_store_gives_the_same(runs, tmp_path):
+    for place, out in ((str(runs / "a"), "disk"), ((runs / "a").as_uri(), "store")):
+        filter_runs(open_sources([place]), tmp_path / out, Options())
+    assert contents(tmp_path / "disk") == contents(tmp_path / "store")
+
+
 def test_a_question_in_two_shards_is_refused(tmp_path):
     write_run(tmp_path / "a", ALPHA, questions=7)
     last = tmp_path / "a" / table_name("trials", 8)

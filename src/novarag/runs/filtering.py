@@ -168,8 +168,6 @@ class WholeQuestions:
 
     def check(self) -> None:
         """Raise `StorageError` where a question was seen in two shards."""
-        if not self._seen:
-            return
         every = np.concatenate(self._seen)
         distinct, counts = np.unique(every, return_counts=True)
         if len(distinct) < len(every):

@@ -59,6 +59,8 @@ def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source
                 f" {len(source.manifest.parts):,} shards are missing. Finish it with the same"
                 " `novarag ask`, or add --partial to go without them."
             )
+        if not source.shards:
+            raise UsageError(f"{source.name} has no finished shard yet")
     models = Counter(source.manifest.settings.model for source in sources)
     model, count = models.most_common(1)[0]
     if count > 1:

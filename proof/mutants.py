@@ -52,7 +52,7 @@ MUTANTS = [
     ("alignment by confidence", "src/novarag/filters/alignment.py", '(pl.col("confidence") - target).abs()', 'pl.col("confidence")', "tests/unit/test_traps.py"),
     ("alignment: floating point breaks ties", "src/novarag/filters/alignment.py", ".abs().round(_DIGITS)", ".abs()", "tests/unit/test_filters.py"),
     ("soft targets of what is left", "src/novarag/filters/alignment.py", 'fill_null(value=False).cast', 'cast', "tests/unit/test_filters.py"),
-    ("balance: every model draws its own", "src/novarag/filters/balance.py", 'order = pl.struct("_luck", "strategy", *_GROUP)', 'order = pl.struct("model", "confidence", "_luck", "strategy", *_GROUP)', "tests/unit/test_filters.py"),
+    ("balance: every model draws its own", "src/novarag/filters/balance.py", 'order = pl.struct("_luck", "strategy")', 'order = pl.struct("model", "confidence", "_luck", "strategy")', "tests/unit/test_filters.py"),
     ("rules: the step is not looked for", "src/novarag/filters/stages.py", '~pl.col("rule_step").fill_null(value=False)', 'pl.lit(False)', "tests/unit/test_filters.py"),
     ("judgment: the group is not looked at", "src/novarag/filters/stages.py", 'pl.col("group_right") != pl.col("group_judged")', 'pl.lit(False)', "tests/unit/test_filters.py"),
     ("funnel: questions may be cut in two", R + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/test_filtering.py"),

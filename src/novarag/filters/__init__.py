@@ -77,9 +77,11 @@ def funnel(
     dropped = [nothing.with_columns(reason=pl.lit(None, dtype=pl.String), stage=pl.lit(""))]
     for name in stages:
         judged = STAGES[name](kept, options)
-        out = pl.col("reason").is_not_null()
-        dropped.append(judged.filter(out).with_columns(stage=pl.lit(name)))
-        kept = judged.filter(~out).drop("reason")
+        kept = judged.drop("reason")
+        if judged["reason"].null_count() < judged.height:  # a copy for nothing is spared
+            out = judged["reason"].is_not_null()
+            dropped.append(judged.filter(out).with_columns(stage=pl.lit(name)))
+            kept = kept.filter(~out)
     lost = pl.concat(dropped)
     tally.count_out(lost)
     return Funnel(kept, lost, tally)

@@ -37,7 +37,7 @@ def balanced(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
         return _keep_all(trials)
     luck = group_luck(trials, seed=options.seed, purpose="balance")
     drawn = trials.with_columns(_luck=luck)
-    order = pl.struct("_luck", "strategy", *_GROUP).rank("ordinal").over(_KIND)
+    order = pl.struct("_luck", "strategy").rank("ordinal").over(_KIND)
     allowed = pl.col("_allowed")
     counted = drawn.join(_allowed(trials, options), on=_KIND, how="left", maintain_order="left")
     return counted.with_columns(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -21,22 +23,17 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def group_luck(trials: pl.DataFrame, *, seed: int, purpose: str) -> NDArray[np.uint64]:
     """Draw a number for the group of each row; the rows of a group draw the same one."""
     key = f"{seed}\x1f{purpose}\x1f".encode()
-    groups = trials.select("question", "group")
-    distinct = groups.unique(maintain_order=True)
-    drawn = np.array([_draw(key, *row) for row in distinct.iter_rows()], dtype=np.uint64)
-    found = groups.join(
-        distinct.with_columns(luck=drawn),
-        on=["question", "group"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    return found["luck"].to_numpy()
+    return np.fromiter(_draws(key, trials), dtype=np.uint64, count=trials.height)
 
 
-def _draw(key: bytes, question: str, group: str | None) -> int:
-    name = f"{question}\x1f{group or ''}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key + name, digest_size=8).digest(), "big")
+def _draws(key: bytes, trials: pl.DataFrame) -> Iterator[int]:
+    last, drawn = None, 0
+    for group in zip(trials["question"], trials["group"], strict=True):
+        if group != last:  # the rows of a group mostly stand together
+            name = f"{group[0]}\x1f{group[1] or ''}".encode("utf-8", "surrogatepass")
+            drawn = int.from_bytes(blake2b(key + name, digest_size=8).digest(), "big")
+            last = group
+        yield drawn
 
 
 def sample_luck(luck: NDArray[np.uint64], sample: NDArray[np.int64]) -> NDArray[np.uint64]:

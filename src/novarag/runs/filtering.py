@@ -35,6 +35,8 @@ _REST = (
     "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
 )  # fmt: skip
 
+_WHERE = ("source", "shard", "row", "group", "target")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
@@ -150,7 +152,7 @@ class _Pouring:
         names = dict(enumerate(source.name for source in self.sources))
         run = pl.col("source").replace_strict(names, return_dtype=pl.String)
         self._drop(found.dropped.with_columns(run=run), found.tally)
-        return found.kept.sort("source", "shard", "row")
+        return found.kept.select(_WHERE).sort("source", "shard", "row")
 
 
 class WholeQuestions:

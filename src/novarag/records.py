@@ -151,11 +151,16 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A completion as read: answer, confidence in [0, 1], and judgment if one was given."""
+    """A completion as read: answer, confidence in [0, 1], and judgment if one was given.
+
+    `rule_step` says whether the reply has the step that applies the rules; None where nobody knows
+    how many passages, and so how many steps, there were.
+    """
 
     answer: str
     confidence: float
     judgment: Judgment | None = None
+    rule_step: bool | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.confidence <= 1.0:
@@ -173,6 +178,7 @@ class Reading:
     answer: str | None = None
     confidence: float | None = None
     judgment: Judgment | None = None
+    rule_step: bool | None = None
     flaw: Flaw | None = None
     spans: Mapping[str, tuple[int, int]]
     remarks: tuple[str, ...] = ()
@@ -182,7 +188,12 @@ class Reading:
         """The response, or None where the reply is flawed."""
         if self.flaw is not None or self.answer is None or self.confidence is None:
             return None
-        return Response(answer=self.answer, confidence=self.confidence, judgment=self.judgment)
+        return Response(
+            answer=self.answer,
+            confidence=self.confidence,
+            judgment=self.judgment,
+            rule_step=self.rule_step,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

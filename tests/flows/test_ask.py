@@ -1,6 +1,5 @@
 import asyncio
 
-import polars as pl
 import pytest
 
 from novarag import (
@@ -9,7 +8,6 @@ from novarag import (
     Response,
     ScriptedLLM,
     ServiceError,
-    UnknownName,
     UsageError,
     ask,
     funnel,
@@ -17,6 +15,7 @@ from novarag import (
 )
 from novarag.calls import Reply
 from novarag.examples import EXAMPLE_GROUP
+from novarag.filters import STAGES
 from novarag.records import Completion
 from novarag.strategies import COT, NOVA
 from novarag.trials import make_trial
@@ -64,35 +63,20 @@ def test_a_model_that_ignores_n_is_caught():
 
 
 def test_funnel_counts_and_gives_reasons():
-    llm = ScriptedLLM({"Brent Rock": [REPLY.format(1871, 40), REPLY.format(1871, 90), "dunno"]})
-    table = tabulate(asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=3)))
-    result = funnel(table, ["format", "alignment"])
-    assert result.tally == (("total", 3), ("format", 2), ("alignment", 1))
+    said = [REPLY.format(1871, 40), REPLY.format(1871, 90), "dunno", "Answer: 1871\nConfidence: 9%"]
+    llm = ScriptedLLM({"Brent Rock": said})
+    table = tabulate(asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=4)))
+    result = funnel(table)
+    kept = [result.tally.kept(stage) for stage in ("total", *STAGES)]
+    assert kept == [4, 2, 2, 2, 1, 1, 1]
     assert result.kept["sample"].to_list() == [1]
     reasons = dict(result.dropped.select("sample", "reason").iter_rows())
-    assert reasons == {2: "no confidence found", 0: "another response is better aligned"}
-    assert result.dropped["stage"].to_list() == ["format", "alignment"]
-
-
-def test_alignment_keeps_one_per_question_and_no_sample_is_favoured():
-    table = pl.DataFrame(
-        {
-            "question": [f"q{i // 4}" for i in range(400)],
-            "sample": [i % 4 for i in range(400)],
-            "confidence": [0.5] * 400,
-            "correct": [True] * 400,
-        }
-    )
-    kept = funnel(table, ["alignment"]).kept
-    assert kept["question"].n_unique() == kept.height == 100
-    assert kept["sample"].value_counts()["count"].min() > 10
-
-
-def test_an_empty_funnel_keeps_everything():
-    table = pl.DataFrame({"question": ["q"]})
-    assert funnel(table, []).kept.equals(table)
-    with pytest.raises(UnknownName):
-        funnel(table, ["magic"])
+    assert reasons == {
+        2: "no confidence found",
+        3: "no passage classes",
+        0: "another response is better aligned",
+    }
+    assert result.dropped["stage"].to_list() == ["format", "format", "alignment"]
 
 
 def test_ensemble_takes_the_majority_and_its_mean():

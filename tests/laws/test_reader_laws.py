@@ -107,7 +107,7 @@ PIECES = [
     "a", " ", "\n", "9", "9.", ".", ":", "*", "-", "(", ")", "(a", "<", "[", "%", "Answer: ", "Confidence: ", "answer", "confidence ", "Confidence: 9\n",
     "Step 1 Confidence: 9%\n", "Answer: a\nConfidence: 9%\n", "Passage Classifications: R, ", "R, ", "R; ", "1. Highly Relevant, ",
     "Highly Relevant\n", "Group Judgment: x\n", "<answer>", "<answer>a</answer>", "<confidence>", "</think>", "<think>",
-    "final ", "my answer ", "step 1 ", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
+    "final ", "my answer ", "step 1 ", "\nstep 4", "*step 4", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
 ]  # fmt: skip
 
 

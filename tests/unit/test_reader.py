@@ -298,3 +298,37 @@ def test_every_strategy_reads_its_own_plain_reply():
         reply = STEPS if strategy.labels.combine else "Answer: x\nConfidence: 40%"
         assert strategy.read(reply).confidence == pytest.approx(0.4), strategy.name
     assert CLOSED_BOOK.read("Answer: x\nConfidence: 40%", k=0).response.confidence == 0.4
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Step 4: rule 1 applies.", True),
+        ("**Step 4:** rule 1 applies.", True),
+        ("- Step 4. rule 1", True),
+        ("### STEP 4\nrule 1", True),
+        ("> \t* step 4", True),
+        ("Step 3: x\r\nStep 4: y", True),
+        ("in Step 4: rule 1 applies.", False),
+        ("Step 40: rule 1", False),
+        ("Step 40\nStep 4", True),
+        ("Step 3: only", False),
+        ("<think>\nStep 4: rules\n</think>\nno step", False),
+        ("<think>x</think>Step 4: rules", True),
+        ("*" * 30 + "Step 4", False),
+        ("ends with a step 4", False),
+        ("", False),
+    ],
+)
+def test_the_step_that_applies_the_rules_opens_a_line(text, found):
+    reply = f"{text}\nAnswer: Paris\nConfidence: 90%"
+    reading = NOVA.read(reply, k=3)
+    assert reading.rule_step is found
+    assert reading.response.rule_step is found
+    assert NOVA.read(reply).rule_step is None
+
+
+def test_an_object_has_no_step():
+    text = '{"answer": "Step 4", "confidence": "90%"}'
+    assert NOVA.read(text, k=3).rule_step is False
+    assert NOVA.read(text).rule_step is None

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from novarag import AnswerForm, Flaw, Grade, Question, Utility, funnel, grade
+from novarag.filters import Options
 from novarag.metrics import bin_of, tally
 from novarag.metrics.calibration import ece
 from novarag.strategies import NOVA, VANILLA, Labels, read
@@ -74,18 +75,22 @@ def test_three_highly_relevant_are_three_not_six(classes):
     assert judgment.passages == (Utility.HIGHLY_RELEVANT,) * 3
 
 
-def test_wrong_at_20_percent_never_beats_right_at_90_percent():
+@pytest.mark.parametrize("alignment", ["brier", "soft"])
+@pytest.mark.parametrize("seed", range(8))
+def test_wrong_at_20_percent_never_beats_right_at_90_percent(alignment, seed):
+    """By confidence alone, or by the Brier score of a mean, it would."""
+    said = [(0.2, False), (0.9, True)] + ([(1.0, True)] * 3 if alignment == "soft" else [])
+    row = {
+        "question": "q", "group": "g", "kind": "consistent", "strategy": "nova", "model": "m",
+        "evidence": "consistent", "judgments": ["highly relevant"], "passages_judged": 1,
+        "passages_right": 1, "group_judged": 1, "group_right": 1, "rule_step": True, "flaw": None,
+    }  # fmt: skip
     trials = pl.DataFrame(
-        {
-            "question": ["q", "q"],
-            "sample": [0, 1],
-            "confidence": [0.2, 0.9],
-            "correct": [False, True],
-            "flaw": [None, None],
-        },
+        [row | {"sample": i, "confidence": c, "correct": y} for i, (c, y) in enumerate(said)],
         schema_overrides={"flaw": pl.String},
     )
-    assert funnel(trials, ["format", "alignment"]).kept["sample"].to_list() == [1]
+    kept = funnel(trials, options=Options(alignment=alignment, seed=seed)).kept
+    assert kept["sample"].to_list() == [1]
 
 
 def test_a_claim_that_holds_a_gold_alias_is_graded_first():

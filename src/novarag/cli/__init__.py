@@ -12,6 +12,7 @@ from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.cleaning import nova_clean
+from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.grouping import audit, group
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
@@ -54,6 +55,8 @@ app.command()(answer)
 app.command()(ask)
 app.command()(show)
 app.command()(recover)
+app.command()(reread)
+app.command("filter")(filter_trials)
 app.command()(measure)
 app.command()(noise)
 app.command()(group)

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from novarag.runs.look import Look
     from novarag.runs.manifest import Manifest
 
-_Foreign = Annotated[
+Foreign = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
 ]
-_Run = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
+Run = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
 
 
 def show(
-    run: _Run,
+    run: Run,
     replies: Annotated[int, typer.Option(min=0, help="How many replies to show.")] = 10,
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Print every trial as a line of JSON instead.")
     ] = False,
-    strategy: _Foreign = None,
+    strategy: Foreign = None,
     price: Annotated[
         str | None, typer.Option(help="IN:OUT, money per million tokens, to sum up the bill.")
     ] = None,
@@ -42,7 +42,7 @@ def show(
     from novarag.runs.look import look, open_run, some_trials, trial_tables
 
     store = open_store(run)
-    found = _strategy_of(open_run(store), strategy)
+    found = strategy_of(open_run(store), strategy)
     if jsonl:
         for table in trial_tables(Job(store=store, manifest=open_run(store), strategy=found)):
             sys.stdout.write(table.write_ndjson())
@@ -55,7 +55,7 @@ def show(
         print(_reply(row))
 
 
-def _strategy_of(manifest: Manifest, given: str | None) -> Asking:
+def strategy_of(manifest: Manifest, given: str | None) -> Asking:
     """Find what asked the run; a folder from elsewhere does not choose what we import."""
     name, noise = manifest.settings.strategy, manifest.settings.noise
     if noise is not None:
@@ -131,14 +131,14 @@ def _reply(row: dict[str, Any]) -> str:
     return f"\n{where}: {verdict}\n  … {ending}"
 
 
-def recover(run: _Run, strategy: _Foreign = None) -> None:
+def recover(run: Run, strategy: Foreign = None) -> None:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
     from novarag.runs import Job, open_store, settle
     from novarag.runs.look import open_run
 
     store = open_store(run)
     manifest = open_run(store)
-    found = _strategy_of(manifest, strategy)
+    found = strategy_of(manifest, strategy)
     outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=found)))
     damage = [line for outlook in outlooks for line in outlook.damage]
     for line in damage:

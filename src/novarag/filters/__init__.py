@@ -1,6 +1,7 @@
 """Stages of the training-data funnel over a table of trials; each says why it drops a row.
 
-A stage takes the rows still in and returns them with a `reason` column: null keeps the row.
+A stage takes the rows still in, and the options, and returns the rows with a `reason` column: null
+keeps the row. It works on the columns that were read when the reply arrived, not on the reply.
 """
 
 from __future__ import annotations
@@ -10,59 +11,104 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from novarag.errors import UnknownName
+from novarag.errors import DataError, UnknownName
+from novarag.filters.alignment import ASKED, aligned, with_target
+from novarag.filters.balance import balanced, common
+from novarag.filters.options import Options
+from novarag.filters.stages import by_the_rules, judged_right, readable
+from novarag.filters.tally import Tally
 
-Stage = Callable[[pl.DataFrame], pl.DataFrame]
+Stage = Callable[[pl.DataFrame, Options], pl.DataFrame]
+
+STAGES: dict[str, Stage] = {
+    "format": readable,
+    "judgment": judged_right,
+    "rules": by_the_rules,
+    "alignment": aligned,
+    "common": common,
+    "balance": balanced,
+}
+"""Every stage by name, in the order of the paper."""
+
+BY_GROUP = ("format", "judgment", "rules", "alignment")
+"""Stages that need no more than the trials of one group at a time, so shards can go one by one."""
+
+OVER_ALL = ("common", "balance")
+"""Stages that need all that is left."""
+
+_WHO = (*ASKED, "kind", "sample")
+_NEEDS = {
+    "format": ("flaw", "judgments"),
+    "judgment": (
+        "evidence", "passages_judged", "passages_right", "group_judged", "group_right",
+    ),
+    "rules": ("evidence", "judgments", "rule_step"),
+    "alignment": ("confidence", "correct"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """What survived, what was dropped and why, and the count after each stage."""
+    """What survived, what was dropped at which stage and why, and the counts."""
 
     kept: pl.DataFrame
     dropped: pl.DataFrame
-    tally: tuple[tuple[str, int], ...]
+    tally: Tally
 
 
-def funnel(trials: pl.DataFrame, stages: Sequence[str]) -> Funnel:
-    """Pour trials through the named stages in order, counting what each drops."""
+def columns_for(stages: Sequence[str], options: Options) -> list[str]:
+    """List the columns of trials that some stages read."""
+    needs = dict.fromkeys([*_WHO, *(name for stage in stages for name in _NEEDS.get(stage, ()))])
+    if "rules" in stages and options.rules == "keyword":
+        needs["reply"] = None
+    return list(needs)
+
+
+def funnel(
+    trials: pl.DataFrame, stages: Sequence[str] = tuple(STAGES), *, options: Options | None = None
+) -> Funnel:
+    """Pour trials through the named stages in order, counting what each drops and why."""
+    options = options or Options()
+    _check(trials, stages, options)
+    tally = Tally(tuple(stages))
+    tally.count_in(trials)
+    kept = with_target(trials, options)
+    nothing = kept.clear()
+    dropped = [nothing.with_columns(reason=pl.lit(None, dtype=pl.String), stage=pl.lit(""))]
+    for name in stages:
+        judged = STAGES[name](kept, options)
+        kept = judged.drop("reason")
+        if judged["reason"].null_count() < judged.height:  # a copy for nothing is spared
+            out = judged["reason"].is_not_null()
+            dropped.append(judged.filter(out).with_columns(stage=pl.lit(name)))
+            kept = kept.filter(~out)
+    lost = pl.concat(dropped)
+    tally.count_out(lost)
+    return Funnel(kept, lost, tally)
+
+
+def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> None:
     for name in stages:
         if name not in STAGES:
             raise UnknownName(name, STAGES)
-    kept, dropped = trials, []
-    tally = [("total", trials.height)]
-    for name in stages:
-        judged = STAGES[name](kept)
-        dropped.append(
-            judged.filter(pl.col("reason").is_not_null()).with_columns(stage=pl.lit(name))
+    missing = [name for name in columns_for(stages, options) if name not in trials.columns]
+    if missing:
+        raise DataError(
+            "the trials have no such column.",
+            mend="give trials as `tabulate` or a run lays them out; `novarag reread` brings the"
+            " tables of an older run up to date.",
+            column=missing[0],
         )
-        kept = judged.filter(pl.col("reason").is_null()).drop("reason")
-        tally.append((name, kept.height))
-    lost = pl.concat(dropped) if dropped else trials.clear()
-    return Funnel(kept, lost, tuple(tally))
 
 
-def readable(trials: pl.DataFrame) -> pl.DataFrame:
-    """Keep what could be read; the flaw is the reason."""
-    return trials.with_columns(reason=pl.col("flaw"))
-
-
-def aligned(trials: pl.DataFrame) -> pl.DataFrame:
-    """Keep, for each question and group asked, the one response with the least Brier score.
-
-    Ties go by a hash of question and sample, so no sample number is favoured.
-    """
-    asked = [c for c in ("question", "group", "strategy", "model") if c in trials.columns]
-    loss = (pl.col("confidence") - pl.col("correct").cast(pl.Float64)) ** 2
-    luck = pl.struct("question", "sample").hash(seed=0)
-    best = pl.struct(loss.fill_null(float("inf")), luck).rank("ordinal").over(asked) == 1
-    return trials.with_columns(
-        reason=pl.when(loss.is_null())
-        .then(pl.lit("not graded"))
-        .when(~best)
-        .then(pl.lit("another response is better aligned"))
-    )
-
-
-STAGES: dict[str, Stage] = {"format": readable, "alignment": aligned}
-"""Every stage by name."""
+__all__ = [
+    "BY_GROUP",
+    "OVER_ALL",
+    "STAGES",
+    "Funnel",
+    "Options",
+    "Stage",
+    "Tally",
+    "columns_for",
+    "funnel",
+]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Trial
 
-SCHEMA = {
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "question": pl.String,
     "group": pl.String,
     "kind": pl.String,
@@ -26,10 +26,13 @@ SCHEMA = {
     "correct": pl.Boolean,
     "abstained": pl.Boolean,
     "flaw": pl.String,
+    "evidence": pl.String,
+    "judgments": pl.List(pl.String),
     "passages_judged": pl.Int64,
     "passages_right": pl.Int64,
     "group_judged": pl.Int64,
     "group_right": pl.Int64,
+    "rule_step": pl.Boolean,
 }
 
 
@@ -53,5 +56,8 @@ def _row(trial: Trial) -> dict[str, object]:
         "correct": trial.correct,
         "abstained": None if trial.grade is None else trial.grade is Grade.ABSTAINED,
         "flaw": trial.flaw,
+        "evidence": judgment and judgment.group,
+        "judgments": judgment and list(judgment.passages),
         **check_judgment(judgment, trial.group.kinds, evidence_state(trial.group)),
+        "rule_step": response.rule_step if response else None,
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from novarag.metrics import LEAST_ROWS, METRICS
@@ -77,9 +77,18 @@ def to_html(measurement: Measurement, heading: Heading) -> str:
     return _render("report.html.j2", measurement, heading, escape=True)
 
 
-def _render(template: str, measurement: Measurement, heading: Heading, *, escape: bool) -> str:
-    folder = files("novarag.report").joinpath("templates")
-    style = folder.joinpath("report.css").read_text("utf-8")
+def template_text(name: str) -> str:
+    """Return a file of the templates."""
+    return files("novarag.report").joinpath("templates", name).read_text("utf-8")
+
+
+def style_hash(style: str) -> str:
+    """Return what the page's security policy knows its style by."""
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+def open_template(name: str, *, escape: bool) -> Template:
+    """Open a template; every foreign text in it is escaped."""
     environment = Environment(
         autoescape=escape,  # noqa: S701 - the Markdown template escapes with a filter of its own
         undefined=StrictUndefined,
@@ -87,15 +96,20 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
         lstrip_blocks=True,
     )
     environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
+    return environment.from_string(template_text(name))
+
+
+def _render(template: str, measurement: Measurement, heading: Heading, *, escape: bool) -> str:
+    style = template_text("report.css")
     known = [p for p in measurement.groups if not p.refusal]
-    return environment.from_string(
-        folder.joinpath(template).read_text("utf-8")
+    return open_template(
+        template, escape=escape
     ).render(
         m=measurement,
         heading=heading,
         summary=words.summary(measurement),
         style=Markup(style),  # noqa: S704 - our own file
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        style_hash=style_hash(style),
         metrics=METRICS,
         tiles=TILES,
         rivals=BASELINE_METRICS,

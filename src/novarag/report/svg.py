@@ -34,7 +34,7 @@ class _Frame:
         return round(self.top + (1 - value / self.y_max) * self.height, 2)
 
 
-def _tag(name: str, text: str | None = None, /, **attributes: object) -> Markup:
+def tag(name: str, text: str | None = None, /, **attributes: object) -> Markup:
     """One element; every attribute and text is escaped."""
     parts = Markup("").join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value)
@@ -44,8 +44,9 @@ def _tag(name: str, text: str | None = None, /, **attributes: object) -> Markup:
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), parts, inner)  # noqa: S704 - our own name
 
 
-def _with_title(shape: Markup, title: str) -> Markup:
-    return Markup("<g>{}{}</g>").format(shape, _tag("title", title))
+def with_title(shape: Markup, title: str) -> Markup:
+    """Give a shape a text that shows when one points at it."""
+    return Markup("<g>{}{}</g>").format(shape, tag("title", title))
 
 
 def _path(points: Iterable[tuple[float, float]], *, close: bool = False) -> str:
@@ -57,20 +58,20 @@ def _axes(frame: _Frame, *, x_label: str, y_label: str, small: bool = False) -> 
     step = 0.5 if small else 0.2
     right, bottom = frame.left + frame.width, frame.top + frame.height
     size = {"width": frame.width, "height": frame.height}
-    out = [_tag("rect", x=frame.left, y=frame.top, **size, class_="frame")]
+    out = [tag("rect", x=frame.left, y=frame.top, **size, class_="frame")]
     for tick in np.arange(0, 1.001, step):
         x = frame.x(tick)
-        out.append(_tag("line", x1=x, x2=x, y1=frame.top, y2=bottom, class_="grid"))
-        out.append(_tag("text", f"{100 * tick:.0f}", x=x, y=bottom + 15, class_="tick mid"))
+        out.append(tag("line", x1=x, x2=x, y1=frame.top, y2=bottom, class_="grid"))
+        out.append(tag("text", f"{100 * tick:.0f}", x=x, y=bottom + 15, class_="tick mid"))
     for tick in np.arange(0, frame.y_max + 0.001, step if frame.y_max > 0.6 else 0.1):
         y = frame.y(tick)
-        out.append(_tag("line", x1=frame.left, x2=right, y1=y, y2=y, class_="grid"))
-        out.append(_tag("text", f"{100 * tick:.0f}", x=frame.left - 6, y=y + 4, class_="tick end"))
+        out.append(tag("line", x1=frame.left, x2=right, y1=y, y2=y, class_="grid"))
+        out.append(tag("text", f"{100 * tick:.0f}", x=frame.left - 6, y=y + 4, class_="tick end"))
     if not small:
         middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height / 2
         out += [
-            _tag("text", x_label, x=middle_x, y=frame.top + frame.height + 34, class_="label mid"),
-            _tag(
+            tag("text", x_label, x=middle_x, y=frame.top + frame.height + 34, class_="label mid"),
+            tag(
                 "text", y_label, x=0, y=0, class_="label mid",
                 transform=f"translate({frame.left - 38} {middle_y}) rotate(-90)",
             ),
@@ -78,7 +79,8 @@ def _axes(frame: _Frame, *, x_label: str, y_label: str, small: bool = False) -> 
     return Markup("").join(out)
 
 
-def _svg(width: float, height: float, label: str, body: Iterable[Markup]) -> Markup:
+def svg(width: float, height: float, label: str, body: Iterable[Markup]) -> Markup:
+    """Put shapes into one picture that says in words what it is."""
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         width, height, plain_text(label), Markup("").join(body)
     )
@@ -93,7 +95,7 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
     base = frame.top + frame.height + gap + tallest
     body = [
         _axes(frame, x_label="Stated confidence, %", y_label="Right, %", small=small),
-        _tag("path", d=_path([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]), class_="ideal"),
+        tag("path", d=_path([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]), class_="ideal"),
     ]
     bins, most = panel.bins, float(np.max(panel.bins.count))
     points = []
@@ -111,15 +113,15 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
         )
         column = {"x": frame.x(a) + 1, "width": round(frame.width / bins.count.size - 2, 2)}
         tall = round(float(count) / most * tallest, 2)
-        band = _tag("rect", **column, y=high, height=max(round(low - high, 2), 1), class_="band")
-        bar = _tag("rect", **column, y=round(base - tall, 2), height=tall, class_="bar")
-        body += [_with_title(band, says), _with_title(bar, says)]
-    body.append(_tag("path", d=_path(points), class_="line"))
-    body += [_tag("circle", cx=x, cy=y, r=2.5 if small else 4, class_="dot") for x, y in points]
+        band = tag("rect", **column, y=high, height=max(round(low - high, 2), 1), class_="band")
+        bar = tag("rect", **column, y=round(base - tall, 2), height=tall, class_="bar")
+        body += [with_title(band, says), with_title(bar, says)]
+    body.append(tag("path", d=_path(points), class_="line"))
+    body += [tag("circle", cx=x, cy=y, r=2.5 if small else 4, class_="dot") for x, y in points]
     if not small:
-        body.append(_tag("text", "Answers", x=frame.left - 6, y=base, class_="tick end"))
+        body.append(tag("text", "Answers", x=frame.left - 6, y=base, class_="tick end"))
     label = f"Reliability diagram of {panel.name}"
-    return _svg(frame.left + frame.width + 14, base + 8, label, body)
+    return svg(frame.left + frame.width + 14, base + 8, label, body)
 
 
 def risk_coverage(panel: Panel) -> Markup:
@@ -138,17 +140,17 @@ def risk_coverage(panel: Panel) -> Markup:
     best += [(frame.x(c), frame.y(min((c - 1 + error) / c, top))) for c in shares]
     body = [
         _axes(frame, x_label="Answers let through, %", y_label="Wrong among them, %"),
-        _with_title(_tag("path", d=_path(flat), class_="ideal"), "No skill: withholding at random"),
-        _with_title(_tag("path", d=_path(best), class_="best"), "Best possible at this accuracy"),
-        _tag("path", d=_path(points), class_="line"),
+        with_title(tag("path", d=_path(flat), class_="ideal"), "No skill: withholding at random"),
+        with_title(tag("path", d=_path(best), class_="best"), "Best possible at this accuracy"),
+        tag("path", d=_path(points), class_="line"),
     ]
     body += [
-        _with_title(
-            _tag("circle", cx=x, cy=y, r=3, class_="dot"),
+        with_title(
+            tag("circle", cx=x, cy=y, r=3, class_="dot"),
             f"Stated {percent(curve.threshold[i])} or more: {100 * curve.coverage[i]:.1f} % let"
             f" through, {100 * curve.risk[i]:.1f} % of them wrong",
         )
         for i, (x, y) in zip(keep, points, strict=True)
         if keep.size <= 40
     ]
-    return _svg(448, 360, f"Risk-coverage curve of {panel.name}", body)
+    return svg(448, 360, f"Risk-coverage curve of {panel.name}", body)

@@ -37,10 +37,14 @@ def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] |
     if marker is None or marker["run"] != run:
         again = "the shard is put together again from its journal"
         return None, [f"{shard_name(shard)} is damaged; {again}"]
+    damage = []
+    if "before" in marker:
+        marker = _settle_exchange(store, shard, marker)
+        damage.append(f"{shard_name(shard)}: reading again was cut short; nothing is lost")
     names = [table_name(kind, shard) for kind in ("trials", "attempts", "dead")]
     torn = [name for name in names if _checksum(store, name) != marker["files"].get(name)]
     again = "what the journal holds of it is written again"
-    damage = [f"{name} is damaged or missing; {again}" for name in torn]
+    damage += [f"{name} is damaged or missing; {again}" for name in torn]
     log = store.read_log(journal_name(shard))
     if log is None or digest(log) != marker["journal"]:
         then = "what both lost is asked again" if torn else "its tables are whole"
@@ -48,6 +52,39 @@ def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] |
         if not torn:  # told once: nothing depends on it as long as the tables are whole
             store.write(shard_name(shard), seal(marker | {"journal": digest(log or b"")}))
     return None if torn else marker["counts"], damage
+
+
+def exchange_trials(
+    store: Store, shard: int, marker: dict[str, Any], trials: pl.DataFrame
+) -> dict[str, Any]:
+    """Put other trials in the place of a finished shard's, and return its new counts.
+
+    The marker vouches for the new table before it is there, and remembers the old one until it is:
+    a kill at any instant leaves a table that the marker knows. Nothing is taken from the journal,
+    which may be damaged by now.
+    """
+    name, content = table_name("trials", shard), frame_bytes(trials)
+    after = marker | {
+        "files": marker["files"] | {name: digest(content)},
+        "counts": marker["counts"] | count_trials(trials),
+    }
+    before = {"file": marker["files"][name], "counts": marker["counts"]}
+    store.write(shard_name(shard), seal(after | {"before": before}))
+    store.write(name, content)
+    store.write(shard_name(shard), seal(after))
+    counts: dict[str, Any] = after["counts"]
+    return counts
+
+
+def _settle_exchange(store: Store, shard: int, marker: dict[str, Any]) -> dict[str, Any]:
+    """Make the marker of an exchange that was cut short say which of the two tables is there."""
+    name, before = table_name("trials", shard), marker["before"]
+    settled = {key: value for key, value in marker.items() if key != "before"}
+    if _checksum(store, name) == before["file"]:
+        files = settled["files"] | {name: before["file"]}
+        settled |= {"files": files, "counts": before["counts"]}
+    store.write(shard_name(shard), seal(settled))
+    return settled
 
 
 def _checksum(store: Store, name: str) -> str | None:
@@ -86,14 +123,20 @@ def write_finished(
 def count_up(trials: pl.DataFrame, dead: int, past: Past) -> dict[str, Any]:
     """Count the trials and attempts of a shard."""
     entries = past.attempts.values()
-    return {
-        "trials": len(trials),
-        "unread": len(trials) - trials["flaw"].null_count(),
-        "right": int(trials["correct"].sum()),
-        "graded": len(trials) - trials["correct"].null_count(),
+    return count_trials(trials) | {
         "dead": dead,
         "attempts": len(past.attempts),
         "outcomes": dict(Counter(str(e.outcome) for e in entries)),
         "prompt_tokens": sum(e.prompt_tokens or 0 for e in entries),
         "completion_tokens": sum(e.completion_tokens or 0 for e in entries),
+    }
+
+
+def count_trials(trials: pl.DataFrame) -> dict[str, Any]:
+    """Count the trials of a shard."""
+    return {
+        "trials": len(trials),
+        "unread": len(trials) - trials["flaw"].null_count(),
+        "right": int(trials["correct"].sum()),
+        "graded": len(trials) - trials["correct"].null_count(),
     }

@@ -6,6 +6,7 @@ outlives a killed process; on an object store by segments, one for each `sync`.
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 from novarag.errors import UsageError
@@ -19,6 +20,15 @@ Log = FileLog | SegmentLog
 def everywhere(store: Store) -> Store:
     """Name a folder so that a process with another working directory finds it."""
     return Folder(store.root.absolute()) if isinstance(store, Folder) else store
+
+
+def open_table(store: Store, name: str) -> Path | BytesIO | None:
+    """Give a table to read columns from: on a disk its path, so that the others stay there."""
+    if isinstance(store, Folder):
+        path = store.root / name
+        return path if path.is_file() else None
+    content = store.read(name)
+    return None if content is None else BytesIO(content)
 
 
 def open_store(place: str | Path) -> Store:

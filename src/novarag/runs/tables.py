@@ -36,7 +36,7 @@ TRIALS: Columns = {
     "model": pl.String, "sample": pl.Int32, "answer": pl.String, "confidence": pl.Float64,
     "correct": pl.Boolean, "abstained": pl.Boolean, "flaw": pl.String, "evidence": pl.String,
     "judgments": _TEXTS, "passages_judged": pl.Int16, "passages_right": pl.Int16,
-    "group_judged": pl.Int16, "group_right": pl.Int16,
+    "group_judged": pl.Int16, "group_right": pl.Int16, "rule_step": pl.Boolean,
     "reply": pl.String, "reasoning": pl.String, "truncated": pl.Boolean, "request": pl.String,
     "prompt_hash": pl.String, "tokens": _TEXTS, "logprobs": pl.List(pl.Float64),
 }  # fmt: skip
@@ -162,6 +162,7 @@ def trial_row(request: Request, trial: Trial) -> tuple[Any, ...]:
         trial.flaw, judgment and judgment.group,
         judgment and [p.value for p in judgment.passages],
         *check_judgment(judgment, request.kinds, request.state).values(),
+        None if response is None else response.rule_step,
         completion.text, completion.reasoning, completion.truncated, request.key,
         request.prompt_hash, list(completion.tokens) or None, list(completion.logprobs) or None,
     )  # fmt: skip

@@ -65,6 +65,8 @@ class Reply(NamedTuple):
 
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
+_DRESSING = " \t\r*_`#>+-\u2022\u00a0"
+_DRESSED = 24  # characters of dressing before a step, at most
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")
 _SENTENCE = frozenset(",.;?!")
@@ -106,6 +108,26 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
         found = _without_asides(reply, found)
     bounded = [_bounded(reply, field, limit) for field, limit in _with_limits(reply, found)]
     return [field for field in bounded if field is not None]
+
+
+def has_step(reply: Reply, number: int) -> bool:
+    """Say whether a line opens with this step; dressing such as ** or - or # may come before."""
+    word = f"step {number}"
+    at = reply.lower.find(word, reply.body)
+    while at >= 0:
+        after = at + len(word)
+        if not reply.lower[after : after + 1].isdigit() and _opens_line(reply, at):
+            return True
+        at = reply.lower.find(word, after)
+    return False
+
+
+def _opens_line(reply: Reply, at: int) -> bool:
+    floor = max(reply.body, at - _DRESSED)
+    start = reply.text.rfind("\n", floor, at) + 1
+    if not start and floor > reply.body:
+        return False
+    return not reply.text[start or floor : at].strip(_DRESSING)
 
 
 def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from novarag.records import Flaw, Judgment, Reading
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.judgment import parse_classes, parse_state
-from novarag.strategies.labels import Field, Labels, Part, Reply, find_fields
+from novarag.strategies.labels import Field, Labels, Part, Reply, find_fields, has_step
 from novarag.strategies.objects import find_object, pick
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
     if not labels.tagged and "<think>" in body:
         return Reading(flaw=Flaw.UNFINISHED, spans={})
     if body[0] in "{`" and not labels.tagged and (found := find_object(reply)):
-        return _object(*found, labels)
+        return _object(*found, labels, k)
     fields = find_fields(reply, labels)
     spans: Spans = {}
     judgment, remarks = _judgment(reply, fields, k, spans)
@@ -70,14 +70,17 @@ def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
         answer=answer,
         confidence=None if isinstance(stated, Flaw) else stated,
         judgment=judgment,
+        rule_step=None if k is None else has_step(reply, k + 1),
         flaw=stated if isinstance(stated, Flaw) else flaw,
         spans=spans,
         remarks=remarks,
     )
 
 
-def _object(found: dict[str, object], start: int, end: int, labels: Labels) -> Reading:
-    """Read a reply that is one JSON object."""
+def _object(
+    found: dict[str, object], start: int, end: int, labels: Labels, k: int | None
+) -> Reading:
+    """Read a reply that is one JSON object, and so has no steps."""
     said, value = pick(found, labels)
     answer = said.strip() if said and said.strip() else None
     stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
@@ -86,6 +89,7 @@ def _object(found: dict[str, object], start: int, end: int, labels: Labels) -> R
     return Reading(
         answer=answer,
         confidence=None if isinstance(stated, Flaw) else stated,
+        rule_step=None if k is None else False,
         flaw=refused or (Flaw.NO_ANSWER if answer is None else None),
         spans={"answer": place, "confidence": place},
     )

@@ -1,0 +1,33 @@
+"""What can be chosen of the funnel; the defaults are ours, the paper's choices are options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from novarag.errors import UnknownName, UsageError
+
+RULES = ("stated", "keyword")
+ALIGNMENTS = ("brier", "soft")
+BALANCES = ("uniform", "downsample-consistent", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Variants of the stages, and the seed that settles ties and draws.
+
+    `common` is the number of models that a group must be kept for; up to 1, the stage keeps all.
+    """
+
+    rules: str = "stated"
+    alignment: str = "brier"
+    balance: str = "uniform"
+    common: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)
+        for name, known in chosen:
+            if name not in known:
+                raise UnknownName(name, known)
+        if self.seed < 0:
+            raise UsageError("a seed is 0 or more")

@@ -1,0 +1,171 @@
+"""Write down what came of a funnel: one page for people, Markdown for reviews, and its picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from novarag.filters import Tally
+from novarag.report.page import open_template, style_hash, template_text
+from novarag.report.retention import CITES, RETENTION, paper_shares
+from novarag.report.sankey import draw_funnel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_WORDS = {
+    "rules": {
+        "stated": "the evidence state follows from the classes, and a step applies the rules",
+        "keyword": 'the reply mentions "rules" and the step after the passages (the paper)',
+    },
+    "alignment": {
+        "brier": "the least Brier score of each group asked; ties by seeded luck",
+        "soft": "nearest to the share of the group's samples that are right; ties by seeded luck",
+    },
+    "balance": {
+        "uniform": "as many groups of each kind as of the rarest that is left",
+        "downsample-consistent": "consistent groups cut to as many as irrelevant ones (the paper)",
+        "none": "left as it is",
+    },
+}
+
+
+def percent(share: float) -> str:
+    """Format a share.
+
+    >>> percent(0.0203)
+    '2.0 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def stage_rows(told: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
+    """List, for each stage, what is left of a model's trials, and the span of the paper's shares.
+
+    The paper's stages are ours, so their shares stand side by side.
+    """
+    tally = Tally.of(told)
+    rows: list[dict[str, Any]] = []
+    for i, stage in enumerate(("total", *tally.stages)):
+        kept = tally.kept(stage, model=model)
+        before = rows[-1]["kept"] if rows else kept
+        shares = paper_shares(i)
+        rows.append(
+            {
+                "stage": stage,
+                "kept": kept,
+                "share": percent(kept / max(tally.kept("total", model=model), 1)),
+                "step": percent(kept / before) if before and rows else "",
+                "kinds": [tally.kept(stage, model=model, kind=kind) for kind in tally.kinds],
+                "paper": span(min(shares), max(shares)),
+                "skipped": _is_skipped(stage, told["settings"]),
+            }
+        )
+    return rows
+
+
+def span(low: float, high: float) -> str:
+    """Format the span of some shares.
+
+    >>> span(0.815, 0.9885), span(1, 1)
+    ('81.5 to 98.9 %', '100.0 %')
+    """
+    return percent(low) if low == high else f"{100 * low:.1f} to {percent(high)}"
+
+
+def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
+    alone = stage == "common" and settings["common"] <= 1
+    return alone or (stage == "balance" and settings["balance"] == "none")
+
+
+def funnel_notes(told: Mapping[str, Any]) -> list[str]:
+    """Say in plain sentences what was kept, and what one should know before using it."""
+    tally = Tally.of(told)
+    lines = []
+    for run in told["runs"]:
+        model, name, last = run["model"], run["name"], tally.stages[-1]
+        kept, total = tally.kept(last, model=model), tally.kept("total", model=model)
+        lines.append(
+            f"{model}: {kept:,} of {total:,} trials are kept ({percent(kept / max(total, 1))})."
+        )
+        gone = [k for k in tally.kinds if not tally.kept("common", model=model, kind=k)]
+        if gone and kept and told["settings"]["balance"] != "none":
+            lines.append(f"{model}: of the kind {' and '.join(gone)} nothing is left to balance.")
+        if run["structured"]:
+            lines.append(
+                f"{name}: all {total:,} replies were held to a format by structured output."
+            )
+        if run["missing_shards"]:
+            lines.append(
+                f"{name}: {run['missing_shards']:,} shards are not finished and not counted."
+            )
+        if run["dead_requests"]:
+            lines.append(f"{name}: {run['dead_requests']:,} requests failed and brought no trial.")
+    if not any(run["structured"] for run in told["runs"]):
+        lines.append("No reply was held to the format by structured output.")
+    return lines
+
+
+def _reason_rows(tally: Tally, model: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "stage": stage,
+            "reason": reason,
+            "count": count,
+            "kinds": [
+                dict(tally.reasons(stage, model=model, kind=kind)).get(reason, 0)
+                for kind in tally.kinds
+            ],
+        }
+        for stage in tally.stages
+        for reason, count in tally.reasons(stage, model=model)
+    ]
+
+
+def _settings(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    chosen = told["settings"]
+    lines = [
+        (name.capitalize(), f"{chosen[name]}: {words[chosen[name]]}")
+        for name, words in _WORDS.items()
+    ]
+    common = (
+        f"groups kept for all {chosen['common']} models"
+        if chosen["common"] > 1
+        else "not asked for"
+    )
+    return [*lines, ("Common", common), ("Seed", str(chosen["seed"]))]
+
+
+def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) -> list[Path]:
+    """Write report.html, report.md and a picture for each model; `told` is the tally as written."""
+    tally = Tally.of(told)
+    style = template_text("report.css") + template_text("funnel.css")
+    pictures = {model: f"funnel-{i}.svg" for i, model in enumerate(tally.models, start=1)}
+    parts = {
+        "told": told, "tally": tally, "version": version, "summary": funnel_notes(told),
+        "style": Markup(style), "style_hash": style_hash(style),  # noqa: S704 - our own files
+        "rows": lambda model: stage_rows(told, model),
+        "reasons": lambda model: _reason_rows(tally, model),
+        "draw_funnel": draw_funnel, "pictures": pictures, "percent": percent,
+        "retention": RETENTION, "cites": CITES, "settings": _settings(told),
+    }  # fmt: skip
+    texts = {
+        "report.html": open_template("funnel.html.j2", escape=True).render(parts),
+        "report.md": open_template("funnel.md.j2", escape=False).render(parts),
+        **{name: _alone(draw_funnel(tally, model)) for model, name in pictures.items()},
+    }
+    for old in folder.glob("funnel-*.svg"):
+        old.unlink()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def _alone(picture: Markup) -> str:
+    """Make a picture of the page a file of its own."""
+    style = template_text("picture.css") + template_text("funnel.css")
+    opened = '<svg xmlns="http://www.w3.org/2000/svg" '
+    head, _, body = str(picture).partition(">")
+    return f"{opened}{head.removeprefix('<svg ')}><style>{style}</style>{body}\n"

@@ -1,0 +1,211 @@
+"""Pour runs through the funnel: shard by shard as far as that goes, then all that is left.
+
+A shard holds whole questions, so the first four stages need one shard at a time. Only what they
+keep, without its text, is held until the end; replies are fetched for what survives all stages.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from novarag.errors import StorageError, UsageError
+from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.runs.harvest import Harvest
+from novarag.runs.sources import read_trials
+from novarag.runs.tables import frame_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from novarag.filters import Options
+    from novarag.runs.sources import Source
+
+TALLY = "tally.json"
+_DROPPED = ("run", "question", "group", "kind", "model", "sample", "stage", "reason")
+_REST = (
+    "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
+)  # fmt: skip
+
+_WHERE = ("source", "shard", "row", "group", "target")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """What came of filtering: the tally as written, and how many trials and groups were kept."""
+
+    told: dict[str, Any]
+    trials: int
+    groups: int
+
+
+def filter_runs(
+    sources: Sequence[Source],
+    out: Path,
+    options: Options,
+    *,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Filtered:
+    """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
+
+    `tell` hears of each shard that is done: once for its stages, once for its replies.
+    """
+    with _Draft(out) as draft:
+        pouring = _Pouring(sources, draft.folder, options)
+        for _ in pouring.shards():
+            tell(1)
+        kept = pouring.rest()
+        harvest = Harvest(sources, draft.folder)
+        for _ in harvest.gather(kept):
+            tell(1)
+        groups = harvest.finish()
+        told = _told(pouring.tally, sources, options)
+        content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
+        (draft.folder / TALLY).write_bytes(content + b"\n")
+    return Filtered(told=told, trials=kept.height, groups=groups)
+
+
+def pour(sources: Sequence[Source], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
+    """Run the stages alone: write the dropped, return where the kept are, and the tally."""
+    pouring = _Pouring(sources, folder, options)
+    for _ in pouring.shards():
+        pass
+    return pouring.rest(), pouring.tally
+
+
+def _told(tally: Tally, sources: Sequence[Source], options: Options) -> dict[str, Any]:
+    runs = [
+        {
+            "name": source.name,
+            "run": source.manifest.run,
+            "model": source.manifest.settings.model,
+            "strategy": source.manifest.settings.strategy,
+            "trials": tally.kept("total", model=source.manifest.settings.model),
+            "structured": source.structured,
+            "missing_shards": source.missing,
+            "dead_requests": source.dead,
+        }
+        for source in sources
+    ]
+    return {
+        "stages": list(STAGES),
+        "settings": asdict(options),
+        "runs": runs,
+        "counts": list(tally.counts()),
+        "reasons": list(tally.all_reasons()),
+    }
+
+
+class _Pouring:
+    """The stages over several runs, and what they leave."""
+
+    def __init__(self, sources: Sequence[Source], folder: Path, options: Options) -> None:
+        self.sources, self.options = sources, options
+        self.folder = folder / "dropped"
+        self.folder.mkdir(parents=True)
+        self.tally = Tally(tuple(STAGES))
+        self._left: list[bytes] = []  # as Parquet: a frame would hold on to the shard it came from
+        self._written = 0
+
+    def shards(self) -> Iterator[None]:
+        """Take each shard of each run through the stages that need no more than that."""
+        for number, source in enumerate(self.sources):
+            whole = WholeQuestions(source.name)
+            for shard in source.shards:
+                trials = read_trials(source, shard, columns_for(BY_GROUP, self.options))
+                whole.see(shard, trials["question"])
+                self._pour(number, shard, trials)
+                yield
+            whole.check()
+
+    def _pour(self, number: int, shard: int, trials: pl.DataFrame) -> None:
+        model = self.sources[number].manifest.settings.model
+        placed = trials.with_row_index("row").with_columns(model=pl.lit(model))
+        found = funnel(placed, BY_GROUP, options=self.options)
+        self.tally.total.update(found.tally.total)
+        where = {
+            "source": pl.lit(number, dtype=pl.UInt32),
+            "shard": pl.lit(shard, dtype=pl.UInt32),
+        }
+        self._drop(found.dropped.with_columns(run=pl.lit(self.sources[number].name)), found.tally)
+        self._left.append(frame_bytes(found.kept.with_columns(**where).select(_REST)))
+
+    def _drop(self, dropped: pl.DataFrame, tally: Tally) -> None:
+        self.tally.dropped.update(tally.dropped)
+        name = f"{self._written:05}.parquet"
+        (self.folder / name).write_bytes(frame_bytes(dropped.select(_DROPPED)))
+        self._written += 1
+
+    def rest(self) -> pl.DataFrame:
+        """Take all that is left through the remaining stages; return where the kept are."""
+        left = pl.concat(pl.read_parquet(io.BytesIO(part)) for part in self._left)
+        self._left.clear()
+        found = funnel(left, OVER_ALL, options=self.options)
+        names = dict(enumerate(source.name for source in self.sources))
+        run = pl.col("source").replace_strict(names, return_dtype=pl.String)
+        self._drop(found.dropped.with_columns(run=run), found.tally)
+        return found.kept.select(_WHERE).sort("source", "shard", "row")
+
+
+class WholeQuestions:
+    """Sees to it that no question is in two shards of a run; eight bytes a question are kept."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self._seen: list[np.ndarray] = []
+        self._shards: list[int] = []
+
+    def see(self, shard: int, questions: pl.Series) -> None:
+        """Take note of the questions of a shard."""
+        self._seen.append(np.array([_number(q) for q in questions.unique()], dtype=np.uint64))
+        self._shards.append(shard)
+
+    def check(self) -> None:
+        """Raise `StorageError` where a question was seen in two shards."""
+        every = np.concatenate(self._seen)
+        distinct, counts = np.unique(every, return_counts=True)
+        if len(distinct) < len(every):
+            twice = distinct[counts > 1][0]
+            found = [s for s, seen in zip(self._shards, self._seen, strict=True) if twice in seen]
+            raise StorageError(
+                f"{self.run}: a question is in the shards {' and '.join(map(str, found))}, but a"
+                " shard holds whole questions; begin the run anew with `novarag ask`"
+            )
+
+
+def _number(question: str) -> int:
+    raw = blake2b(question.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(raw, "big")
+
+
+class _Draft:
+    """A folder that takes the place of the old one when it is complete, and not before."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out.resolve()
+        self.folder = self.out.with_name(f".{self.out.name}.draft")
+        if self.out.is_file():
+            raise UsageError(f"{out} is a file; --out takes a folder")
+        if self.out.is_dir() and any(self.out.iterdir()) and not (self.out / TALLY).is_file():
+            raise UsageError(f"{out} has other files in it; give another --out")
+
+    def __enter__(self) -> _Draft:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if failed is None:
+            self.out.mkdir(exist_ok=True)
+            shutil.rmtree(self.out / "dropped", ignore_errors=True)
+            for path in sorted(self.folder.iterdir()):  # the tally comes last, and vouches for all
+                path.replace(self.out / path.name)
+        shutil.rmtree(self.folder, ignore_errors=True)

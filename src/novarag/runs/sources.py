@@ -1,0 +1,115 @@
+"""Runs to take trials from: their finished shards, what is missing of them, and their columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.errors import StorageError, UsageError
+from novarag.runs.drive import unfinished
+from novarag.runs.finished import shard_name, table_name
+from novarag.runs.look import open_run
+from novarag.runs.manifest import groups_name
+from novarag.runs.seal import digest, unseal
+from novarag.runs.store import open_store, open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.runs.manifest import Manifest
+    from novarag.runs.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A run, its finished shards, and how much of it is missing."""
+
+    name: str
+    store: Store
+    manifest: Manifest
+    shards: tuple[int, ...]
+    dead: int
+
+    @property
+    def missing(self) -> int:
+        """Return how many shards are not finished."""
+        return len(self.manifest.parts) - len(self.shards)
+
+    @property
+    def structured(self) -> bool:
+        """Say whether the server was made to keep replies to a pattern or a schema."""
+        sampling = self.manifest.settings.sampling
+        return sampling.regex is not None or sampling.schema is not None
+
+
+def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source]:
+    """Open runs of different models; `partial` lets runs in that are not finished."""
+    names = [PurePath(place).name for place in places]
+    if len(set(names)) < len(names):
+        names = [str(place) for place in places]
+    sources = [_open(place, name) for place, name in zip(places, names, strict=True)]
+    for source in sources:
+        if source.missing and not partial:
+            raise UsageError(
+                f"{source.name} is not finished: {source.missing:,} of"
+                f" {len(source.manifest.parts):,} shards are missing. Finish it with the same"
+                " `novarag ask`, or add --partial to go without them."
+            )
+        if not source.shards:
+            raise UsageError(f"{source.name} has no finished shard yet")
+    models = Counter(source.manifest.settings.model for source in sources)
+    model, count = models.most_common(1)[0]
+    if count > 1:
+        raise UsageError(
+            f"{count} of these runs are of the model {model!r}: give one run for each model, and"
+            " filter the others by themselves"
+        )
+    return sources
+
+
+def _open(place: str, name: str) -> Source:
+    store = open_store(place)
+    manifest = open_run(store)
+    missing = set(unfinished(store, manifest))
+    shards = tuple(s for s in range(len(manifest.parts)) if s not in missing)
+    markers = (unseal(store.read(shard_name(shard)) or b"") or {} for shard in shards)
+    dead = sum(int(marker["counts"]["dead"]) for marker in markers)
+    return Source(name=name, store=store, manifest=manifest, shards=shards, dead=dead)
+
+
+def read_trials(source: Source, shard: int, columns: Sequence[str]) -> pl.DataFrame:
+    """Read some columns of a shard's trials."""
+    return read_table(source.store, table_name("trials", shard), columns)
+
+
+def read_table(store: Store, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read a table, or some columns of it; raise `StorageError` where it is missing or torn."""
+    table = open_table(store, name)
+    if table is None:
+        raise StorageError(f"{name} is missing; run `novarag recover {store.place}`")
+    try:
+        return pl.read_parquet(table, columns=None if columns is None else list(columns))
+    except pl.exceptions.ColumnNotFoundError:
+        raise UsageError(
+            f"{store.place} was read by an older reader: some columns are missing. Run"
+            f" `novarag reread {store.place}` first."
+        ) from None
+    except pl.exceptions.PolarsError:
+        problem = f"{name} is damaged; run `novarag recover {store.place}`"
+        raise StorageError(problem) from None
+
+
+def read_groups_file(store: Store, manifest: Manifest, shard: int) -> bytes:
+    """Read the file with a shard's groups; raise `StorageError` where it is not what it was."""
+    name = groups_name(shard)
+    content = store.read(name)
+    if content is None or digest(content) != manifest.parts[shard].sha256:
+        raise StorageError(
+            f"{store.place}/{name} is damaged or missing; run the same `novarag ask` again: it"
+            " writes it anew"
+        )
+    return content

@@ -8,7 +8,7 @@ import pytest
 
 from novarag import measure
 from novarag.report import Heading, summary, to_html, to_json, to_markdown, write_report
-from novarag.report.page import escape_markdown
+from novarag.texts import escape_markdown
 from novarag.report.svg import reliability, risk_coverage
 from novarag.report.words import number, plain_text
 

@@ -11,6 +11,7 @@ import typer
 from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
+from novarag.cli.exporting import export
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
 from novarag.cli.reading import example, read_reply, render
@@ -52,6 +53,7 @@ app.command()(ask)
 app.command()(show)
 app.command()(recover)
 app.command()(measure)
+app.command()(export)
 app.command()(render)
 app.command("read")(read_reply)
 app.command()(example)

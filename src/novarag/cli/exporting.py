@@ -34,8 +34,8 @@ def export(
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            help="Folder or name of the model's tokenizer, to reject what is too long;"
-            " needs novarag[tokenizer]."
+            help="Folder or name of the model's tokenizer, to reject what is too long; needs the"
+            " extra `tokenizer`."
         ),
     ] = None,
     max_length: Annotated[

@@ -108,12 +108,12 @@ def _groups(
 
 def _tally(content: bytes) -> dict[str, Any]:
     try:
-        tally = orjson.loads(content)
-        names = [entry["stage"] for entry in tally["counts"]]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        tally: dict[str, Any] = orjson.loads(content)
+        _ = [(row["stage"], row["kept"] + 0) for row in tally["counts"]]
+        _ = [(row["stage"], row["reason"], row["count"] + 0) for row in tally.get("reasons", [])]
+        _ = [run.get("model") for run in tally.get("runs", [])], {**tally.get("settings", {})}
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise _damaged("tally.json", error) from error
-    if not isinstance(tally, dict) or not all(isinstance(name, str) for name in names):
-        raise _damaged("tally.json", ValueError("not a tally"))
     return tally
 
 

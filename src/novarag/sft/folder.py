@@ -114,8 +114,8 @@ def _sweep(out: Path) -> None:
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
-    except (PermissionError, OverflowError):
+    except PermissionError:  # somebody else's, but it lives
         return True
     return True

@@ -17,6 +17,7 @@ from novarag.errors import DataError, StorageError, UnknownName, UsageError
 from novarag.runs.tables import read_groups
 from novarag.sft import FORMATS, Options, export, read_filtered
 from novarag.sft import folder as folders
+from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.formats import json_line
 from novarag.strategies import LABEL_ONLY, NOVA, STRATEGIES, Strategy, Template
 
@@ -345,9 +346,27 @@ def test_only_an_export_is_replaced(filtered, tmp_path):
     (tmp_path / "link").symlink_to(out)
     with pytest.raises(UsageError, match="not a folder"):
         export(source, tmp_path / "link", Options())
-    (out / "card.json").write_text('{"made_by": "someone else", "files": []}')
+    card = (out / "card.json").read_text()
+    (out / "notes.txt").unlink()
+    (out / "card.json").write_text(card.replace("novarag export", "someone else"))
     with pytest.raises(UsageError, match="no part of an export"):
         export(source, out, Options())
+
+
+def test_a_place_that_is_not_free_is_refused_before_any_work(filtered):
+    source = read(filtered)
+    with pytest.raises(UsageError, match="no part of an export"):
+        export(replace(source, groups={}), filtered, Options())
+
+
+def test_two_lines_with_another_confidence_are_at_fault(filtered):
+    source = read(filtered)
+    kept = source.kept[:1]
+    made = make_examples(kept, source.groups, strategies=STRATEGIES, label_only=True)
+    (example,) = made
+    assert fault_of_two_lines(example) is None
+    for text in ("Answer: 1871\nConfidence: 10%", "Answer: 1871", "Answer: 1884\nConfidence: 80%"):
+        assert fault_of_two_lines(replace(example, completion=text)) == UNREADABLE
 
 
 def test_a_failure_midway_leaves_what_was_there(filtered, tmp_path, monkeypatch):
@@ -407,7 +426,5 @@ def test_when_the_last_rename_fails_the_old_export_comes_back(filtered, tmp_path
     assert contents(out) == before
 
 
-def test_records_keep_their_order_and_kind(filtered):
-    source = read(filtered)
-    assert [t.group for t in source.kept] == [r["group"] for r in make_rows()]
-    assert replace(source.kept[0], kind=None).kind is None
+def test_trials_keep_their_order(filtered):
+    assert [t.group for t in read(filtered).kept] == [r["group"] for r in make_rows()]

@@ -70,6 +70,9 @@ def test_what_is_too_long_is_rejected_whole_and_the_edge_is_kept(tokenizer, tmp_
     (row,) = rejected(tmp_path / "out")
     assert (row["tokens"], row["reason"]) == (lengths[2], too_long(edge))
     assert row["completion"][0]["content"] == rows[1]["reply"]
+    for longest, fall in ((lengths[2], 0), (lengths[2] - 1, 1)):
+        export(source, tmp_path / "edge", Options(ruler=load_ruler(tokenizer, longest=longest)))
+        assert len(rejected(tmp_path / "edge")) == fall
     page = (tmp_path / "out" / "README.md").read_text()
     assert f"| longer than {edge} tokens | 1 |" in page
     assert "not checked" not in page

@@ -26,12 +26,20 @@ _TYPESET = [
     (re.compile(r"--"), "-"),
 ]
 _PASSES = 2  # what one rule joins, an earlier one may have to see
+_MARKDOWN = str.maketrans(
+    {c: f"\\{c}" for c in "\\`*_{}[]#+!|~:@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+)
 
 
 def plain_text(text: str, *, longest: int = 200) -> str:
     """Make a foreign text safe to show in one line: no control or direction characters."""
     shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def escape_markdown(text: str, *, longest: int = 200) -> str:
+    """Make a foreign text mean nothing to a Markdown renderer."""
+    return plain_text(text, longest=longest).translate(_MARKDOWN)
 
 
 def whole(text: str) -> str:

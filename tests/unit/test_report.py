@@ -8,9 +8,9 @@ import pytest
 
 from novarag import measure
 from novarag.report import Heading, summary, to_html, to_json, to_markdown, write_report
-from novarag.report.page import escape_markdown
 from novarag.report.svg import reliability, risk_coverage
 from novarag.report.words import number, plain_text
+from novarag.texts import escape_markdown
 
 HEADING = Heading(title="A title", sources=["a.csv"], made="2026-01-01", version="0", notes=["n"])
 

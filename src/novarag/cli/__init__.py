@@ -12,6 +12,7 @@ from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.cleaning import nova_clean
+from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.grouping import audit, group
 from novarag.cli.looking import recover, show
@@ -28,6 +29,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+TRAINING = "Training sets"
 
 
 def main() -> None:
@@ -56,12 +59,13 @@ app.command()(ask)
 app.command()(show)
 app.command()(recover)
 app.command()(reread)
-app.command("filter")(filter_trials)
 app.command()(measure)
-app.command()(noise)
-app.command()(group)
-app.command()(audit)
-app.command("nova-clean")(nova_clean)
+app.command(rich_help_panel=TRAINING)(noise)
+app.command(rich_help_panel=TRAINING)(group)
+app.command(rich_help_panel=TRAINING)(audit)
+app.command("filter", rich_help_panel=TRAINING)(filter_trials)
+app.command(rich_help_panel=TRAINING)(export)
+app.command("nova-clean", rich_help_panel=TRAINING)(nova_clean)
 app.command()(render)
 app.command("read")(read_reply)
 app.command()(example)

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import svg, words
-from novarag.texts import plain_text
+from novarag.texts import escape_markdown, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
 SMALL_MULTIPLES = 24
 SHOWN_DIFFERENCES = 60
-_MARKDOWN = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_{}[]#+!|~:@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +57,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value
-
-
-def escape_markdown(text: str, *, longest: int = 200) -> str:
-    """Make a foreign text mean nothing to a Markdown renderer."""
-    return plain_text(text, longest=longest).translate(_MARKDOWN)
 
 
 def to_markdown(measurement: Measurement, heading: Heading) -> str:

@@ -33,10 +33,10 @@ from novarag.trials import make_trial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from novarag.ports import Asking
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
-    from novarag.strategies import Strategy
 
 _KEPT = (
     "sample", "model", "reply", "reasoning", "truncated", "request", "prompt_hash", "tokens",
@@ -66,7 +66,7 @@ class Reread:
 def reread(
     store: Store,
     manifest: Manifest,
-    strategy: Strategy,
+    strategy: Asking,
     *,
     workers: int = 1,
     tell: Callable[[int], None] = lambda _: None,
@@ -95,7 +95,7 @@ def _spread(work: partial[Reread], shards: list[int], workers: int) -> Iterator[
         yield from pool.map(work, shards)
 
 
-def reread_shard(store: Store, manifest: Manifest, strategy: Strategy, shard: int) -> Reread:
+def reread_shard(store: Store, manifest: Manifest, strategy: Asking, shard: int) -> Reread:
     """Read one finished shard again; its table is written only where something changed."""
     lease = Lease(store, shard)
     if not lease.take():
@@ -120,7 +120,7 @@ def reread_shard(store: Store, manifest: Manifest, strategy: Strategy, shard: in
 
 
 def _read_again(
-    old: pl.DataFrame, groups: dict[str | None, PassageGroup], strategy: Strategy
+    old: pl.DataFrame, groups: dict[str | None, PassageGroup], strategy: Asking
 ) -> pl.DataFrame:
     rows = []
     truths = {name: (g.kind, g.kinds, evidence_state(g)) for name, g in groups.items()}

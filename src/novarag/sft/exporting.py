@@ -1,0 +1,103 @@
+"""An export from beginning to end: examples, checks, splits, files, card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from novarag.errors import UnknownName, UsageError
+from novarag.sft import card
+from novarag.sft.examples import make_examples
+from novarag.sft.folder import CARD, MADE_BY, README, check_free, whole_folder, write_file
+from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
+from novarag.sft.lengths import MAX_LENGTH
+from novarag.sft.sifting import sift, split
+from novarag.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from novarag.sft.examples import Example
+    from novarag.sft.filtered import Filtered
+    from novarag.sft.lengths import Ruler
+    from novarag.sft.sifting import Sifted
+    from novarag.strategies import Strategy
+
+REJECTED = "rejected.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What an export is to hold; `ruler` is the tokenizer, and without one no length is checked."""
+
+    formats: Sequence[str] = tuple(FORMATS)
+    label_only: bool = False
+    ruler: Ruler | None = None
+    dev: float = 0.0
+    seed: int = 0
+    base: str | None = None
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.formats if name not in FORMATS]:
+            raise UnknownName(unknown[0], FORMATS)
+
+
+def export(
+    filtered: Filtered,
+    out: Path,
+    options: Options,
+    *,
+    strategies: Mapping[str, Strategy] = STRATEGIES,
+) -> dict[str, Any]:
+    """Write the kept trials of one model as a folder to train on, and return its data card."""
+    check_free(out)
+    examples = make_examples(
+        filtered.kept, filtered.groups, strategies=strategies, label_only=options.label_only
+    )
+    sifted = sift(examples, label_only=options.label_only, ruler=options.ruler)
+    _not_empty(sifted)
+    splits = split(sifted.fit, dev=options.dev, seed=options.seed)
+    facts = _facts(filtered, options, sifted, splits)
+    longest = options.ruler.longest if options.ruler else MAX_LENGTH
+    bundle = Bundle(splits=splits, base=options.base, longest=longest)
+    files = [file for name in dict.fromkeys(options.formats) for file in FORMATS[name](bundle)]
+    files.append((REJECTED, lines(map(rejected_row, sifted.rejected))))
+    with whole_folder(out) as draft:
+        written = sorted((write_file(draft, *file) for file in files), key=lambda f: f.name)
+        facts["files"] = card.file_facts(written)
+        facts["files"] += card.file_facts([write_file(draft, README, [card.card_markdown(facts)])])
+        write_file(draft, CARD, [card.card_json(facts)])
+    return facts
+
+
+def _not_empty(sifted: Sifted) -> None:
+    if not sifted.fit:
+        said = "; ".join(
+            f"{r['count']:,}: {r['reason']}" for r in card.count_reasons(sifted.rejected)
+        )
+        raise UsageError(f"every example was rejected, so there is nothing to export ({said})")
+
+
+def _facts(
+    filtered: Filtered,
+    options: Options,
+    sifted: Sifted,
+    splits: Mapping[str, Sequence[Example]],
+) -> dict[str, Any]:
+    return {
+        "made_by": MADE_BY,
+        "version": version("novarag"),
+        "model": filtered.model,
+        "strategies": sorted({trial.strategy for trial in filtered.kept}),
+        "formats": list(dict.fromkeys(options.formats)),
+        "label_only": options.label_only,
+        "dev_share": options.dev,
+        "seed": options.seed,
+        "examples": card.count_examples(splits),
+        "rejected": card.count_reasons(sifted.rejected),
+        "lengths": card.describe_lengths(sifted.fit, options.ruler),
+        "funnel": card.funnel_of(filtered.tally, filtered.model),
+        "licence": "to be filled in",
+    }

@@ -1,0 +1,114 @@
+"""How the paper trained, as far as it says, and what we assume where it does not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One setting of a trainer, and whether the paper states it."""
+
+    name: str
+    value: float | str | bool
+    said: str
+
+
+METHOD = (
+    Constant("stage", "sft", "paper: supervised fine-tuning"),
+    Constant("finetuning_type", "lora", "paper: LoRA"),
+    Constant("lora_rank", 8, "assumed: the paper keeps the defaults of LLaMA-Factory"),
+    Constant("lora_alpha", 16, "assumed: twice the rank, the default"),
+    Constant("lora_dropout", 0.0, "assumed: the default"),
+    Constant("lora_target", "all", "assumed: all linear layers, the default"),
+)
+TRAINING = (
+    Constant("learning_rate", 5.0e-5, "paper: 5.0e-5"),
+    Constant("num_train_epochs", 2.0, "paper: 2 epochs"),
+    Constant("lr_scheduler_type", "cosine", "assumed"),
+    Constant("warmup_steps", 0, "assumed: the default"),
+    Constant("per_device_train_batch_size", 2, "assumed: 2 x 8 on one device is a batch of 16"),
+    Constant("gradient_accumulation_steps", 8, "assumed: with n devices, divide by n"),
+    Constant("bf16", True, "assumed: set to false where the device cannot"),
+    Constant("seed", 42, "assumed: the default"),
+)
+TRAINED = (
+    Constant("output_dir", "adapter", ""),
+    Constant("save_strategy", "epoch", "the last one counts, or choose by a dev split"),
+    Constant("logging_steps", 10, ""),
+    Constant("report_to", "none", ""),
+)
+MERGED = (
+    Constant("export_dir", "merged", ""),
+    Constant("export_size", 5, "assumed: gigabytes a file"),
+    Constant("export_device", "cpu", "assumed"),
+    Constant("export_legacy_format", False, ""),
+)
+PAPER_LENGTH = 2048
+PLACEHOLDER = "path/to/model"
+
+
+def train_yaml(*, dataset: str, dev: str | None, base: str | None, longest: int) -> str:
+    """Write the settings of a training by LLaMA-Factory, each with where it is from."""
+    said = "paper: 2048" if longest == PAPER_LENGTH else "set by --max-length"
+    data = [
+        Constant("dataset_dir", ".", "this folder, with dataset_info.json"),
+        Constant("dataset", dataset, "or the same samples in the other shape"),
+        Constant("cutoff_len", longest, f"{said}; what is longer would be cut"),
+    ]
+    watched = [
+        Constant("eval_dataset", dev or "", "whole questions, set aside"),
+        Constant("eval_strategy", "epoch", "assumed"),
+    ]
+    return "\n".join([
+        "# Train with LLaMA-Factory, from this folder: llamafactory-cli train train.yaml",
+        "# Each constant is marked: paper (the paper states it) or assumed (it does not).",
+        *_model(base),
+        *_section("method", [Constant("do_train", True, ""), *METHOD]),
+        *_section("dataset", data + watched if dev else data),
+        *_section("training", TRAINING),
+        *_section("output", TRAINED),
+        "",
+    ])  # fmt: skip
+
+
+def merge_yaml(*, base: str | None) -> str:
+    """Write the settings that merge the trained adapter into its model."""
+    adapter = [
+        Constant("adapter_name_or_path", "adapter", "the output of train.yaml"),
+        Constant("finetuning_type", "lora", ""),
+    ]
+    return "\n".join([
+        "# Merge the adapter into its model, after training: llamafactory-cli export merge.yaml",
+        *_model(base),
+        *_section("adapter", adapter),
+        *_section("output", MERGED),
+        "",
+    ])  # fmt: skip
+
+
+def _model(base: str | None) -> list[str]:
+    hint = "" if base else "put the model here that gave these replies"
+    chosen = [
+        Constant("model_name_or_path", base or PLACEHOLDER, hint),
+        Constant("trust_remote_code", False, ""),
+    ]
+    unset = "# template: unset, so the chat template of the tokenizer is taken; or name one"
+    return [*_section("model", chosen), unset]
+
+
+def _section(title: str, constants: Iterable[Constant]) -> list[str]:
+    return ["", f"### {title}", *map(_line, constants)]
+
+
+def _line(constant: Constant) -> str:
+    """Write one setting; JSON is YAML too, and quotes whatever a path may hold."""
+    value, said = constant.value, f"  # {constant.said}" if constant.said else ""
+    small = isinstance(value, float) and 0 < value < 0.001
+    shown = f"{value:.1e}" if small else json.dumps(value)  # YAML takes 5e-05 for a text
+    return f"{constant.name}: {shown}{said}"

@@ -1,6 +1,6 @@
 VLLM ?= build/vllm
 
-.PHONY: vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -83,6 +83,9 @@ rate-limit: ## how close to a rate limit, and how many refusals
 
 run-memory: ## peak memory from 10,000 to a million trials (minutes)
 	cd proof && python memory.py
+
+real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
+	cd proof && python real_build.py ../build/real
 
 scale-docs: ## write the tables of docs/scale.md
 	python proof/scale.py --write

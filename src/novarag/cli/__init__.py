@@ -11,6 +11,7 @@ import typer
 from novarag import __version__
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
+from novarag.cli.building import build
 from novarag.cli.cleaning import nova_clean
 from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
@@ -60,6 +61,7 @@ app.command()(show)
 app.command()(recover)
 app.command()(reread)
 app.command()(measure)
+app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)
 app.command(rich_help_panel=TRAINING)(audit)

@@ -12,6 +12,7 @@ from novarag.cli.common import find_strategy
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
+    from novarag.sft import Options
     from novarag.strategies import Strategy
 
 
@@ -60,19 +61,28 @@ def export(
 ) -> None:
     """Write what a filter kept as a training set, with a data card."""
     from novarag.errors import UsageError
-    from novarag.runs.tables import read_groups
-    from novarag.sft import FORMATS, MAX_LENGTH, Options, load_ruler, read_filtered
-    from novarag.sft import export as write
+    from novarag.sft import FORMATS, MAX_LENGTH, Options, load_ruler
 
     if max_length is not None and tokenizer is None:
         raise UsageError("--max-length counts tokens, so it needs --tokenizer")
-    source = read_filtered(filtered, model=model, read_groups=read_groups)
     ruler = load_ruler(tokenizer, longest=max_length or MAX_LENGTH) if tokenizer else None
     options = Options(
         formats=formats or tuple(FORMATS), label_only=label_only, ruler=ruler, dev=dev, seed=seed,
         base=base,
     )  # fmt: skip
-    facts = write(source, out, options, strategies=_strategies(strategy or []))
+    write_export(filtered, out, options, model=model, own=strategy or [])
+
+
+def write_export(
+    filtered: Path, out: Path, options: Options, *, model: str | None, own: list[str]
+) -> None:
+    """Write the training set, and say what is in it."""
+    from novarag.runs.tables import read_groups
+    from novarag.sft import export as write
+    from novarag.sft import read_filtered
+
+    source = read_filtered(filtered, model=model, read_groups=read_groups)
+    facts = write(source, out, options, strategies=_strategies(own))
     _tell(facts, out)
 
 

@@ -16,6 +16,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from typing import Any
 
+    from novarag.filters import Options
+
 _REASONS = 3  # of each stage, on the screen; the report has all
 
 
@@ -45,16 +47,22 @@ def filter_trials(
 ) -> None:
     """Filter trials down to a training set, and count what is dropped and why."""
     from novarag.filters import Options
+
+    shared = len(runs) > 1 if common is None else common
+    options = Options(
+        rules=rules, alignment=alignment, balance=balance, seed=seed,
+        common=len(runs) if shared else 1,
+    )  # fmt: skip
+    run_filter(runs, out, options, partial=partial)
+
+
+def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = False) -> None:
+    """Filter runs into a folder, and print the tally."""
     from novarag.report.funnel import write_funnel_report
     from novarag.runs.filtering import filter_runs
     from novarag.runs.sources import open_sources
 
     sources = open_sources(runs, partial=partial)
-    shared = len(sources) > 1 if common is None else common
-    options = Options(
-        rules=rules, alignment=alignment, balance=balance, seed=seed,
-        common=len(sources) if shared else 1,
-    )  # fmt: skip
     bar = typer.progressbar(
         length=2 * sum(len(source.shards) for source in sources),
         label="filtering", file=sys.stderr, hidden=not sys.stderr.isatty(),

@@ -101,7 +101,7 @@ def noise(
         shard_size=shard_size, noise=noising,
     )  # fmt: skip
     source = Source(
-        groups=lambda: noising.requests(_questions(questions)),
+        groups=lambda: noising.requests(questions_of(questions)),
         name=questions.name,
         hash=hash_of(questions),
     )
@@ -111,7 +111,8 @@ def noise(
     sys.exit(write_noise(source, settings, out, means))
 
 
-def _questions(path: Path) -> Iterator[PassageGroup]:
+def questions_of(path: Path) -> Iterator[PassageGroup]:
+    """Read questions that must have answers."""
     from novarag.datasets import iter_groups
 
     for number, group in enumerate(iter_groups(path), start=1):
@@ -133,14 +134,16 @@ def _show_prompts(source: Source, noising: Noising) -> None:
     print(f"--- {len(groups)} prompts for the first question are above; nothing was asked ---")
 
 
-def write_noise(source: Source, settings: Settings, out: str, means: Means) -> int:
+def write_noise(
+    source: Source, settings: Settings, out: str, means: Means, *, alone: bool = True
+) -> int:
     """Run the requests for noise to their end, then sort what came; return the exit code."""
     from novarag.runs import is_finished
     from novarag.runs.drafts import harvest
 
     noising = settings.noise or Noising()
     job = begin(noising, source, settings, out, means)
-    code = asyncio.run(Task(job, means).run())
+    code = asyncio.run(Task(job, means, alone=alone).run())
     if is_finished(job.store):
         tell(harvest(job.store, job.manifest, noising))
     return code

@@ -98,6 +98,7 @@ class Task:
 
     job: Job
     means: Means
+    alone: bool = True  # a pipeline knows itself what is next
 
     async def run(self) -> int:
         """Drive the run to its end, or as far as it goes; return the exit code."""
@@ -147,6 +148,8 @@ class Task:
             why = "stopped" if stopped else "unfinished"
             print(f"{why}: run the same command to go on, or `novarag show {place}`")
             return 130 if stopped else 1
+        if not self.alone:
+            return 1 if now.dead_requests else 0
         if self.job.manifest.settings.noise is not None:
             print(f"next: novarag group {place} --out groups.jsonl")
         else:

@@ -1,0 +1,212 @@
+"""The verb that goes all the way: from questions to a training set."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.common import find_strategy
+from novarag.cli.grouping import (
+    TRAINING,
+    build_groups,
+    describe,
+    in_turn,
+    print_audit,
+    write_groups,
+)
+from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
+from novarag.cli.noising import questions_of, write_noise
+from novarag.cli.running import Means, Source, Task, begin, hash_of
+from novarag.cli.screen import parse_price
+from novarag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.cli.screen import Price
+    from novarag.config import Endpoints, Pipeline
+    from novarag.noise.training import Yield
+    from novarag.records import PassageGroup
+
+
+def build(
+    pipeline: Annotated[
+        list[str],
+        typer.Argument(help="TOML files, or the preset `paper`; later ones override earlier ones."),
+    ],
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    price: PerMillion = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Build a training set: noise, groups, samples, filter, export; run it again to go on."""
+    from novarag.config import load_pipeline
+
+    found = load_pipeline(*pipeline)
+    way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
+    steps = [way.noise, way.groups, way.ask, way.filter, way.export]
+    for number, step in enumerate(steps, start=1):
+        print(f"\n[{number}/{len(steps)}] {step.__name__}", file=sys.stderr)
+        code = step()
+        if code:
+            print(f"stopped at {step.__name__}: mend it and run the same command", file=sys.stderr)
+            sys.exit(code)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The steps of a pipeline; each leaves its result in the folder, or finds it there."""
+
+    pipeline: Pipeline
+    driver: str
+    ray_address: str | None
+    price: Price | None
+    retry_failed: bool
+
+    @property
+    def out(self) -> Path:
+        return Path(self.pipeline.out)
+
+    def _means(self, told: Endpoints) -> Means:
+        return Means(
+            models=told.endpoints, key_env=told.key_env, concurrency=told.concurrency,
+            timeout=told.timeout, attempts=told.attempts, driver=self.driver,
+            ray_address=self.ray_address, price=self.price, retry_failed=self.retry_failed,
+        )  # fmt: skip
+
+    def _questions(self, limit: int | None = None) -> Iterator[PassageGroup]:
+        told = self.pipeline.questions
+        few = [n for n in (told.limit, limit) if n is not None]
+        return islice(questions_of(Path(told.file)), min(few) if few else None)
+
+    # — the steps —
+
+    def noise(self) -> int:
+        """Have passages written, if the pipeline asks for any."""
+        from novarag.calls import Sampling
+        from novarag.noise import Noising
+        from novarag.runs import Settings, is_finished, open_store
+
+        told = self.pipeline.noise
+        if told is None:
+            print("no [noise]: the passages of the questions are all there is", file=sys.stderr)
+            return 0
+        noising = Noising(
+            noises=told.kinds, candidates=told.candidates, keep=told.keep,
+            verbalised=told.verbalised, seed=self.pipeline.seed,
+        )  # fmt: skip
+        writer = told.model or self.pipeline.model
+        settings = Settings(
+            strategy=noising.name, template_hash=noising.fingerprint,
+            model=model_name(writer.endpoints), noise=noising,
+            sampling=Sampling(temperature=told.temperature, max_tokens=told.max_tokens),
+        )  # fmt: skip
+        file, limits = self.pipeline.questions.file, (self.pipeline.questions.limit, told.questions)
+        source = Source(
+            groups=lambda: noising.requests(self._questions(told.questions)),
+            name=Path(file).name,
+            hash=f"{hash_of(Path(file))} {limits}",
+        )
+        place = str(self.out / "noise")
+        code = write_noise(source, settings, place, self._means(writer), alone=False)
+        return 0 if is_finished(open_store(place)) else code
+
+    def groups(self) -> int:
+        """Draw passages into groups, and audit them."""
+        from novarag.noise.training import merge_pools
+
+        told, file = self.pipeline.groups, self.out / "groups.jsonl"
+        pools = merge_pools(chain(self._questions(), self._written()))
+        found = build_groups(pools, told.mix, k=told.k, seed=self.pipeline.seed)
+        if told.one_each:
+            found.groups = list(in_turn(found.groups))
+        write_groups(found, file)
+        describe(found)
+        return self._audit(found) if told.audit and told.mix == TRAINING else 0
+
+    def _written(self) -> Iterator[PassageGroup]:
+        from novarag.runs import open_store
+        from novarag.runs.drafts import iter_pools
+        from novarag.runs.look import open_run
+
+        if self.pipeline.noise is None:
+            return iter(())
+        store = open_store(self.out / "noise")
+        return iter_pools(store, open_run(store))
+
+    def _audit(self, found: Yield) -> int:
+        from novarag.noise.audit import audit
+
+        try:
+            seen = audit(found.groups, margin=self.pipeline.groups.margin)
+        except UsageError as error:
+            print(f"not audited: {error}")
+            return 0
+        print_audit(seen)
+        if seen.shortcuts:
+            print("to go on in spite of it, write audit = false in [groups]")
+        return 1 if seen.shortcuts else 0
+
+    def ask(self) -> int:
+        """Ask every group for its samples."""
+        from novarag.calls import Sampling
+        from novarag.datasets import iter_groups
+        from novarag.runs import Settings, is_finished
+        from novarag.strategies.structured import reply_pattern
+
+        told, file = self.pipeline.ask, self.out / "groups.jsonl"
+        strategy = find_strategy(told.strategy)
+        if told.structured and told.strategy != "nova":
+            raise UsageError("structured replies are those of the strategy nova")
+        pattern = reply_pattern(self.pipeline.groups.k, step_length=told.step_length)
+        settings = Settings(
+            strategy=told.strategy, template_hash=strategy.template.hash,
+            model=model_name(self.pipeline.model.endpoints), samples=told.samples,
+            per_request=told.per_request, shard_size=told.shard_size,
+            sampling=Sampling(
+                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
+                seed=told.seed, regex=pattern if told.structured else None,
+            ),
+        )  # fmt: skip
+        means = self._means(self.pipeline.model)
+        source = Source(groups=partial(iter_groups, file), name=file.name, hash=hash_of(file))
+        job = begin(strategy, source, settings, str(self.out / "run"), means)
+        code = asyncio.run(Task(job, means, alone=False).run())
+        return 0 if is_finished(job.store) else code
+
+    def filter(self) -> int:
+        """Pour the trials through the funnel."""
+        from novarag.cli.filtering import run_filter
+        from novarag.filters import Options
+
+        told = self.pipeline.filter
+        runs = [str(self.out / "run"), *told.runs]
+        options = Options(
+            rules=told.rules, alignment=told.alignment, balance=told.balance,
+            seed=self.pipeline.seed, common=len(runs),
+        )  # fmt: skip
+        run_filter(runs, self.out / "filtered", options)
+        return 0
+
+    def export(self) -> int:
+        """Write the training set."""
+        from novarag.cli.exporting import write_export
+        from novarag.sft import Options, load_ruler
+
+        told = self.pipeline.export
+        ruler = load_ruler(told.tokenizer, longest=told.max_length) if told.tokenizer else None
+        options = Options(
+            formats=told.formats, label_only=told.label_only, ruler=ruler, dev=told.dev,
+            seed=self.pipeline.seed, base=told.base,
+        )  # fmt: skip
+        own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
+        model = model_name(self.pipeline.model.endpoints)
+        write_export(self.out / "filtered", self.out / "export", options, model=model, own=own)
+        return 0

@@ -1,0 +1,187 @@
+"""A pipeline as a TOML file: every key is known and typed, and has a default or is asked for."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from novarag.errors import DataError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+_Table = TypeVar("_Table")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Which model is asked, and how hard."""
+
+    endpoints: tuple[str, ...]
+    key_env: str | None = None
+    concurrency: int = 64
+    timeout: float = 600.0
+    attempts: int = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Questions with gold passages; other labelled passages in the file join the pool."""
+
+    file: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseSettings:
+    """What passages a model writes."""
+
+    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
+    candidates: int = 5
+    keep: int = 3
+    verbalised: bool = False
+    temperature: float = 1.0
+    max_tokens: int | None = None
+    questions: int | None = None
+    model: Endpoints | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """How passages are drawn into groups."""
+
+    mix: str = "training"
+    k: int = 3
+    one_each: bool = False
+    audit: bool = True
+    margin: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSettings:
+    """How the groups are asked."""
+
+    strategy: str = "nova"
+    samples: int = 16
+    temperature: float = 1.0
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    structured: bool = False
+    step_length: int = 200
+    per_request: int | None = None
+    shard_size: int = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSettings:
+    """How trials are filtered; `runs` are other models' runs for the common questions."""
+
+    rules: str = "stated"
+    alignment: str = "brier"
+    balance: str = "uniform"
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSettings:
+    """What the training set looks like."""
+
+    formats: tuple[str, ...] = ("canonical", "llama-factory", "openai")
+    label_only: bool = False
+    tokenizer: str | None = None
+    max_length: int = 2048
+    dev: float = 0.0
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Everything `novarag build` needs to know."""
+
+    model: Endpoints
+    questions: Questions
+    out: str = "build"
+    seed: int = 0
+    noise: NoiseSettings | None = None
+    groups: GroupSettings = field(default_factory=GroupSettings)
+    ask: AskSettings = field(default_factory=AskSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    export: ExportSettings = field(default_factory=ExportSettings)
+
+
+PRESETS = ("paper",)
+"""Settings that ship with the package."""
+
+
+def load_pipeline(*sources: str | Path) -> Pipeline:
+    """Read a pipeline from files or presets; later ones override earlier ones, key by key."""
+    merged: dict[str, Any] = {}
+    for source in sources:
+        _merge(merged, _toml(_preset(str(source)) if str(source) in PRESETS else Path(source)))
+    return _build(Pipeline, merged, "", str(sources[-1]))
+
+
+def _preset(name: str) -> Traversable:
+    return files("novarag.configs").joinpath(f"{name}.toml")
+
+
+def _toml(path: Path | Traversable) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        mend = f"check the path, or use one of {', '.join(PRESETS)}."
+        raise DataError("there is no such file.", mend=mend, source=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"the file is not TOML ({error}).", mend="mend that line.", source=str(path)
+        ) from error
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _build(cls: type[_Table], told: dict[str, Any], where: str, source: str) -> _Table:
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+    for key in told:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}."
+            raise DataError("there is no such key.", mend=meant, source=source, column=where + key)
+    missing = [
+        name
+        for name, f in known.items()
+        if name not in told and f.default is MISSING and f.default_factory is MISSING
+    ]
+    if missing:
+        raise DataError(
+            "this is missing.", mend="write it.", source=source, column=where + missing[0]
+        )
+    values = {key: _value(hints[key], told[key], where + key, source) for key in told}
+    return cls(**values)
+
+
+def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN401 - TOML holds anything
+    kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+    for kind in kinds:
+        if hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
+            return _build(kind, value, f"{where}.", source)
+        if get_origin(kind) is tuple and isinstance(value, list):
+            return tuple(_value(get_args(kind)[0], v, where, source) for v in value)
+        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(kind, type) and type(value) is kind:
+            return value
+    names = " or ".join(getattr(k, "__name__", str(k)) for k in kinds if k is not type(None))
+    raise DataError(f"{value!r} is not {names}.", mend="write it so.", source=source, column=where)

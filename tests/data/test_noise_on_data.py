@@ -1,0 +1,90 @@
+"""Validators, the auditor and nova-clean on the released files."""
+
+from collections import Counter
+
+import pytest
+from typer.testing import CliRunner
+
+import passage_eye_sample
+from novarag.cli import app
+from novarag.datasets import DATASETS, load_benchmark, load_groups
+from novarag.datasets.clean import check_inputs, known_outputs
+from novarag.noise import Fault, find_fault
+from novarag.noise.audit import audit
+from novarag.taxonomy import PassageKind
+
+pytestmark = pytest.mark.data
+BLAMED = {
+    "placeholder_passage": {Fault.PLACEHOLDER},
+    "cf_agrees_with_gold": {Fault.STATES_GOLD, Fault.CLAIM_ABSENT, Fault.CLAIM_IS_GOLD},
+    "irrelevant_contains_answer": {Fault.LEAKS_GOLD},
+}
+
+
+def released(k):
+    for name, splits in DATASETS.items():
+        for split in splits:
+            yield from load_benchmark(name, split=split, k=k)
+
+
+@pytest.mark.parametrize(("k", "placeholders", "mislabelled"), [(3, 95, 71), (5, 164, 86)])
+def test_validators_find_every_placeholder_and_every_mislabelled_row(
+    data, k, placeholders, mislabelled
+):
+    found, rows = 0, 0
+    for group in released(k):
+        faults = [find_fault(p, group.question) for p in group.passages]
+        found += faults.count(Fault.PLACEHOLDER)
+        flagged = ["placeholder_text" in p.flags for p in group.passages]
+        assert flagged == [f is Fault.PLACEHOLDER for f in faults]
+        for flag in group.flags:
+            if flag.startswith("group_mislabelled:"):
+                rows += 1
+                assert BLAMED[flag.partition(":")[2]] & set(faults), group.id
+    assert found == placeholders
+    assert rows == mislabelled
+
+
+def test_validators_raise_few_false_alarms(data):
+    counts = passage_eye_sample.compare()
+    total = sum(n for (sample, _, _), n in counts.items() if sample == "random")
+    assert total == passage_eye_sample.AT_RANDOM
+    assert counts["random", True, True] <= 0.02 * total
+
+
+def test_validators_reject_few_released_passages(data):
+    kinds, alarms = Counter(), Counter()
+    for group in released(5):
+        for passage in group.passages:
+            kinds[passage.kind] += 1
+            alarms[passage.kind] += find_fault(passage, group.question) is not None
+    shares = {kind: alarms[kind] / kinds[kind] for kind in PassageKind}
+    assert shares[PassageKind.COUNTERFACTUAL] < 0.1
+    assert shares[PassageKind.RELEVANT] < 0.01
+    assert shares[PassageKind.IRRELEVANT] == 0
+
+
+def test_the_auditor_fails_the_released_files(data):
+    found = audit(load_benchmark("hotpotqa", k=3))
+    by = {(f.cue, f.kind): f for f in found.shortcuts}
+    for cue in ("position", "typography"):
+        assert by[cue, "counterfactual"].accuracy >= 0.95
+    assert "double spaces of passage 1" in " ".join(by["position", "counterfactual"].telling)
+
+
+def test_nova_clean_is_rebuilt_to_the_byte(data, tmp_path):
+    assert not check_inputs(data)
+    result = CliRunner().invoke(app, ["nova-clean", "--out", str(tmp_path), "--no-audit"])
+    assert result.exit_code == 0, result.output
+    assert {p.name for p in tmp_path.glob("*.jsonl")} == set(known_outputs())
+    seen = {}
+    for path in sorted(tmp_path.glob("*.jsonl")):
+        groups = load_groups(path)
+        assert set(Counter(g.kind for g in groups).values()) == {len(groups) // 3}
+        assert not [p for g in groups for p in g.passages if find_fault(p, g.question)]
+        split = path.name.rpartition("-k")[0]
+        for group in groups:
+            assert seen.setdefault(group.question.id, split) == split
+            assert "Starship Poopers" not in group.question.text
+    told = check_inputs(tmp_path)
+    assert len(told) == 11

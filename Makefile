@@ -21,7 +21,7 @@ contracts:
 
 test: ## unit, law, flow and browser tests, with coverage
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m "not data and not install" --cov --cov-report=term-missing:skip-covered
-	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/uncertainty/*"
+	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/sft/*,src/novarag/uncertainty/*"
 
 test-data: ## tests on the benchmark data
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data
@@ -59,6 +59,7 @@ test-crashes: ## thirty kills, of the local driver, Ray workers and the Ray driv
 	cd proof && python crashes.py --random 4 --rounds 0 --idempotent
 	cd proof && python crashes.py --driver ray-worker --random 3 --rounds 0
 	cd proof && python crashes.py --driver ray-driver --random 2 --rounds 0
+	pytest -q tests/unit/test_build.py -k ray
 
 crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
 	cd proof && python crashes.py --random 120 --rounds 5

@@ -1,13 +1,17 @@
-"""Something small to look at: one group of passages, and a simulated table of answers."""
+"""Something small to look at: a group of passages, a table of answers, pools to draw from."""
 
 from __future__ import annotations
 
 import csv
 import io
+from typing import TYPE_CHECKING
 
 from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup, Question
-from novarag.taxonomy import GroupKind, PassageKind
+from novarag.taxonomy import GroupKind, PassageKind, Provenance
+
+if TYPE_CHECKING:
+    from random import Random
 
 EXAMPLE_GROUP = PassageGroup(
     question=Question(
@@ -54,3 +58,61 @@ def simulated_answers(questions: int = 240, *, seed: int = 0) -> str:
             chance = stated if system.startswith("heeds") else _RIGHT[kind]
             table.writerow([f"q{i:03}", system, kind, stated, int(luck < chance)])
     return out.getvalue()
+
+
+_BUILDINGS = {
+    "lighthouse": "lamp", "bridge": "arch", "observatory": "dome", "aqueduct": "channel",
+    "windmill": "sail", "library": "archive", "tramway": "depot", "theatre": "stage",
+    "quarry": "crane", "orchard": "press", "foundry": "furnace", "harbour": "quay",
+}  # fmt: skip
+_PLACES = ("Brent", "Caldow", "Essing", "Farrow", "Holm", "Kelda", "Marrick", "Norwell")
+_OPENED = ("opened in ", "took its first guests in ", "was ready at last in ", "dates from ")
+_ASIDES = (
+    "Sourdough rises slowly because wild yeast works slower than baker's yeast.",
+    "A stitch is formed from two threads, one of which is carried by the needle.",
+    "Curlers sweep the ice in front of the stone to make it run farther.",
+)
+
+
+def simulated_pools(*, seed: int = 0) -> list[PassageGroup]:
+    """Return made-up questions, each with passages of every kind, to draw groups from."""
+    return [
+        _simulated_pool(place, building, part, rng_for(seed, place, building))
+        for place in _PLACES
+        for building, part in _BUILDINGS.items()
+    ]
+
+
+def _simulated_pool(place: str, building: str, part: str, rng: Random) -> PassageGroup:
+    years = rng.sample(range(1801, 1950), 3)
+    year, wrong = str(years[0]), str(years[1])
+    name = f"The {place} {building}"
+
+    def about(said: str) -> str:
+        fate = rng.choice(("admired", "repaired", "copied"))
+        return f"{name} {said}. Its {part} was {fate} later."
+
+    def opened(in_year: str) -> str:
+        return about(rng.choice(_OPENED) + in_year)
+
+    texts = [
+        (PassageKind.GOLD, opened(year), None, Provenance.ORIGINAL),
+        (PassageKind.GOLD, opened(year), year, None),
+        (PassageKind.GOLD, opened(year), year, None),
+        (PassageKind.COUNTERFACTUAL, opened(wrong), wrong, None),
+        (PassageKind.COUNTERFACTUAL, opened(wrong), wrong, None),
+        (PassageKind.RELEVANT, about("is kept by volunteers"), None, None),
+        (PassageKind.RELEVANT, about("appears in several novels"), None, None),
+        *((PassageKind.IRRELEVANT, aside, None, None) for aside in _ASIDES),
+    ]
+    return PassageGroup(
+        question=Question(
+            id=f"{place}-{building}".lower(),
+            text=f"When did the {place} {building} open?",
+            answers=(year,),
+        ),
+        passages=tuple(
+            Passage(text=text, kind=kind, claim=claim, provenance=made or Provenance.GENERATED)
+            for kind, text, claim, made in texts
+        ),
+    )

@@ -68,15 +68,25 @@ def _reading(reading: Reading) -> dict[str, object]:
 
 
 def example(
-    file: Annotated[Path, typer.Argument(help="CSV file to write.")] = Path("answers.csv"),
+    file: Annotated[
+        Path, typer.Argument(help="File to write: .csv for answers, .jsonl for pools of passages.")
+    ] = Path("answers.csv"),
 ) -> None:
-    """Write a simulated table of answers to try `novarag measure` on."""
-    from novarag.examples import simulated_answers
+    """Write a simulated table of answers for `novarag measure`, or pools for `novarag group`."""
+    from novarag.examples import simulated_answers, simulated_pools
 
-    if file.suffix != ".csv":
-        raise UsageError(f"{file} must end in .csv, as it will be one")
+    if file.suffix not in {".csv", ".jsonl"}:
+        raise UsageError(f"{file} must end in .csv for answers, or in .jsonl for pools")
     if file.exists():
         raise UsageError(f"{file} exists already; name another file")
+    if file.suffix == ".jsonl":
+        from novarag.datasets.groups import group_line
+
+        pools = simulated_pools()
+        file.write_bytes(b"".join(map(group_line, pools)))
+        then = f"novarag group {file} --out groups.jsonl"
+        print(f"wrote {file}: {len(pools)} simulated questions with passages; next: {then}")
+        return
     file.write_text(simulated_answers(), encoding="utf-8")
     then = f"novarag measure {file} --by system --out report"
     print(f"wrote {file}: 480 simulated answers; next: {then}")

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from novarag.errors import UsageError
 from novarag.grouping import rng_for
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MARGIN = 0.05
 _FOLDS, _REPLICATES, _LEVEL = 5, 1000, 95
+_UNLIKELY = 0.05
 _MOST = 3000  # questions; more make the audit slower, not wiser
 _NAMED = 4
 
@@ -35,7 +37,8 @@ _NAMED = 4
 class Finding:
     """How well one cue tells one group from the others; `kind` None means all groups at once.
 
-    `low` and `high` bound by how much it beats the majority class, with 95 % confidence.
+    `low` and `high` bound by how much it beats the majority class, with 95 % confidence; `luck` is
+    the probability of such an excess where there is nothing to find.
     """
 
     cue: str
@@ -44,6 +47,7 @@ class Finding:
     majority: float
     low: float
     high: float
+    luck: float
     telling: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
 
@@ -65,8 +69,12 @@ class Audit:
 
     @property
     def shortcuts(self) -> tuple[Finding, ...]:
-        """The findings that beat the majority by more than the margin, and not by luck."""
-        return tuple(f for f in self.findings if f.excess > self.margin and f.low > 0)
+        """The findings that beat the majority by more than the margin, and not by luck.
+
+        With so many findings some are lucky, so each must be as unlikely as their number asks.
+        """
+        enough = _UNLIKELY / max(len(self.findings), 1)
+        return tuple(f for f in self.findings if f.excess > self.margin and f.luck < enough)
 
     def worst(self, cue: str) -> Finding:
         """Return the finding of a cue that gives away most."""
@@ -151,9 +159,11 @@ class _Asked:
         rows = np.bincount(self.question)
         spread = (self.weights @ gain) / (self.weights @ rows)
         low, high = np.percentile(spread, [(100 - _LEVEL) / 2, (100 + _LEVEL) / 2])
+        error = max(float(spread.std()), 1e-9)
+        luck = float(ndtr(-(hits.mean() - majority.mean()) / error))
         return Finding(
             cue=cue, kind=kind, accuracy=float(hits.mean()), majority=float(majority.mean()),
-            low=float(low), high=float(high), telling=telling, examples=examples,
+            low=float(low), high=float(high), luck=luck, telling=telling, examples=examples,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 S, M = "src/novarag/strategies/", "src/novarag/metrics/"
 R, L = "src/novarag/runs/", "src/novarag/llm/"
+N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_training_groups.py"
 LAWS = "tests/laws/"
 
 MUTANTS = [
@@ -80,6 +81,19 @@ MUTANTS = [
     ("llm: the openai key goes to everyone", L + "endpoint.py", "key_env or _OWN_KEYS.get(host, KEY)", 'key_env or "OPENAI_API_KEY"', "tests/unit/test_wire.py"),
     ("llm: n is not checked", L + "wire.py", "if len(completions) != sampling.n:", "if False:", "tests/unit/test_wire.py"),
     ("llm: random failures strangle the pace", L + "pace.py", "if share >= 0.5 * share_then:", "if False:", "tests/unit/test_pace.py"),
+    ("noise: claims are not looked for", N + "validators.py", "if not _holds(text, claim):", "if False:", TN),
+    ("noise: the gold answer inside a claim counts", N + "validators.py", '.replace(f" {claim} ", " | ")', "", TN),
+    ("noise: an answer in the question is held against passages", N + "validators.py", " and not contains(asked, answer)", "", TN),
+    ("noise: leaks are let through", N + "validators.py", "return Fault.LEAKS_GOLD if leaks else None", "return None", TN),
+    ("noise: the first candidates are kept", N + "drafting.py", "sound[: -self.keep]", "sound[self.keep :]", TN),
+    ("noise: the last of two with one number counts", N + "replies.py", "current = []  # said before", "current[:] = fresh  # said before", TN),
+    ("noise: text is left as it was", N + "training.py", "replace(passage, text=tidy(passage.text))", "passage", TG),
+    ("noise: a borrowed passage may hold the answer", N + "training.py", "find_fault(foreign(p), self.stock.question) is None", "True", TG),
+    ("noise: a borrowed passage may be on the subject", N + "training.py", "and not self._on_subject(p.text)", "", TG),
+    ("noise: a borrowed passage keeps its kind", N + "training.py", "kind=PassageKind.IRRELEVANT, facet=None", "facet=None", TG),
+    ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
+    ("noise: memory counts as a cue", N + "audit.py", "root[one] = find(group.question.id)", "find(group.question.id)", TG),
+    ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
 ]  # fmt: skip
 
 

@@ -168,6 +168,30 @@ def test_a_passage_on_the_subject_is_not_borrowed():
     assert training_groups(twins, k=3).short == {"no other question to borrow passages from": 3}
 
 
+def test_a_passage_that_holds_the_answer_is_not_borrowed():
+    first, second = POOLS[:2]
+    telling = replace(second.passages[5], text=f"It tells of {first.question.answers[0]} here.")
+    second = replace(second, passages=(*second.passages, telling))
+    built = training_groups([first, second], k=3)
+    assert built.short == {"no other question to borrow passages from": 1}
+    assert {g.question.id for g in built.groups} == {second.question.id}
+
+
+def test_chance_is_no_shortcut():
+    """Labels that mean nothing: however many cues are tried, none may be called a shortcut."""
+    failed = 0
+    for seed in range(5):
+        rng = rng_for(seed, "labels")
+        kinds = [PassageKind.RELEVANT, PassageKind.GOLD, PassageKind.COUNTERFACTUAL]
+        groups = [
+            replace(g, passages=tuple(replace(p, kind=kind, facet=None) for p in g.passages))
+            for g in training_groups(POOLS, k=3).groups
+            for kind in [rng.choice(kinds)]
+        ]
+        failed += bool(audit(groups, margin=0).shortcuts)
+    assert failed == 0
+
+
 def test_a_foreign_passage_is_irrelevant_and_claims_nothing():
     passage = foreign(POOLS[0].passages[3])
     assert (passage.kind, passage.claim, passage.facet) == (PassageKind.IRRELEVANT, None, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from dataclasses import dataclass, field
 from time import time
@@ -18,9 +17,10 @@ from novarag.runs.lease import read_lease
 from novarag.runs.manifest import read_manifest
 from novarag.runs.seal import unseal
 from novarag.runs.shard import Job, peek
+from novarag.runs.store import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from novarag.ports import Asking
     from novarag.runs.manifest import Manifest
@@ -105,15 +105,20 @@ def _halfway(job: Job, shard: int, seen: Look) -> dict[str, Any]:
 
 
 def read_shard(
-    store: Store, kind: str, shard: int, columns: list[str] | None = None
+    store: Store, kind: str, shard: int, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Read a table of a finished shard, or say which file is missing or damaged."""
+    """Read a table of a finished shard, or some columns; say what is missing or damaged."""
     name = table_name(kind, shard)
-    content = store.read(name)
-    if content is None:
+    table = open_table(store, name)
+    if table is None:
         raise StorageError(f"{name} is missing; run `novarag recover {store.place}`")
     try:
-        return pl.read_parquet(io.BytesIO(content), columns=columns)
+        return pl.read_parquet(table, columns=None if columns is None else list(columns))
+    except pl.exceptions.ColumnNotFoundError:
+        raise UsageError(
+            f"{store.place} was read by an older reader: some columns are missing. Run"
+            f" `novarag reread {store.place}` first."
+        ) from None
     except pl.exceptions.PolarsError:
         problem = f"{name} is damaged; run `novarag recover {store.place}`"
         raise StorageError(problem) from None

@@ -20,12 +20,13 @@ from novarag.errors import StorageError
 from novarag.grouping import evidence_state
 from novarag.records import Completion
 from novarag.runs.drive import add_up, unfinished
-from novarag.runs.finished import check_finished, exchange_trials, shard_name, table_name
+from novarag.runs.finished import check_finished, exchange_trials, shard_name
 from novarag.runs.lease import Lease
+from novarag.runs.look import read_shard
 from novarag.runs.manifest import write_manifest
 from novarag.runs.requests import Request
 from novarag.runs.seal import unseal
-from novarag.runs.sources import read_groups_file, read_table
+from novarag.runs.sources import read_groups_file
 from novarag.runs.store import everywhere
 from novarag.runs.tables import TRIALS, read_groups, trial_row, trials_frame
 from novarag.trials import make_trial
@@ -106,7 +107,7 @@ def reread_shard(store: Store, manifest: Manifest, strategy: Asking, shard: int)
             raise StorageError(
                 f"shard {shard} of {store.place} is damaged; run `novarag recover {store.place}`"
             )
-        old = read_table(store, table_name("trials", shard))
+        old = read_shard(store, "trials", shard)
         groups = {g.id: g for g in read_groups(read_groups_file(store, manifest, shard))}
         new = _read_again(old, groups, strategy)
         found = _compare(old, new)

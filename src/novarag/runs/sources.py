@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from novarag.errors import StorageError, UsageError
 from novarag.runs.drive import unfinished
-from novarag.runs.finished import shard_name, table_name
-from novarag.runs.look import open_run
+from novarag.runs.finished import shard_name
+from novarag.runs.look import open_run, read_shard
 from novarag.runs.manifest import groups_name
 from novarag.runs.seal import digest, unseal
-from novarag.runs.store import open_store, open_table
+from novarag.runs.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
@@ -83,24 +83,7 @@ def _open(place: str, name: str) -> Source:
 
 def read_trials(source: Source, shard: int, columns: Sequence[str]) -> pl.DataFrame:
     """Read some columns of a shard's trials."""
-    return read_table(source.store, table_name("trials", shard), columns)
-
-
-def read_table(store: Store, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table, or some columns of it; raise `StorageError` where it is missing or torn."""
-    table = open_table(store, name)
-    if table is None:
-        raise StorageError(f"{name} is missing; run `novarag recover {store.place}`")
-    try:
-        return pl.read_parquet(table, columns=None if columns is None else list(columns))
-    except pl.exceptions.ColumnNotFoundError:
-        raise UsageError(
-            f"{store.place} was read by an older reader: some columns are missing. Run"
-            f" `novarag reread {store.place}` first."
-        ) from None
-    except pl.exceptions.PolarsError:
-        problem = f"{name} is damaged; run `novarag recover {store.place}`"
-        raise StorageError(problem) from None
+    return read_shard(source.store, "trials", shard, columns)
 
 
 def read_groups_file(store: Store, manifest: Manifest, shard: int) -> bytes:

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -18,15 +19,20 @@ if TYPE_CHECKING:
 _Table = TypeVar("_Table")
 
 
+def _least(least: float, default: Any) -> Any:  # noqa: ANN401 - as `field` itself
+    """Declare a key that has a least value."""
+    return field(default=default, metadata={"least": least})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
     """Which model is asked, and how hard."""
 
     endpoints: tuple[str, ...]
     key_env: str | None = None
-    concurrency: int = 64
-    timeout: float = 600.0
-    attempts: int = 8
+    concurrency: int = _least(1, 64)
+    timeout: float = _least(0.01, 600.0)
+    attempts: int = _least(1, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ class Questions:
     """Questions with gold passages; other labelled passages in the file join the pool."""
 
     file: str
-    limit: int | None = None
+    limit: int | None = _least(1, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +48,12 @@ class NoiseSettings:
     """What passages a model writes."""
 
     kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
-    candidates: int = 5
-    keep: int = 3
+    candidates: int = _least(1, 5)
+    keep: int = _least(1, 3)
     verbalised: bool = False
-    temperature: float = 1.0
-    max_tokens: int | None = None
-    questions: int | None = None
+    temperature: float = _least(0, 1.0)
+    max_tokens: int | None = _least(1, None)
+    questions: int | None = _least(1, None)
     model: Endpoints | None = None
 
 
@@ -56,10 +62,10 @@ class GroupSettings:
     """How passages are drawn into groups."""
 
     mix: str = "training"
-    k: int = 3
+    k: int = _least(1, 3)
     one_each: bool = False
     audit: bool = True
-    margin: float = 0.05
+    margin: float = _least(0, 0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +73,15 @@ class AskSettings:
     """How the groups are asked."""
 
     strategy: str = "nova"
-    samples: int = 16
-    temperature: float = 1.0
+    samples: int = _least(1, 16)
+    temperature: float = _least(0, 1.0)
     top_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
+    max_tokens: int | None = _least(1, None)
+    seed: int | None = _least(0, None)
     structured: bool = False
-    step_length: int = 200
-    per_request: int | None = None
-    shard_size: int = 1000
+    step_length: int = _least(1, 200)
+    per_request: int | None = _least(1, None)
+    shard_size: int = _least(1, 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +101,8 @@ class ExportSettings:
     formats: tuple[str, ...] = ("canonical", "llama-factory", "openai")
     label_only: bool = False
     tokenizer: str | None = None
-    max_length: int = 2048
-    dev: float = 0.0
+    max_length: int = _least(1, 2048)
+    dev: float = _least(0, 0.0)
     base: str | None = None
 
 
@@ -107,7 +113,7 @@ class Pipeline:
     model: Endpoints
     questions: Questions
     out: str = "build"
-    seed: int = 0
+    seed: int = _least(0, 0)
     noise: NoiseSettings | None = None
     groups: GroupSettings = field(default_factory=GroupSettings)
     ask: AskSettings = field(default_factory=AskSettings)
@@ -124,7 +130,7 @@ def load_pipeline(*sources: str | Path) -> Pipeline:
     merged: dict[str, Any] = {}
     for source in sources:
         _merge(merged, _toml(_preset(str(source)) if str(source) in PRESETS else Path(source)))
-    return _build(Pipeline, merged, "", str(sources[-1]))
+    return _build(Pipeline, merged, "", " + ".join(map(str, sources)))
 
 
 def _preset(name: str) -> Traversable:
@@ -169,6 +175,15 @@ def _build(cls: type[_Table], told: dict[str, Any], where: str, source: str) -> 
             "this is missing.", mend="write it.", source=source, column=where + missing[0]
         )
     values = {key: _value(hints[key], told[key], where + key, source) for key in told}
+    for key, value in values.items():
+        least = known[key].metadata.get("least")
+        if least is not None and value is not None and value < least:
+            raise DataError(
+                f"{value!r} is less than {least}.",
+                mend="give more.",
+                source=source,
+                column=where + key,
+            )
     return cls(**values)
 
 
@@ -179,9 +194,9 @@ def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN4
             return _build(kind, value, f"{where}.", source)
         if get_origin(kind) is tuple and isinstance(value, list):
             return tuple(_value(get_args(kind)[0], v, where, source) for v in value)
-        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if kind is float and type(value) in {int, float} and isfinite(value):
             return float(value)
-        if isinstance(kind, type) and type(value) is kind:
+        if kind is not float and isinstance(kind, type) and type(value) is kind:
             return value
     names = " or ".join(getattr(k, "__name__", str(k)) for k in kinds if k is not type(None))
     raise DataError(f"{value!r} is not {names}.", mend="write it so.", source=source, column=where)

@@ -130,16 +130,36 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
         assert "stopped at groups" in second.output
 
 
-def test_structured_replies_belong_to_nova(tmp_path):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("[groups]\nk = 2\n", "3 passages or more"),
+        ("[groups]\nmix = 'gold'\n", "gold"),
+        ("[groups]\nmix = 'gold-only'\none_each = true\n", "one_each belongs"),
+        ("[noise]\nkinds = ['bad']\n", "bad"),
+        ("[filter]\nbalance = 'uniforn'\n", "uniforn"),
+        ("[export]\nformats = ['jsonl']\n", "jsonl"),
+        ("[ask]\nstrategy = 'novas'\n", "novas"),
+        ("[ask]\nstrategy = 'cot'\nstructured = true\n", "structured replies are those"),
+    ],
+)
+def test_wrong_settings_are_refused_before_anything_is_asked(tmp_path, wrong, said):
+    path = tmp_path / "p.toml"
+    path.write_text(f"out = '{tmp_path / 'out'}'\n" + GOOD + wrong, "utf-8")
+    result = run(app, ["build", str(path)])
+    assert said in str(result.exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_changed_groups_do_not_overwrite_those_of_a_begun_run(tmp_path):
     write_questions(tmp_path / "questions.jsonl")
     with chaos() as server:
-        path = write_pipeline(tmp_path, server, "out", "[export]\ndev = 0.2\n")
-        path.write_text(
-            path.read_text("utf-8").replace("[ask]", '[ask]\nstrategy = "cot"\nstructured = true'),
-            "utf-8",
-        )
-        result = run(app, ["build", str(path)])
-        assert "structured replies are those of the strategy nova" in str(result.exception)
+        path = write_pipeline(tmp_path, server, "out")
+        assert run(app, ["build", str(path)]).exit_code == 0
+        before = (tmp_path / "out" / "groups.jsonl").read_bytes()
+        path.write_text(path.read_text("utf-8").replace("[groups]", "[groups]\nk = 4"), "utf-8")
+        assert "was begun with other groups" in str(run(app, ["build", str(path)]).exception)
+    assert (tmp_path / "out" / "groups.jsonl").read_bytes() == before
 
 
 GOOD = '[model]\nendpoints = ["http://x/v1=m"]\n[questions]\nfile = "q.jsonl"\n'
@@ -166,6 +186,10 @@ def test_defaults_and_overrides(tmp_path):
         ("[ask]\nsamples = 'many'\n", "'many' is not int"),
         ("[ask]\nsamples = true\n", "True is not int"),
         ("[groups]\naudit = 1\n", "1 is not bool"),
+        ("[groups]\nmargin = nan\n", "nan is not float"),
+        ("[ask]\ntemperature = true\n", "True is not float"),
+        ("[ask]\nsamples = 0\n", "0 is less than 1"),
+        ("[noise]\nquestions = -1\n", "-1 is less than 1"),
         ("[noise]\nkinds = [3]\n", "3 is not str"),
         ("nonsense = 1\n", "there is no such key"),
         ("[ask\n", "not TOML"),

@@ -2,14 +2,16 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from filtered_folder import contents, make_rows, write_filtered
 from novarag.errors import StorageError, UsageError
+from novarag.folders import whole_folder
 from novarag.runs.tables import read_groups
 from novarag.sft import Options, export, read_filtered
-from novarag.sft import folder as folders
+from novarag.sft.folder import write_file
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def test_only_an_export_is_replaced(filtered, tmp_path):
     with pytest.raises(UsageError, match="not a folder"):
         export(source, tmp_path / "file", Options())
     with pytest.raises(UsageError, match="name a folder"):
-        export(source, folders.Path("/"), Options())
+        export(source, Path("/"), Options())
     (tmp_path / "link").symlink_to(out)
     with pytest.raises(UsageError, match="not a folder"):
         export(source, tmp_path / "link", Options())
@@ -67,7 +69,7 @@ def test_a_failure_midway_leaves_what_was_there(filtered, tmp_path, monkeypatch)
             raise OSError(28, "No space left on device")
         return real(folder, name, chunks)
 
-    real = folders.write_file
+    real = write_file
     monkeypatch.setattr("novarag.sft.exporting.write_file", fail)
     with pytest.raises(StorageError, match="No space left"):
         export(source, out, Options(dev=0.5))
@@ -87,7 +89,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(filtered, tmp_path):
     (tmp_path / f".out.{dead}.other").mkdir()
     mine.mkdir()
     (tmp_path / ".out.notes.old").mkdir()
-    with pytest.raises(ZeroDivisionError), folders.whole_folder(out):
+    with pytest.raises(ZeroDivisionError), whole_folder(out, lambda _: None):
         _ = 1 / 0
     assert contents(out) == before
     left = {p.name for p in tmp_path.iterdir() if p.name.startswith(".")}
@@ -99,14 +101,14 @@ def test_when_the_last_rename_fails_the_old_export_comes_back(filtered, tmp_path
     source = read(filtered)
     export(source, out, Options())
     before = contents(out)
-    real = folders.Path.rename
+    real = Path.rename
 
     def rename(self, target):
         if self.name.endswith(".draft"):
             raise OSError(5, "Input/output error")
         return real(self, target)
 
-    monkeypatch.setattr(folders.Path, "rename", rename)
+    monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(StorageError, match="Input/output error"):
         export(source, out, Options(formats=["openai"]))
     assert contents(out) == before

@@ -17,6 +17,7 @@ from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import RETENTION
 from novarag.runs.filtering import filter_runs
 from novarag.runs.finished import shard_name, table_name
+from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import groups_name
 from novarag.runs.sources import open_sources
 from novarag.runs.tables import TRIALS, read_groups, write_groups
@@ -105,9 +106,11 @@ def test_repeated_it_is_byte_identical_and_replaces_what_was_there(runs, tmp_pat
     run(app, [*arguments, str(tmp_path / "two"), "--balance", "none", "--no-common"])
     (tmp_path / "two" / "dropped" / "99999.parquet").write_bytes(b"old")
     (tmp_path / "two" / "mine.txt").write_text("mine", "utf-8")
-    assert run(app, [*arguments, str(tmp_path / "two")]).exit_code == 0
+    refused = run(app, [*arguments, str(tmp_path / "two")])
+    assert "such as 'mine.txt'" in str(refused.exception)
     assert (tmp_path / "two" / "mine.txt").read_text("utf-8") == "mine"
     (tmp_path / "two" / "mine.txt").unlink()
+    assert run(app, [*arguments, str(tmp_path / "two")]).exit_code == 0
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -285,3 +288,26 @@ def test_the_paper_table_is_as_printed():
     assert {len(counts) for counts in RETENTION.values()} == {1 + len(STAGES)}
     assert sum(counts[1] for counts in RETENTION.values()) == 347022
     assert all(list(c) == sorted(c, reverse=True) for c in RETENTION.values())
+
+
+def test_a_kill_while_putting_in_place_leaves_the_old_result(runs, tmp_path, monkeypatch):
+    sources, out = open_sources([str(runs / "a")]), tmp_path / "out"
+    filter_runs(sources, out, Options())
+    before = contents(out)
+
+    def fail(_told, folder):
+        (folder / "report.html").write_text("half", "utf-8")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filter_runs(sources, out, Options(balance="none"), finish=fail)
+    assert contents(out) == before
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_passage_with_odd_line_ends_stops_nobody(runs, tmp_path):
+    groups = pl.read_parquet(runs / "a" / groups_name(0))
+    harvest = Harvest(open_sources([str(runs / "a"), str(runs / "b")]), tmp_path)
+    odd = groups.with_columns(question=pl.lit("one\u2028two\x85three"))
+    assert harvest._new(odd, harvest.sources[0]).height == groups.height
+    assert harvest._new(odd.clear(), harvest.sources[0]).height == 0

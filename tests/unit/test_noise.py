@@ -54,7 +54,10 @@ MUSEUM = [
         [("One.", "x"), ("Two.", "y")],
     ),
     ("**Passage 1:** One.\n**Answer 1:** x", [("One.", "x")]),
-    ("### Passage 1: One\nmore of it\n\nand more", [("One more of it and more", None)]),
+    ("### Passage 1: One\nmore of it\n\nLet me know!", [("One more of it", None)]),
+    ("Passage 1:\n\nOne.\n\nPassage 2:\nTwo.", [("One.", None), ("Two.", None)]),
+    ("**Passage 1**\nOne.\n**Answer 1**\nx", [("One.", None)]),
+    ("<think>Passage 1: still thinking", []),
     ("<think>Passage 1: no</think>Passage 1: yes", [("yes", None)]),
     ("Passage [1]: One.\nCounterfactual Answer 1: *x*", [("One.", "x")]),
     ("Passage 1: first\nPassage 1: again\nstill again", [("first", None)]),
@@ -111,6 +114,7 @@ def fault(text, kind="counterfactual", claim=None, question=RIVER, provenance=Pr
         ("Vienna lies on the upper Danube canal.", "upper Danube canal", None),
         ("It is 45 hectares large.", "45 ha", None),
         ("It is 46 hectares large.", "45 ha", Fault.CLAIM_ABSENT),
+        ("It lies on the Danube Canal.", "Dan", Fault.CLAIM_ABSENT),
         ("Both were names of a housing project.", "They were names of an unbuilt project", None),
     ],
 )
@@ -131,6 +135,16 @@ def test_counterfactual_claims_of_yes_or_no(claim, expected):
     assert fault("Rome is new.", claim=claim, question=BINARY) == expected
 
 
+def test_a_claim_that_is_part_of_the_gold_answer_is_no_other_answer():
+    dated = Question(id="d", text="When?", answers=("26 October 1918",))
+    assert fault("It was on 26 October 1918.", claim="1918", question=dated) is Fault.CLAIM_IS_GOLD
+    short = Question(id="d", text="When?", answers=("1918",))
+    said = "It was on 26 October 1918."
+    assert fault(said, claim="26 October 1918", question=short) is None
+    also = "It was on 26 October 1918, not in early 1918."
+    assert fault(also, claim="26 October 1918", question=short) is Fault.STATES_GOLD
+
+
 @pytest.mark.parametrize("kind", ["relevant", "irrelevant"])
 def test_noise_must_not_give_the_answer_away(kind):
     assert fault("The Danube's source is in Baden.", kind) is Fault.LEAKS_GOLD
@@ -139,17 +153,31 @@ def test_noise_must_not_give_the_answer_away(kind):
     assert fault("The Danube has many bridges.", kind, question=named) is None
     number = Question(id="n", text="How many?", answers=("four",))
     assert fault("Curling has four players.", kind, question=number) is None
+    digits = Question(id="n", text="How many?", answers=("42",))
+    assert fault("It has 42 rooms.", kind, question=digits) is Fault.LEAKS_GOLD
+    country = Question(id="n", text="Where?", answers=("US",))
+    assert fault("He told us so.", kind, question=country) is None
     assert fault("No, it is.", kind, question=BINARY) is None
 
 
 def test_support_must_hold_the_answer_or_its_own_words_for_it():
     assert fault("Boats go down the Danube.", "gold") is None
     assert fault("Boats go down a river.", "gold") is Fault.LACKS_GOLD
-    assert fault("Boats go down the Donau.", "gold", claim="Donau") is None
+    assert fault("Boats go down the Donau.", "gold", claim="Donau") is Fault.LACKS_GOLD
+    mayor = Question(id="m", text="Who leads?", answers=("Marty J. Walsh of Boston",))
+    assert fault("The city is led by Walsh.", "gold", claim="Walsh", question=mayor) is None
+    assert (
+        fault("The city is led by him.", "gold", claim="Walsh", question=mayor) is Fault.LACKS_GOLD
+    )
+    assert fault("Bonn leads.", "gold", claim="Bonn", question=mayor) is Fault.LACKS_GOLD
     assert fault("Boats go down a river.", "gold", claim="N/A") is Fault.LACKS_GOLD
     original = {"claim": "Donau", "provenance": Provenance.ORIGINAL}
     assert fault("Boats go down the Donau.", "gold", **original) is Fault.LACKS_GOLD
     assert fault("Rome is old.", "gold", question=BINARY) is None
+    assert fault("Rome is old.", "gold", question=BINARY, claim="yes") is None
+    assert fault("Rome is new.", "gold", question=BINARY, claim="no") is Fault.LACKS_GOLD
+    moon = Question(id="a", text="Which flight?", answers=("Apollo 11",))
+    assert fault("Each team has 11 players.", "gold", question=moon) is Fault.LACKS_GOLD
     assert fault("Anything.", "gold", question=Question(id="x", text="?")) is None
 
 
@@ -159,7 +187,8 @@ def test_an_unlabelled_passage_has_no_fault_but_emptiness():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Passage 3:", "**Passage 12**", "[Your passage]", "...", "Text 2: [the text]"]
+    "text",
+    ["", " " * 300, "Passage 3:", "**Passage 12**", "[Your passage]", "...", "Text 2: [the text]"],
 )
 def test_placeholders(text):
     assert is_placeholder(text)

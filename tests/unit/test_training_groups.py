@@ -157,8 +157,65 @@ def test_questions_without_relevant_passages_are_filled_with_irrelevant_ones():
     groups = training_groups(poor, k=4).groups
     assert {len(g.passages) for g in groups} == {4}
     none = [replace(p, passages=p.passages[:-3]) for p in poor]
-    with pytest.raises(UsageError, match="too few"):
-        training_groups(none, k=6)
+    assert training_groups(none, k=6).short == {"too few passages to fill groups of this size": 12}
+
+
+def test_a_pool_nobody_can_use_builds_nothing():
+    bare = [replace(p, passages=p.passages[:1]) for p in POOLS[:3]]
+    built = training_groups(bare, k=3)
+    assert (built.groups, built.short.total()) == ([], 3)
+
+
+def test_gold_of_unknown_provenance_is_taken_for_original():
+    unknown = [
+        replace(p, passages=(replace(p.passages[0], provenance=None), *p.passages[1:]))
+        for p in POOLS[:12]
+    ]
+    assert len(training_groups(unknown, k=3).groups) == 36
+
+
+def test_nobody_sits_alone():
+    pools = [make_pool(i) for i in range(111)]
+    assert not training_groups(pools, k=3).short
+
+
+def test_an_aside_that_answers_another_question_is_not_borrowed_for_it():
+    poor = [make_pool(i, relevant=0) for i in range(12)]
+    answers = " ".join(p.question.answers[0] for p in poor[1:])
+    poor[0] = replace(
+        poor[0],
+        passages=(
+            *poor[0].passages[:-3],
+            Passage(text=f"All: {answers}.", kind=PassageKind.IRRELEVANT),
+        ),
+    )
+    for i in range(1, 12):
+        poor[i] = replace(poor[i], passages=poor[i].passages[:-2])
+    for group in training_groups(poor, k=4).groups:
+        if group.kind is GroupKind.IRRELEVANT:
+            assert not any(group.question.answers[0] in p.text for p in group.passages)
+
+
+def test_texts_that_become_equal_stand_once():
+    pool = POOLS[0]
+    twin = replace(
+        pool.passages[0],
+        text=pool.passages[0].text.replace(" ", "  "),
+        provenance=Provenance.GENERATED,
+    )
+    faults = Counter()
+    kept = sound_pool(replace(pool, passages=(*pool.passages, twin)), faults)
+    assert len(kept.passages) == len(pool.passages)
+    assert faults == {"it repeats another passage": 1}
+    hidden = Passage(
+        text=f"An{pool.question.answers[0][:3]}\u200b{pool.question.answers[0][3:]}",
+        kind=PassageKind.RELEVANT,
+    )
+    leak = replace(
+        hidden, text=f"x {pool.question.answers[0][:3]}\u200b{pool.question.answers[0][3:]}"
+    )
+    sound_pool(replace(pool, passages=(leak,)), faults)
+    assert faults["it contains the gold answer"] == 1
 
 
 def test_a_passage_on_the_subject_is_not_borrowed():
@@ -243,15 +300,38 @@ def test_the_auditor_asks_for_enough_to_judge():
         audit([g for g in groups if g.kind is GroupKind.CONSISTENT])
     with pytest.raises(UsageError, match="10 questions"):
         audit(groups[:9])
-    shared = [
-        replace(g, passages=(*g.passages, Passage(text="Everywhere.", kind=PassageKind.IRRELEVANT)))
+    linked = [
+        replace(
+            g,
+            passages=(
+                *g.passages,
+                *(Passage(text=f"Link {n + j}.", kind=PassageKind.IRRELEVANT) for j in (0, 1)),
+            ),
+        )
         for g in groups
+        for n in [int(g.question.id[1:])]
     ]
     with pytest.raises(UsageError, match="share passages"):
-        audit(shared)
+        audit(linked)
     unlabelled = [replace(g, passages=(Passage(text="?"),)) for g in groups]
     with pytest.raises(UsageError, match="0 and 0"):
         audit(unlabelled)
+
+
+def test_a_passage_that_everybody_has_does_not_blind_the_auditor():
+    boiler = Passage(text="Terms and conditions apply.", kind=PassageKind.IRRELEVANT)
+    groups = [replace(g, passages=(*g.passages, boiler)) for g in released_style()]
+    assert "typography" in {f.cue for f in audit(groups).shortcuts}
+
+
+def test_groups_of_many_sizes_are_audited():
+    groups = [
+        replace(
+            g, passages=g.passages * (1 + i % 5) + (Passage(text="", kind=PassageKind.IRRELEVANT),)
+        )
+        for i, g in enumerate(released_style())
+    ]
+    assert audit(groups).groups == 180
 
 
 def test_a_large_set_is_sampled(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +17,9 @@ from novarag.cli.grouping import (
     TRAINING,
     build_groups,
     describe,
+    gate,
+    group_lines,
     in_turn,
-    print_audit,
     write_groups,
 )
 from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
@@ -26,14 +27,19 @@ from novarag.cli.noising import questions_of, write_noise
 from novarag.cli.running import Means, Source, Task, begin, hash_of
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
+from novarag.grouping import find_mix
+from novarag.noise import Noising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from novarag.cli.screen import Price
     from novarag.config import Endpoints, Pipeline
-    from novarag.noise.training import Yield
+    from novarag.filters import Options as FilterOptions
     from novarag.records import PassageGroup
+    from novarag.runs.manifest import Settings
+    from novarag.sft import Options as ExportOptions
+    from novarag.strategies import Strategy
 
 
 def build(
@@ -51,6 +57,7 @@ def build(
 
     found = load_pipeline(*pipeline)
     way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
+    way.check()
     steps = [way.noise, way.groups, way.ask, way.filter, way.export]
     for number, step in enumerate(steps, start=1):
         print(f"\n[{number}/{len(steps)}] {step.__name__}", file=sys.stderr)
@@ -86,22 +93,83 @@ class _Way:
         few = [n for n in (told.limit, limit) if n is not None]
         return islice(questions_of(Path(told.file)), min(few) if few else None)
 
+    def check(self) -> None:
+        """Complain about any setting now, not when its step comes and the others are paid for."""
+        told = self.pipeline.groups
+        if told.mix == TRAINING and told.k < 3:
+            raise UsageError("training groups have 3 passages or more: mend k in [groups]")
+        if told.mix != TRAINING:
+            find_mix(told.mix, k=told.k)
+            if told.one_each:
+                raise UsageError("one_each belongs to the training groups")
+        self._means(self.pipeline.model).connector()
+        _ = (self._noising, self._asking, self._filtering, self._exporting)
+
+    @cached_property
+    def _noising(self) -> Noising | None:
+        told = self.pipeline.noise
+        if told is None:
+            return None
+        self._means(told.model or self.pipeline.model).connector()
+        return Noising(
+            noises=told.kinds, candidates=told.candidates, keep=told.keep,
+            verbalised=told.verbalised, seed=self.pipeline.seed,
+        )  # fmt: skip
+
+    @cached_property
+    def _asking(self) -> tuple[Strategy, Settings]:
+        from novarag.calls import Sampling
+        from novarag.runs import Settings
+        from novarag.strategies.structured import reply_pattern
+
+        told, groups = self.pipeline.ask, self.pipeline.groups
+        strategy = find_strategy(told.strategy)
+        if told.structured and told.strategy != "nova":
+            raise UsageError("structured replies are those of the strategy nova: mend [ask]")
+        k = groups.k if groups.mix == TRAINING else find_mix(groups.mix, k=groups.k).size
+        pattern = reply_pattern(k, step_length=told.step_length) if told.structured else None
+        return strategy, Settings(
+            strategy=told.strategy, template_hash=strategy.template.hash,
+            model=model_name(self.pipeline.model.endpoints), samples=told.samples,
+            per_request=told.per_request, shard_size=told.shard_size,
+            sampling=Sampling(
+                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
+                seed=told.seed, regex=pattern,
+            ),
+        )  # fmt: skip
+
+    @cached_property
+    def _filtering(self) -> FilterOptions:
+        from novarag.filters import Options
+
+        told = self.pipeline.filter
+        return Options(
+            rules=told.rules, alignment=told.alignment, balance=told.balance,
+            seed=self.pipeline.seed, common=1 + len(told.runs),
+        )  # fmt: skip
+
+    @cached_property
+    def _exporting(self) -> ExportOptions:
+        from novarag.sft import Options, load_ruler
+
+        told = self.pipeline.export
+        ruler = load_ruler(told.tokenizer, longest=told.max_length) if told.tokenizer else None
+        return Options(
+            formats=told.formats, label_only=told.label_only, ruler=ruler, dev=told.dev,
+            seed=self.pipeline.seed, base=told.base,
+        )  # fmt: skip
+
     # — the steps —
 
     def noise(self) -> int:
         """Have passages written, if the pipeline asks for any."""
         from novarag.calls import Sampling
-        from novarag.noise import Noising
         from novarag.runs import Settings, is_finished, open_store
 
-        told = self.pipeline.noise
-        if told is None:
+        told, noising = self.pipeline.noise, self._noising
+        if told is None or noising is None:
             print("no [noise]: the passages of the questions are all there is", file=sys.stderr)
             return 0
-        noising = Noising(
-            noises=told.kinds, candidates=told.candidates, keep=told.keep,
-            verbalised=told.verbalised, seed=self.pipeline.seed,
-        )  # fmt: skip
         writer = told.model or self.pipeline.model
         settings = Settings(
             strategy=noising.name, template_hash=noising.fingerprint,
@@ -127,9 +195,20 @@ class _Way:
         found = build_groups(pools, told.mix, k=told.k, seed=self.pipeline.seed)
         if told.one_each:
             found.groups = list(in_turn(found.groups))
+        begun = (self.out / "run" / "manifest.json").is_file()
+        if begun and file.is_file() and file.read_bytes() != group_lines(found):
+            raise UsageError(
+                f"{self.out / 'run'} was begun with other groups than these settings give; change"
+                " them back, or write another `out` in the pipeline"
+            )
         write_groups(found, file)
         describe(found)
-        return self._audit(found) if told.audit and told.mix == TRAINING else 0
+        if not told.audit or told.mix != TRAINING:
+            return 0
+        code = gate(found, told.margin)
+        if code:
+            print("to go on in spite of it, write audit = false in [groups]")
+        return code
 
     def _written(self) -> Iterator[PassageGroup]:
         from novarag.runs import open_store
@@ -141,41 +220,13 @@ class _Way:
         store = open_store(self.out / "noise")
         return iter_pools(store, open_run(store))
 
-    def _audit(self, found: Yield) -> int:
-        from novarag.noise.audit import audit
-
-        try:
-            seen = audit(found.groups, margin=self.pipeline.groups.margin)
-        except UsageError as error:
-            print(f"not audited: {error}")
-            return 0
-        print_audit(seen)
-        if seen.shortcuts:
-            print("to go on in spite of it, write audit = false in [groups]")
-        return 1 if seen.shortcuts else 0
-
     def ask(self) -> int:
         """Ask every group for its samples."""
-        from novarag.calls import Sampling
         from novarag.datasets import iter_groups
-        from novarag.runs import Settings, is_finished
-        from novarag.strategies.structured import reply_pattern
+        from novarag.runs import is_finished
 
-        told, file = self.pipeline.ask, self.out / "groups.jsonl"
-        strategy = find_strategy(told.strategy)
-        if told.structured and told.strategy != "nova":
-            raise UsageError("structured replies are those of the strategy nova")
-        pattern = reply_pattern(self.pipeline.groups.k, step_length=told.step_length)
-        settings = Settings(
-            strategy=told.strategy, template_hash=strategy.template.hash,
-            model=model_name(self.pipeline.model.endpoints), samples=told.samples,
-            per_request=told.per_request, shard_size=told.shard_size,
-            sampling=Sampling(
-                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
-                seed=told.seed, regex=pattern if told.structured else None,
-            ),
-        )  # fmt: skip
-        means = self._means(self.pipeline.model)
+        strategy, settings = self._asking
+        file, means = self.out / "groups.jsonl", self._means(self.pipeline.model)
         source = Source(groups=partial(iter_groups, file), name=file.name, hash=hash_of(file))
         job = begin(strategy, source, settings, str(self.out / "run"), means)
         code = asyncio.run(Task(job, means, alone=False).run())
@@ -184,29 +235,17 @@ class _Way:
     def filter(self) -> int:
         """Pour the trials through the funnel."""
         from novarag.cli.filtering import run_filter
-        from novarag.filters import Options
 
-        told = self.pipeline.filter
-        runs = [str(self.out / "run"), *told.runs]
-        options = Options(
-            rules=told.rules, alignment=told.alignment, balance=told.balance,
-            seed=self.pipeline.seed, common=len(runs),
-        )  # fmt: skip
-        run_filter(runs, self.out / "filtered", options)
+        runs = [str(self.out / "run"), *self.pipeline.filter.runs]
+        run_filter(runs, self.out / "filtered", self._filtering)
         return 0
 
     def export(self) -> int:
         """Write the training set."""
         from novarag.cli.exporting import write_export
-        from novarag.sft import Options, load_ruler
 
-        told = self.pipeline.export
-        ruler = load_ruler(told.tokenizer, longest=told.max_length) if told.tokenizer else None
-        options = Options(
-            formats=told.formats, label_only=told.label_only, ruler=ruler, dev=told.dev,
-            seed=self.pipeline.seed, base=told.base,
-        )  # fmt: skip
         own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
         model = model_name(self.pipeline.model.endpoints)
-        write_export(self.out / "filtered", self.out / "export", options, model=model, own=own)
+        kept, out = self.out / "filtered", self.out / "export"
+        write_export(kept, out, self._exporting, model=model, own=own)
         return 0

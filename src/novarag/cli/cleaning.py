@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.grouping import write_groups
-from novarag.cli.running import found, hash_of
+from novarag.cli.running import hash_of, notice
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def nova_clean(
     from novarag.datasets.clean import SPLITS, check_inputs, known_outputs
 
     for line in check_inputs(data):
-        found(line)
+        notice(line)
     made = _Benchmark()
     for name in SPLITS:
         _build(name, out, data, made, audited=audited)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial as partial_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -68,8 +69,10 @@ def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = 
         label="filtering", file=sys.stderr, hidden=not sys.stderr.isatty(),
     )  # fmt: skip
     with bar:
-        found = filter_runs(sources, out, options, tell=bar.update)
-    write_funnel_report(found.told, out, version=__version__)
+        found = filter_runs(
+            sources, out, options, tell=bar.update,
+            finish=partial_of(write_funnel_report, version=__version__),
+        )  # fmt: skip
     _print_tally(found.told)
     print(f"\nwrote {found.trials:,} trials of {found.groups:,} groups to {out}", file=sys.stderr)
 

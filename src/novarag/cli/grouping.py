@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,24 +62,36 @@ def group(
         raise UsageError(f"{out} must end in .jsonl")
     if mix != TRAINING and one_each:
         raise UsageError("--one-each belongs to the training groups")
+    if mix == TRAINING and gold_at is not None:
+        raise UsageError("--gold-at belongs to the mixes with one gold passage")
     found = build_groups(_pools(pool), mix, k=k, gold_at=gold_at, seed=seed)
     if one_each:
         found.groups = list(in_turn(found.groups))
     write_groups(found, out)
     describe(found)
     if mix == TRAINING and audited:
-        sys.exit(_report(found.groups, margin))
+        sys.exit(gate(found, margin))
+
+
+def gate(found: Yield, margin: float) -> int:
+    """Audit training groups, where there are enough to judge; return the exit code."""
+    try:
+        return _report(found.groups, margin)
+    except UsageError as error:
+        print(f"not audited: {error}")
+        return 0
 
 
 def build_groups(
     pools: Iterable[PassageGroup], mix: str, *, k: int, gold_at: int | None = None, seed: int = 0
 ) -> Yield:
     """Draw one named mix, or the three training groups, from every pool that allows it."""
-    from novarag.noise.training import Yield, training_groups
+    from novarag.noise.training import Yield, merge_pools, training_groups
 
-    found = Yield()
-    pools = iter(pools)
-    while block := list(islice(pools, _BLOCK)):
+    found, merged = Yield(), merge_pools(pools)
+    blocks = max(len(merged) // _BLOCK, 1)
+    for i in range(blocks):
+        block = merged[len(merged) * i // blocks : len(merged) * (i + 1) // blocks]
         if mix == TRAINING:
             part = training_groups(block, k=k, seed=seed)
         else:
@@ -125,17 +136,21 @@ def in_turn(groups: Iterable[PassageGroup]) -> Iterator[PassageGroup]:
             yield given
 
 
-def write_groups(found: Yield, out: Path) -> None:
-    """Write groups as JSON lines, whole or not at all."""
+def group_lines(found: Yield) -> bytes:
+    """Lay groups out as JSON lines."""
     from novarag.datasets.groups import group_line
 
+    return b"".join(map(group_line, found.groups))
+
+
+def write_groups(found: Yield, out: Path) -> None:
+    """Write groups as JSON lines, whole or not at all."""
     if not found.groups:
-        reasons = "; ".join(f"{n:,} {why}" for why, n in found.short.most_common())
-        raise UsageError(f"no question has the passages for these groups: {reasons}")
+        reasons = "; ".join(f"{n:,} questions: {why}" for why, n in found.short.most_common())
+        raise UsageError(f"there are no groups to build: {reasons or 'there are no questions'}")
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(out.name + ".part")
-    with partial.open("wb") as file:
-        file.writelines(map(group_line, found.groups))
+    partial.write_bytes(group_lines(found))
     partial.replace(out)
 
 
@@ -187,7 +202,12 @@ def _report(
     if as_json:
         import orjson
 
-        print(orjson.dumps({"margin": margin, "findings": found.findings}).decode())
+        told = {
+            "margin": margin, "groups": found.groups, "questions": found.questions,
+            "left_out": found.left_out, "findings": found.findings,
+            "shortcuts": sorted({f.cue for f in found.shortcuts}),
+        }  # fmt: skip
+        print(orjson.dumps(told).decode())
     else:
         print_audit(found)
     return 1 if found.shortcuts else 0
@@ -195,7 +215,9 @@ def _report(
 
 def print_audit(found: Audit) -> None:
     """Print one line for each cue, and what gives a shortcut away."""
-    print(f"{found.groups:,} groups of {found.questions:,} questions")
+    print(f"{found.groups:,} groups of {found.questions:,} questions were audited")
+    if found.left_out:
+        print(f"left out: {found.left_out:,} groups without kinds, or beyond the sample")
     for cue in dict.fromkeys(f.cue for f in found.findings):
         worst = found.worst(cue)
         print(

@@ -65,7 +65,7 @@ def begin(asking: Asking, source: Source, settings: Settings, out: str, means: M
     if not is_finished(store):  # before planning: a wrong address must not leave a folder behind
         asyncio.run(_check(means.connector()))
     manifest = plan(
-        store, source.groups, settings, name=source.name, source_hash=source.hash, tell=found
+        store, source.groups, settings, name=source.name, source_hash=source.hash, tell=notice
     )
     return Job(
         store=store, manifest=manifest, strategy=asking,
@@ -79,7 +79,7 @@ async def _check(connect: Callable[[], ChatLLM]) -> None:
         await llm.check()
 
 
-def found(line: str) -> None:
+def notice(line: str) -> None:
     """Tell of something amiss that was noticed and mended."""
     print(f"found: {line}", file=sys.stderr)
 
@@ -130,7 +130,7 @@ class Task:
         place, now = self.job.store.place, board.total()
         for outlook in outlooks:
             for line in outlook.damage:
-                found(line)
+                notice(line)
         total = self.job.manifest.requests
         fresh = now.settled - now.before
         print(

@@ -126,13 +126,21 @@ class _Row:
         return DataError(problem, mend=mend, source=self.source, row=self.number, column=column)
 
     def group(self) -> PassageGroup:
-        name, order = self.cells.get("group"), self.cells.get("order")
+        name = self.cells.get("group")
         return PassageGroup(
             question=self.question(),
             passages=self.passages(),
             id=None if name is None else whole(str(name)),
-            order=tuple(order) if isinstance(order, list) else None,
+            order=self.order(),
         )
+
+    def order(self) -> tuple[int, ...] | None:
+        value = self.cells.get("order")
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(type(place) is int for place in value):
+            raise self.wrong("order", "this is not a list of whole numbers.", "leave it out.")
+        return tuple(value)
 
     def question(self) -> Question:
         text = self.cells.get("question")

@@ -56,7 +56,7 @@ def _allowed(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     kind = pl.col("kind")
     rare = pl.col("_allowed").filter(kind == GroupKind.IRRELEVANT.value).sum().over("model")
     return counts.with_columns(
-        _allowed=pl.when(kind == GroupKind.CONSISTENT.value)
+        _allowed=pl.when((kind == GroupKind.CONSISTENT.value) & (rare > 0))
         .then(pl.min_horizontal("_allowed", rare))
         .otherwise("_allowed")
     )

@@ -7,6 +7,7 @@ such data can learn the cue in place of reading.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 _FOLDS, _REPLICATES, _LEVEL = 5, 1000, 95
 _UNLIKELY = 0.05
+_SHARED = 20  # questions; a passage that more of them have is no link between them
 _MOST = 3000  # questions; more make the audit slower, not wiser
 _NAMED = 4
 
@@ -115,8 +117,12 @@ class _Asked:
         cluster = _clusters(groups)
         fold = _folds(set(cluster.values()), seed)
         self.folds = max(fold.values()) + 1
-        if self.folds < 2:
-            raise UsageError("all questions share passages with each other: nothing to judge on")
+        largest = Counter(cluster.values()).most_common(1)[0][1]
+        if self.folds < 2 or largest > len(names) / 2:
+            raise UsageError(
+                f"{largest:,} of {len(names):,} questions share passages with each other: too few"
+                " are left to judge on"
+            )
         self.fold = np.array([fold[cluster[g.question.id]] for g in groups])
         rng = np.random.default_rng(seed)
         share = np.full(len(names), 1 / len(names))
@@ -180,11 +186,15 @@ def _clusters(groups: Sequence[PassageGroup]) -> dict[str, str]:
             name = root[name]
         return name
 
-    owner: dict[str, str] = {}
+    owners: dict[str, set[str]] = {}
     for group in groups:
         for passage in group.passages:
-            one = find(owner.setdefault(passage.text, group.question.id))
-            root[one] = find(group.question.id)
+            owners.setdefault(passage.text, set()).add(group.question.id)
+    for questions in owners.values():
+        first, *others = sorted(questions)
+        if len(questions) <= _SHARED:  # what is everywhere tells nobody anything
+            for other in others:
+                root[find(other)] = find(first)
     return {group.question.id: find(group.question.id) for group in groups}
 
 

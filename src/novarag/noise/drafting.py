@@ -91,7 +91,14 @@ class Noising:
             for noise in self.of(given.question):
                 yield PassageGroup(
                     question=given.question,
-                    passages=tuple(replace(p, kind=PassageKind.GOLD) for p in gold),
+                    passages=tuple(
+                        replace(
+                            p,
+                            kind=PassageKind.GOLD,
+                            provenance=p.provenance or Provenance.ORIGINAL,
+                        )
+                        for p in gold
+                    ),
                     id=f"{given.question.id}/{noise.name}",
                     flags=(noise.name,),
                 )

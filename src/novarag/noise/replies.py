@@ -8,11 +8,12 @@ from dataclasses import dataclass
 _HEAD = re.compile(
     r"[ \t>*#_`\-]{0,8}"
     r"(?P<word>passage|answer|(?:counterfactual|wrong|supported) answer|probability)"
-    r"[ \t]{0,2}\[?#?(?P<number>[0-9]{1,3})\]?[ \t*_`]{0,4}[:.\uff1a][ \t*_`]{0,4}",
+    r"[ \t]{0,2}\[?#?(?P<number>[0-9]{1,3})\]?[ \t*_`]{0,4}"
+    r"(?:[:.\uff1a][ \t*_`]{0,4}|[ \t]{0,4}$)",
     re.IGNORECASE | re.ASCII,
 )
 _SHARE = re.compile(r"[ \t]{0,4}([01]?\.[0-9]{1,9}|[0-9]{1,3})[ \t]{0,2}(%?)", re.ASCII)
-_THOUGHT = "</think>"
+_THINKING, _THOUGHT = "<think>", "</think>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +34,14 @@ def read_candidates(reply: str) -> tuple[Candidate, ...]:
     """
     parts: dict[tuple[str, int], list[str]] = {}
     current: list[str] = []
-    body = reply[reply.rfind(_THOUGHT) + len(_THOUGHT) if _THOUGHT in reply else 0 :]
+    _, ended, body = reply.rpartition(_THOUGHT)
+    if not ended and _THINKING in body:
+        return ()  # it never stopped thinking
     for line in body.splitlines():
         head = _HEAD.match(line)
         if head is None:
+            if not line.strip() and any(current):
+                current = []  # what follows a blank line is chatter
             current.append(line)
             continue
         word = head["word"].lower().rpartition(" ")[2]

@@ -29,8 +29,7 @@ _MARKS = {
 _DIGITS, _CAPITALS, _WORDS = re.compile(r"[0-9]"), re.compile(r"[A-Z]"), re.compile(r"\S+")
 _SENTENCE = re.compile(r"[.!?](?:\s|$)")
 _VOCABULARY, _RARE = 1500, 5
-
-Matrix = "NDArray[np.float64]"
+_PLACES = 10  # passages of a group that are looked at place by place and pair by pair
 
 
 def typography_of(text: str) -> list[float]:
@@ -69,7 +68,7 @@ class Surface:
 
     def __init__(self, groups: Sequence[PassageGroup]) -> None:
         self.groups = groups
-        self.most = max(len(g.passages) for g in groups)
+        self.most = min(max(len(g.passages) for g in groups), _PLACES)
         self.typography = [[typography_of(p.text) for p in g.passages] for g in groups]
         self.length = [[length_of(p.text) for p in g.passages] for g in groups]
         self.words = [[set(tokens(p.text)) for p in g.passages] for g in groups]
@@ -88,8 +87,8 @@ class Surface:
         table = np.zeros((len(self.groups), self.most, len(names)))
         for row, (a, b) in enumerate(zip(self.length, self.typography, strict=True)):
             looks = np.array([[*x, *y] for x, y in zip(a, b, strict=True)])
-            if len(looks):
-                table[row, : len(looks)] = looks - looks.mean(axis=0)
+            shown = (looks - looks.mean(axis=0))[: self.most]
+            table[row, : len(shown)] = shown
         named = [f"{n} of passage {i}" for i in range(1, self.most + 1) for n in names]
         return table.reshape(len(self.groups), -1), named
 
@@ -117,10 +116,9 @@ class Surface:
         pairs = max(self.most * (self.most - 1) // 2, 1)
         table = np.zeros((len(self.groups), pairs))
         for row, passages in enumerate(self.words):
+            first = passages[: self.most]
             shared = [
-                len(a & b) / max(len(a | b), 1)
-                for i, a in enumerate(passages)
-                for b in passages[i + 1 :]
+                len(a & b) / max(len(a | b), 1) for i, a in enumerate(first) for b in first[i + 1 :]
             ]
             table[row, : len(shared)] = sorted(shared, reverse=True)
         return table, [f"words shared by the {i}. most alike pair" for i in range(1, pairs + 1)]
@@ -135,8 +133,7 @@ class Surface:
 def _pooled(
     looks: list[list[list[float]]], names: Sequence[str]
 ) -> tuple[NDArray[np.float64], list[str]]:
-    empty = [0.0] * len(names)
-    rows = [np.array(passages or [empty]) for passages in looks]
+    rows = [np.array(passages) for passages in looks]
     table = np.array([np.concatenate([r.mean(0), r.min(0), r.max(0)]) for r in rows])
     return table, [f"{how} {name}" for how in ("mean", "least", "most") for name in names]
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,7 @@ from novarag.errors import UsageError
 from novarag.grading import tokens
 from novarag.grouping import assemble, rng_for
 from novarag.noise.surface import length_of, typography_of
-from novarag.noise.validators import find_fault
+from novarag.noise.validators import Fault, find_fault
 from novarag.records import PassageGroup
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 from novarag.texts import tidy
@@ -90,21 +90,25 @@ class _Stock:
 
 
 def sound_pool(pool: PassageGroup, faults: Counter[str]) -> PassageGroup:
-    """Set every passage in one typography and leave out those that do not carry their kind."""
-    kept = []
+    """Set every passage in one typography, and leave out repeated and unsound ones."""
+    kept: dict[str, Passage] = {}
     for passage in pool.passages:
-        fault = find_fault(passage, pool.question)
+        tidied = replace(passage, text=tidy(passage.text))
+        fault = find_fault(tidied, pool.question)
+        if fault is None and tidied.text in kept:
+            fault = Fault.REPEATED
         if fault is None:
-            kept.append(replace(passage, text=tidy(passage.text)))
+            kept[tidied.text] = tidied
         else:
             faults[fault] += 1
-    return replace(pool, passages=tuple(kept))
+    return replace(pool, passages=tuple(kept.values()))
 
 
 def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> Yield:
     """Build the three groups of every question whose pool allows it, with k passages each.
 
-    The same questions are used at every k, and a larger group holds all of a smaller one.
+    A larger group holds all of a smaller one, and the same questions are used at every k as long
+    as their fillers suffice.
     """
     if k < 3:
         raise UsageError(
@@ -121,11 +125,10 @@ def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> 
     borrowing = _rings(stocks, seed)
     for stock in stocks:
         rng = rng_for(seed, stock.question.id, "training")
-        groups = _Builder(stock, borrowing[stock.question.id], rng).build(k, seed)
-        if groups is None:
-            found.short["no other question to borrow passages from"] += 1
-        else:
-            found.groups += groups
+        try:
+            found.groups += _Builder(stock, borrowing[stock.question.id], rng).build(k, seed)
+        except _Short as reason:
+            found.short[str(reason)] += 1
     return found
 
 
@@ -138,11 +141,12 @@ def _rings(stocks: list[_Stock], seed: int) -> dict[str, list[_Stock]]:
     """
     by_length = sorted(stocks, key=lambda s: (len(s.gold[0].text), s.question.id))
     rings = max(len(by_length) // _RING, 1)
-    size = -(-len(by_length) // rings)
+    ends = [len(by_length) * i // rings for i in range(rings + 1)]
     found = {}
-    for start in range(0, len(by_length), size):
-        ring = by_length[start : start + size]
-        rng_for(seed, "ring", ring[0].question.id).shuffle(ring)
+    for start, end in pairwise(ends):
+        ring = by_length[start:end]
+        if ring:
+            rng_for(seed, "ring", ring[0].question.id).shuffle(ring)
         for place, stock in enumerate(ring):
             found[stock.question.id] = [*ring[place + 1 :], *ring[:place]]
     return found
@@ -153,8 +157,7 @@ def _stock(pool: PassageGroup) -> _Stock:
         return tuple(
             p
             for p in pool.passages
-            if p.kind is kind
-            and original in {None, p.provenance in {Provenance.ORIGINAL, Provenance.RETRIEVED}}
+            if p.kind is kind and original in {None, p.provenance is not Provenance.GENERATED}
         )
 
     return _Stock(
@@ -167,6 +170,10 @@ def _stock(pool: PassageGroup) -> _Stock:
     )
 
 
+class _Short(Exception):  # noqa: N818 - a state, not an accident
+    """A question lacks the passages for its groups."""
+
+
 class _Builder:
     """Builds the groups of one question; `ring` are the others, nearest first."""
 
@@ -176,9 +183,9 @@ class _Builder:
         self.ring = [other for other in ring if self._is_foreign(other)]
         self.used: set[str] = set()
 
-    def build(self, k: int, seed: int) -> list[PassageGroup] | None:
+    def build(self, k: int, seed: int) -> list[PassageGroup]:
         if not self.ring:
-            return None
+            raise _Short("no other question to borrow passages from")
         mine, donor = self.stock, self.ring[0]
         against, agreeing = _like(mine)
         pair = list(_like(donor))
@@ -188,6 +195,7 @@ class _Builder:
             GroupKind.CONSISTENT: [mine.gold[0], agreeing],
             GroupKind.IRRELEVANT: [foreign(donor.gold[0]), foreign(pair[0])],
         }
+        self.used.update(p.text for passages in sets.values() for p in passages)
         mirror = agreeing, foreign(pair[1])
         for role in self._roles(k - 2):
             fillers = self._fillers(role, mirror, donor)
@@ -218,9 +226,10 @@ class _Builder:
         if own and (borrowed := self._unused([_closest(offered, own)] if offered else [])):
             away = foreign(borrowed)
             return away, away if role == "foreign" else own, own
-        off = self._unused(p for s in (self.stock, *self.ring) for p in s.irrelevant)
+        asides = (p for s in (self.stock, *self.ring) for p in s.irrelevant)
+        off = self._unused(p for p in asides if self._is_off(p))
         if off is None:
-            raise UsageError("there are too few passages to fill groups of this size")
+            raise _Short("too few passages to fill groups of this size")
         return (foreign(off),) * 3
 
     def _unused(self, passages: Iterable[Passage]) -> Passage | None:
@@ -233,10 +242,12 @@ class _Builder:
     def _is_foreign(self, other: _Stock) -> bool:
         """Say whether nothing of another question could help or mislead with this one."""
         offered = (*other.gold, *other.supports, *other.counterfactual, *other.relevant)
-        return other.question.id != self.stock.question.id and all(
-            find_fault(foreign(p), self.stock.question) is None and not self._on_subject(p.text)
-            for p in offered
-        )
+        return other.question.id != self.stock.question.id and all(map(self._is_off, offered))
+
+    def _is_off(self, passage: Passage) -> bool:
+        """Say whether a passage neither answers this question nor is about its subject."""
+        fault = find_fault(foreign(passage), self.stock.question)
+        return fault is None and not self._on_subject(passage.text)
 
     def _on_subject(self, text: str) -> bool:
         said = self.words & set(tokens(text))
@@ -275,12 +286,17 @@ def _telling_words(question: Question) -> frozenset[str]:
 
 
 def merge_pools(rows: Iterable[PassageGroup]) -> list[PassageGroup]:
-    """Put together all that is offered for each question, every text once, in order of arrival."""
+    """Put together all that is offered for each question, every text once, in order of arrival.
+
+    Of two copies of a text, one that has a kind wins.
+    """
     merged: dict[str, tuple[Question, dict[str, Passage]]] = {}
     for row in rows:
         _, passages = merged.setdefault(row.question.id, (row.question, {}))
         for passage in row.passages:
-            passages.setdefault(passage.text, passage)
+            known = passages.get(passage.text)
+            if known is None or known.kind is None:
+                passages[passage.text] = passage
     return [
         PassageGroup(question=question, passages=tuple(passages.values()), id=question.id)
         for question, passages in merged.values()

@@ -45,7 +45,9 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _NUMBERS = frozenset(
     "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 )
+_LONGEST_SLOT = 200
 _STEM = 3  # letters a word keeps at least when it loses its plural
+_UNIT = 4  # letters of a unit
 _SHORT = 2  # letters that prove nothing by turning up
 _CLAIMED = 0.6  # share of a claim's words that its passage must hold
 
@@ -73,7 +75,8 @@ def is_placeholder(text: str) -> bool:
     >>> is_placeholder("Passage 3:"), is_placeholder("[Your passage]"), is_placeholder("Rome.")
     (True, True, False)
     """
-    return len(text) < 200 and _SLOT.match(text.strip()) is not None
+    said = text.strip()
+    return len(said) < _LONGEST_SLOT and _SLOT.match(said) is not None
 
 
 def _counterfactual(passage: Passage, question: Question) -> Fault | None:
@@ -83,13 +86,17 @@ def _counterfactual(passage: Passage, question: Question) -> Fault | None:
         return _against(polarity(passage.claim), question)
     claim, text = _fold(passage.claim), _fold(passage.text)
     right = [_fold(answer) for answer in question.answers]
-    if claim in right:
+    if any(contains(answer, claim) for answer in right):
         return Fault.CLAIM_IS_GOLD
     if not _holds(text, claim):
         return Fault.CLAIM_ABSENT
-    rest = f" {text} ".replace(f" {claim} ", " | ")  # "1918" in "26 October 1918" is not gold
-    stated = any(contains(rest, answer) for answer in _telling(question))
+    stated = any(contains(_without(text, claim, answer), answer) for answer in _telling(question))
     return Fault.STATES_GOLD if stated else None
+
+
+def _without(text: str, claim: str, answer: str) -> str:
+    """Blank out a claim that swallows the answer: "1918" in "26 October 1918" is not gold."""
+    return f" {text} ".replace(f" {claim} ", " | ") if contains(claim, answer) else text
 
 
 def _against(claim: bool | None, question: Question) -> Fault | None:
@@ -100,14 +107,25 @@ def _against(claim: bool | None, question: Question) -> Fault | None:
 
 def _gold(passage: Passage, question: Question) -> Fault | None:
     """A generated passage may put the answer in its own words, which are then its claim."""
-    if question.form is AnswerForm.YES_NO or not question.answers:
+    own = passage.claim if passage.provenance is Provenance.GENERATED else None
+    if own is not None and is_refusal(own):
+        own = None
+    if question.form is AnswerForm.YES_NO:
+        said = None if own is None else polarity(own)
+        right = {polarity(answer) for answer in question.answers}
+        return Fault.LACKS_GOLD if said is not None and said not in right else None
+    answers = [_fold(answer) for answer in question.answers]
+    text, claim = _fold(passage.text), _fold(own or "")
+    if not answers or any(_holds(text, answer) for answer in answers):
         return None
-    text = _fold(passage.text)
-    words = [_fold(answer) for answer in question.answers]
-    own = passage.claim if passage.provenance is not Provenance.ORIGINAL else None
-    if own and not is_refusal(own):
-        words.append(_fold(own))
-    return None if any(_holds(text, answer) for answer in words) else Fault.LACKS_GOLD
+    kin = any(_share(claim, answer) for answer in answers)
+    return None if kin and _holds(text, claim) else Fault.LACKS_GOLD
+
+
+def _share(claim: str, answer: str) -> bool:
+    """Say whether a wording of an answer has a telling word or number in common with it."""
+    words = set(claim.split()) & set(answer.split())
+    return any(len(w) > _STEM or w[-1].isdigit() for w in words)
 
 
 def _telling(question: Question) -> list[str]:
@@ -116,11 +134,13 @@ def _telling(question: Question) -> list[str]:
         return []
     asked = _fold(question.text)
     answers = (_fold(answer) for answer in question.answers)
-    return [
-        answer
-        for answer in answers
-        if len(answer) > _SHORT and answer not in _NUMBERS and not contains(asked, answer)
-    ]
+    return [answer for answer in answers if _tells(answer) and not contains(asked, answer)]
+
+
+def _tells(answer: str) -> bool:
+    """Say whether an answer proves something by turning up: not a digit, "US", or "four"."""
+    longer = len(answer) > (1 if answer.isdigit() else _SHORT)
+    return longer and answer not in _NUMBERS
 
 
 def _fold(text: str) -> str:
@@ -135,6 +155,7 @@ def _holds(text: str, claim: str) -> bool:
         return True
     words, said = claim.split(), set(text.split())
     numbers = [w for w in words if w[-1].isdigit()]
-    if numbers:
-        return said.issuperset(numbers)
+    if numbers:  # a unit may be written otherwise: "45 ha" is "45 hectares"
+        long = [w for w in words if len(w) > _UNIT and not w[-1].isdigit()]
+        return said.issuperset([*numbers, *long])
     return len(words) > 1 and sum(w in said for w in words) >= _CLAIMED * len(words)

@@ -7,7 +7,7 @@ keep, without its text, is held until the end; replies are fetched for what surv
 from __future__ import annotations
 
 import io
-import shutil
+import re
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import polars as pl
 
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.folders import whole_folder
 from novarag.runs.harvest import Harvest
 from novarag.runs.sources import read_trials
 from novarag.runs.tables import frame_bytes
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from novarag.runs.sources import Source
 
 TALLY = "tally.json"
+_OURS = {TALLY, "kept.parquet", "groups.parquet", "dropped", "report.html", "report.md"}
+_PICTURE = re.compile(r"funnel-[0-9]{1,6}\.svg")
 _DROPPED = ("run", "question", "group", "kind", "model", "sample", "stage", "reason")
 _REST = (
     "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
@@ -53,23 +56,26 @@ def filter_runs(
     options: Options,
     *,
     tell: Callable[[int], None] = lambda _: None,
+    finish: Callable[[dict[str, Any], Path], object] = lambda _told, _folder: None,
 ) -> Filtered:
     """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
 
-    `tell` hears of each shard that is done: once for its stages, once for its replies.
+    `tell` hears of each shard that is done: once for its stages, once for its replies. `finish`
+    may add files to the folder before it is put in place.
     """
-    with _Draft(out) as draft:
-        pouring = _Pouring(sources, draft.folder, options)
+    with whole_folder(out, _check_free) as draft:
+        pouring = _Pouring(sources, draft, options)
         for _ in pouring.shards():
             tell(1)
         kept = pouring.rest()
-        harvest = Harvest(sources, draft.folder)
+        harvest = Harvest(sources, draft)
         for _ in harvest.gather(kept):
             tell(1)
         groups = harvest.finish()
         told = _told(pouring.tally, sources, options)
         content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
-        (draft.folder / TALLY).write_bytes(content + b"\n")
+        (draft / TALLY).write_bytes(content + b"\n")
+        finish(told, draft)
     return Filtered(told=told, trials=kept.height, groups=groups)
 
 
@@ -186,26 +192,13 @@ def _number(question: str) -> int:
     return int.from_bytes(raw, "big")
 
 
-class _Draft:
-    """A folder that takes the place of the old one when it is complete, and not before."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out.resolve()
-        self.folder = self.out.with_name(f".{self.out.name}.draft")
-        if self.out.is_file():
-            raise UsageError(f"{out} is a file; --out takes a folder")
-        if self.out.is_dir() and any(self.out.iterdir()) and not (self.out / TALLY).is_file():
-            raise UsageError(f"{out} has other files in it; give another --out")
-
-    def __enter__(self) -> _Draft:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        return self
-
-    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        if failed is None:
-            self.out.mkdir(exist_ok=True)
-            shutil.rmtree(self.out / "dropped", ignore_errors=True)
-            for path in sorted(self.folder.iterdir()):  # the tally comes last, and vouches for all
-                path.replace(self.out / path.name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+def _check_free(out: Path) -> None:
+    """Refuse a place with anything but an earlier filter's result in it."""
+    if out.is_file():
+        raise UsageError(f"{out} is a file; --out takes a folder")
+    if out.is_dir():
+        names = {path.name for path in out.iterdir()}
+        strange = sorted(n for n in names if n not in _OURS and not _PICTURE.fullmatch(n))
+        if strange or (names and TALLY not in names):
+            told = f", such as {strange[0]!r}" if strange else ""
+            raise UsageError(f"{out} has other files in it{told}; give another --out")

@@ -58,7 +58,8 @@ class Harvest:
     def _new(self, groups: pl.DataFrame, source: Source) -> pl.DataFrame:
         """Leave out groups that another run brought; raise where it brought other content."""
         fresh = []
-        for name, line in zip(groups["group"], groups.write_ndjson().splitlines(), strict=True):
+        lines = groups.write_ndjson().rstrip("\n").split("\n") if groups.height else []
+        for name, line in zip(groups["group"], lines, strict=True):
             content = blake2b(line.encode(), digest_size=8).digest()
             fresh.append(name not in self._contents)
             if self._contents.setdefault(name, content) != content:

@@ -65,7 +65,8 @@ class Manifest:
     def run(self) -> str:
         """Return the fingerprint of the run: the same settings on the same groups."""
         hashes = [part.sha256 for part in self.parts]
-        told = orjson.dumps([asdict(self.settings), hashes], option=orjson.OPT_SORT_KEYS)
+        settings = {k: v for k, v in asdict(self.settings).items() if k != "noise" or v}
+        told = orjson.dumps([settings, hashes], option=orjson.OPT_SORT_KEYS)
         return digest(told)[:32]
 
     @property
@@ -126,7 +127,7 @@ def read_manifest(store: Store) -> Manifest | None:
     settings = content["settings"]
     sampling = settings.pop("sampling")
     sampling["stop"] = tuple(sampling["stop"])
-    noise = settings.pop("noise")
+    noise = settings.pop("noise", None)
     return Manifest(
         settings=Settings(**settings, sampling=Sampling(**sampling), noise=_noise(noise)),
         source=content["source"],

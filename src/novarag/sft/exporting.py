@@ -7,9 +7,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import UnknownName, UsageError
+from novarag.folders import whole_folder
 from novarag.sft import card
 from novarag.sft.examples import make_examples
-from novarag.sft.folder import CARD, MADE_BY, README, check_free, whole_folder, write_file
+from novarag.sft.folder import CARD, MADE_BY, README, check_free, write_file
 from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
 from novarag.sft.lengths import MAX_LENGTH
 from novarag.sft.sifting import sift, split
@@ -64,7 +65,7 @@ def export(
     bundle = Bundle(splits=splits, base=options.base, longest=longest)
     files = [file for name in dict.fromkeys(options.formats) for file in FORMATS[name](bundle)]
     files.append((REJECTED, lines(map(rejected_row, sifted.rejected))))
-    with whole_folder(out) as draft:
+    with whole_folder(out, check_free) as draft:
         written = sorted((write_file(draft, *file) for file in files), key=lambda f: f.name)
         facts["files"] = card.file_facts(written)
         facts["files"] += card.file_facts([write_file(draft, README, [card.card_markdown(facts)])])

@@ -1,7 +1,7 @@
 """The three training groups of a question, made so that only the question tells them apart.
 
 Every group has the same build: an *anchor*, a *companion* that agrees with it or contradicts it,
-and fillers, each of one of three sorts.
+and fillers of the sorts below.
 
 | slot       | counterfactual        | consistent            | irrelevant                       |
 |------------|-----------------------|-----------------------|----------------------------------|
@@ -250,7 +250,7 @@ class _Builder:
         return fault is None and not self._on_subject(passage.text)
 
     def _on_subject(self, text: str) -> bool:
-        said = self.words & set(tokens(text))
+        said = self.words & _words(text)
         return len(said) > _SHARED * len(self.words)
 
 
@@ -265,7 +265,12 @@ def _like(stock: _Stock) -> tuple[Passage, Passage]:
     return min(pairs, key=lambda pair: _unlike(pair[0].text, pair[1].text))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))
+
+
+@lru_cache(maxsize=8192)
 def _looks(text: str) -> NDArray[np.float64]:
     return np.array([*length_of(text), *typography_of(text)])
 
@@ -282,7 +287,7 @@ def foreign(passage: Passage) -> Passage:
 
 
 def _telling_words(question: Question) -> frozenset[str]:
-    return frozenset(w for w in tokens(question.text) if w not in _COMMON and len(w) > 1)
+    return frozenset(w for w in _words(question.text) if w not in _COMMON and len(w) > 1)
 
 
 def merge_pools(rows: Iterable[PassageGroup]) -> list[PassageGroup]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from novarag.grading import contains, is_refusal, polarity, tokens
@@ -143,6 +144,7 @@ def _tells(answer: str) -> bool:
     return longer and answer not in _NUMBERS
 
 
+@lru_cache(maxsize=8192)  # a passage is held against many questions that could borrow it
 def _fold(text: str) -> str:
     """Normalise a text; words lose possessive and plural, and every article goes."""
     words = (w for w in tokens(_POSSESSIVE.sub("", text)) if w not in _ARTICLES)

@@ -139,7 +139,7 @@ def test_named_mixes_from_a_file(mix, tmp_path):
     pool.write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
     result = run(app, ["group", str(pool), "--out", str(out), "--mix", mix])
     if mix == "irrelevant-only":
-        assert "2 1 irrelevant passages, 3 are needed" in str(result.exception)
+        assert "2 questions: 1 irrelevant passages, 3 are needed" in str(result.exception)
     else:
         assert "2 groups of 2 questions: 2 consistent" in result.output
         assert load_groups(out)[0].id == f"0/{mix}-k3"

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _Table = TypeVar("_Table")
+_MENDS = {
+    "model": 'write [model] and endpoints = ["http://localhost:8000/v1=llama"]; a preset needs a'
+    " file of yours beside it.",
+    "model.endpoints": 'write endpoints = ["http://localhost:8000/v1=llama"].',
+    "questions": 'write [questions] and file = "questions.jsonl".',
+    "questions.file": 'write file = "questions.jsonl".',
+}
+_WORDS: dict[object, str] = {
+    int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes",
+    tuple[str, ...]: 'a list such as ["one", "two"]',
+}  # fmt: skip
 
 
 def _least(least: float, default: Any) -> Any:  # noqa: ANN401 - as `field` itself
@@ -141,11 +152,13 @@ def _toml(path: Path | Traversable) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        mend = f"check the path, or use one of {', '.join(PRESETS)}."
+        mend = f"check the path, or use a preset: {', '.join(PRESETS)}."
         raise DataError("there is no such file.", mend=mend, source=str(path)) from None
     except (OSError, ValueError) as error:
         raise DataError(
-            f"the file is not TOML ({error}).", mend="mend that line.", source=str(path)
+            f"the file is not TOML ({error}).",
+            mend="mend that line; texts stand in quotes.",
+            source=str(path),
         ) from error
 
 
@@ -164,26 +177,22 @@ def _build(cls: type[_Table], told: dict[str, Any], where: str, source: str) -> 
         if key not in known:
             near = get_close_matches(key, known, n=1)
             meant = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}."
-            raise DataError("there is no such key.", mend=meant, source=source, column=where + key)
+            raise DataError(f"there is no key {where + key!r}.", mend=meant, source=source)
     missing = [
         name
         for name, f in known.items()
         if name not in told and f.default is MISSING and f.default_factory is MISSING
     ]
     if missing:
-        raise DataError(
-            "this is missing.", mend="write it.", source=source, column=where + missing[0]
-        )
+        name = where + missing[0]
+        mend = _MENDS.get(name, "write it.")
+        raise DataError(f"the key {name!r} is missing.", mend=mend, source=source)
     values = {key: _value(hints[key], told[key], where + key, source) for key in told}
     for key, value in values.items():
         least = known[key].metadata.get("least")
         if least is not None and value is not None and value < least:
-            raise DataError(
-                f"{value!r} is less than {least}.",
-                mend="give more.",
-                source=source,
-                column=where + key,
-            )
+            problem = f"{where + key} is {value!r}, and must be {least} or more."
+            raise DataError(problem, mend="give more.", source=source)
     return cls(**values)
 
 
@@ -198,5 +207,5 @@ def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN4
             return float(value)
         if kind is not float and isinstance(kind, type) and type(value) is kind:
             return value
-    names = " or ".join(getattr(k, "__name__", str(k)) for k in kinds if k is not type(None))
-    raise DataError(f"{value!r} is not {names}.", mend="write it so.", source=source, column=where)
+    wanted = " or ".join(_WORDS.get(kind, str(kind)) for kind in kinds if kind is not type(None))
+    raise DataError(f"{where} is {value!r}.", mend=f"write {wanted}.", source=source)

@@ -92,15 +92,14 @@ def _simulated_pool(place: str, building: str, part: str, rng: Random) -> Passag
         fate = rng.choice(("admired", "repaired", "copied"))
         return f"{name} {said}. Its {part} was {fate} later."
 
-    def opened(in_year: str) -> str:
-        return about(rng.choice(_OPENED) + in_year)
-
+    true = [about(phrase + year) for phrase in rng.sample(_OPENED, 3)]
+    false = [about(phrase + wrong) for phrase in rng.sample(_OPENED, 2)]
     texts = [
-        (PassageKind.GOLD, opened(year), None, Provenance.ORIGINAL),
-        (PassageKind.GOLD, opened(year), year, None),
-        (PassageKind.GOLD, opened(year), year, None),
-        (PassageKind.COUNTERFACTUAL, opened(wrong), wrong, None),
-        (PassageKind.COUNTERFACTUAL, opened(wrong), wrong, None),
+        (PassageKind.GOLD, true[0], None, Provenance.ORIGINAL),
+        (PassageKind.GOLD, true[1], year, None),
+        (PassageKind.GOLD, true[2], year, None),
+        (PassageKind.COUNTERFACTUAL, false[0], wrong, None),
+        (PassageKind.COUNTERFACTUAL, false[1], wrong, None),
         (PassageKind.RELEVANT, about("is kept by volunteers"), None, None),
         (PassageKind.RELEVANT, about("appears in several novels"), None, None),
         *((PassageKind.IRRELEVANT, aside, None, None) for aside in _ASIDES),

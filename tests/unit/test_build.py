@@ -183,15 +183,15 @@ def test_defaults_and_overrides(tmp_path):
     ("text", "said"),
     [
         ("[ask]\nsample = 3\n", "did you mean 'samples'"),
-        ("[ask]\nsamples = 'many'\n", "'many' is not int"),
-        ("[ask]\nsamples = true\n", "True is not int"),
-        ("[groups]\naudit = 1\n", "1 is not bool"),
-        ("[groups]\nmargin = nan\n", "nan is not float"),
-        ("[ask]\ntemperature = true\n", "True is not float"),
-        ("[ask]\nsamples = 0\n", "0 is less than 1"),
-        ("[noise]\nquestions = -1\n", "-1 is less than 1"),
-        ("[noise]\nkinds = [3]\n", "3 is not str"),
-        ("nonsense = 1\n", "there is no such key"),
+        ("[ask]\nsamples = 'many'\n", "write a whole number"),
+        ("[ask]\nsamples = true\n", "write a whole number"),
+        ("[groups]\naudit = 1\n", "write true or false"),
+        ("[groups]\nmargin = nan\n", "write a number"),
+        ("[ask]\ntemperature = true\n", "write a number"),
+        ("[ask]\nsamples = 0\n", "must be 1 or more"),
+        ("[noise]\nquestions = -1\n", "must be 1 or more"),
+        ("[noise]\nkinds = [3]\n", "write a text in quotes"),
+        ("nonsense = 1\n", "there is no key 'nonsense'"),
         ("[ask\n", "not TOML"),
     ],
 )
@@ -224,6 +224,13 @@ def test_the_papers_settings_and_their_sentences(tmp_path, root):
         if "=" in line and not line.startswith("#"):
             beside = line.partition("#")[2] + lines[number - 1] + lines[number - 2]
             assert " L" in f" {beside}" or "ours" in beside, line
+
+
+def test_the_example_pipeline_is_one(tmp_path):
+    path = tmp_path / "pipeline.toml"
+    assert run(app, ["example", str(path)]).exit_code == 0
+    assert load_pipeline(path).ask.samples == 16
+    assert "exists already" in str(run(app, ["example", str(path)]).exception)
 
 
 @given(st.integers(1, 6), st.sampled_from(["0", "7", "90", "100"]))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 
 import polars as pl
@@ -13,12 +13,14 @@ from novarag import DataError, StorageError, UsageError, funnel
 from novarag.calls import Sampling
 from novarag.cli import app
 from novarag.filters import STAGES, Options
+from novarag.noise import Noising
 from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import RETENTION
 from novarag.runs.filtering import filter_runs
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import groups_name
+from novarag.runs.seal import seal, unseal
 from novarag.runs.sources import open_sources
 from novarag.runs.tables import TRIALS, read_groups, write_groups
 from simulated import simulate, table, write_run
@@ -238,8 +240,9 @@ def test_nothing_kept_is_a_result_too(tmp_path):
     rows = [row | {"flaw": "no answer found"} for row in ALPHA]
     write_run(tmp_path / "a", rows, questions=60)
     result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert "alpha: 0 of 1,080 trials are kept (0.0 %)." in result.stdout
+    assert "nothing is kept" in result.stderr
     kept = pl.read_parquet(tmp_path / "out" / "kept.parquet")
     assert kept.schema == pl.Schema({**TRIALS, "run": pl.String, "target": pl.Float64})
     assert read_groups((tmp_path / "out" / "groups.parquet").read_bytes()) == []
@@ -311,3 +314,13 @@ def test_a_passage_with_odd_line_ends_stops_nobody(runs, tmp_path):
     odd = groups.with_columns(question=pl.lit("one\u2028two\x85three"))
     assert harvest._new(odd, harvest.sources[0]).height == groups.height
     assert harvest._new(odd.clear(), harvest.sources[0]).height == 0
+
+
+def test_a_run_of_noise_is_not_filtered(tmp_path):
+    write_run(tmp_path / "a", ALPHA[:16], questions=60)
+    manifest = tmp_path / "a" / "manifest.json"
+    told = unseal(manifest.read_bytes())
+    told["settings"]["noise"] = asdict(Noising())
+    manifest.write_bytes(seal(json.loads(json.dumps(told))))
+    with pytest.raises(UsageError, match="is a run of noise"):
+        open_sources([str(tmp_path / "a")], partial=True)

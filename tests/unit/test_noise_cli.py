@@ -94,9 +94,15 @@ def test_a_dry_run_shows_the_prompts_of_one_question(questions, server, tmp_path
 
 def test_questions_without_answers_are_refused(server, tmp_path):
     path = tmp_path / "q.jsonl"
-    path.write_text('{"question": "Who?", "passages": []}\n', "utf-8")
-    result = noise(path, server, tmp_path / "no")
-    assert "noise is written around a known answer" in str(result.exception)
+    for row, said in (
+        ({"passages": []}, "noise is written around a known answer"),
+        ({"answers": "x", "passages": []}, "there is no gold passage"),
+        ({"answers": "x", "passages": ["a", "b"]}, "none is marked as gold"),
+    ):
+        path.write_text(json.dumps({"question": "Who?", **row}) + "\n", "utf-8")
+        result = noise(path, server, tmp_path / "no")
+        assert said in str(result.exception)
+        assert not (tmp_path / "no").exists()
 
 
 def test_noise_groups_and_audit(questions, server, tmp_path):

@@ -314,7 +314,7 @@ def test_the_auditor_asks_for_enough_to_judge():
     with pytest.raises(UsageError, match="share passages"):
         audit(linked)
     unlabelled = [replace(g, passages=(Passage(text="?"),)) for g in groups]
-    with pytest.raises(UsageError, match="0 and 0"):
+    with pytest.raises(UsageError, match="none of 180 groups"):
         audit(unlabelled)
 
 

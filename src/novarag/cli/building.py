@@ -24,7 +24,7 @@ from novarag.cli.grouping import (
 )
 from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
 from novarag.cli.noising import questions_of, write_noise
-from novarag.cli.running import Means, Source, Task, begin, hash_of
+from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
 from novarag.grouping import find_mix
@@ -60,11 +60,12 @@ def build(
     way.check()
     steps = [way.noise, way.groups, way.ask, way.filter, way.export]
     for number, step in enumerate(steps, start=1):
+        sys.stdout.flush()
         print(f"\n[{number}/{len(steps)}] {step.__name__}", file=sys.stderr)
         code = step()
         if code:
-            print(f"stopped at {step.__name__}: mend it and run the same command", file=sys.stderr)
             sys.exit(code)
+    print(f"next: train on {way.out / 'export'}; its README.md says what is in it")
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class _Way:
             find_mix(told.mix, k=told.k)
             if told.one_each:
                 raise UsageError("one_each belongs to the training groups")
-        self._means(self.pipeline.model).connector()
         _ = (self._noising, self._asking, self._filtering, self._exporting)
+        check_server(self._means(self.pipeline.model), str(self.out / "run"))
 
     @cached_property
     def _noising(self) -> Noising | None:
@@ -237,8 +238,7 @@ class _Way:
         from novarag.cli.filtering import run_filter
 
         runs = [str(self.out / "run"), *self.pipeline.filter.runs]
-        run_filter(runs, self.out / "filtered", self._filtering)
-        return 0
+        return 0 if run_filter(runs, self.out / "filtered", self._filtering) else 1
 
     def export(self) -> int:
         """Write the training set."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from novarag.strategies import Strategy
 
 
+_FEW = 50  # examples; below, nobody should expect anything
+
+
 def export(
     filtered: Annotated[Path, typer.Argument(help="Folder that `novarag filter --out` wrote.")],
     out: Annotated[
@@ -93,6 +96,18 @@ def _strategies(names: list[str]) -> dict[str, Strategy]:
     return STRATEGIES | {found.name: found for found in map(find_strategy, names)}
 
 
+def _warn(facts: dict[str, Any]) -> None:
+    """Say what a model cannot learn from this set."""
+    from novarag.taxonomy import GroupKind
+
+    there = {row["kind"] for row in facts["examples"]}
+    for kind in [str(kind) for kind in GroupKind if str(kind) not in there]:
+        print(f"novarag: no example of the kind {kind}: it cannot be learnt", file=sys.stderr)
+    total = sum(row["examples"] for row in facts["examples"] if row["all"])
+    if total < _FEW:
+        print(f"novarag: {total:,} examples are too few to train on", file=sys.stderr)
+
+
 def _tell(facts: dict[str, Any], out: Path) -> None:
     for row in facts["examples"]:
         name = f"{row['split']}, {row['kind'] or 'kind not known'}"
@@ -101,12 +116,13 @@ def _tell(facts: dict[str, Any], out: Path) -> None:
     for row in facts["rejected"]:
         print(f"{'rejected':<28} {row['count']:,}: {row['reason']}")
     print(f"wrote {out}: {', '.join(facts['formats'])}, a data card (README.md)")
+    _warn(facts)
     splits = {row["split"] for row in facts["examples"]}
     if facts["dev_share"] and "dev" not in splits:
         print("novarag: no question fell to the dev split; give a larger --dev", file=sys.stderr)
     if facts["lengths"] is None:
         print(
             "novarag: lengths were not checked, and a trainer may cut the confidence off a long"
-            " sample; give --tokenizer to reject those",
+            " sample; give the tokenizer to reject those",
             file=sys.stderr,
         )

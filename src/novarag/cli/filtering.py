@@ -12,6 +12,7 @@ import typer
 
 from novarag import __version__
 from novarag.cli.looking import Foreign, Run, strategy_of
+from novarag.errors import UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ def filter_trials(
         rules=rules, alignment=alignment, balance=balance, seed=seed,
         common=len(runs) if shared else 1,
     )  # fmt: skip
-    run_filter(runs, out, options, partial=partial)
+    if not run_filter(runs, out, options, partial=partial):
+        sys.exit(1)
+    print(f"next: look at {out / 'report.html'}, then novarag export {out} --out export")
 
 
-def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = False) -> None:
-    """Filter runs into a folder, and print the tally."""
+def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = False) -> int:
+    """Filter runs into a folder, and print the tally; return how many trials are kept."""
     from novarag.report.funnel import write_funnel_report
     from novarag.runs.filtering import filter_runs
     from novarag.runs.sources import open_sources
@@ -74,7 +77,11 @@ def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = 
             finish=partial_of(write_funnel_report, version=__version__),
         )  # fmt: skip
     _print_tally(found.told)
+    sys.stdout.flush()
     print(f"\nwrote {found.trials:,} trials of {found.groups:,} groups to {out}", file=sys.stderr)
+    if not found.trials:
+        print("nothing is kept: the tally says at which stage and why", file=sys.stderr)
+    return found.trials
 
 
 def _print_tally(told: dict[str, Any]) -> None:
@@ -120,6 +127,8 @@ def reread(
     store = open_store(run)
     manifest = open_run(store)
     found = strategy_of(manifest, strategy)
+    if manifest.settings.noise is not None:
+        raise UsageError(f"{run} is a run of noise: the same `novarag noise` reads it again")
     missing = len(unfinished(store, manifest))
     bar = typer.progressbar(
         length=len(manifest.parts) - missing,

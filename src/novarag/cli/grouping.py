@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.errors import UsageError
+from novarag.errors import UnknownName, UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -69,8 +69,15 @@ def group(
         found.groups = list(in_turn(found.groups))
     write_groups(found, out)
     describe(found)
-    if mix == TRAINING and audited:
-        sys.exit(gate(found, margin))
+    code = gate(found, margin) if mix == TRAINING and audited else 0
+    if code:
+        print(
+            f"wrote {out}, but a model trained on it could learn the shortcut: use more questions"
+        )
+        print("or other passages, or raise --margin if you accept it")
+    else:
+        print(f"wrote {out}; next: novarag ask {out} --model URL=NAME --samples 16 --out run")
+    sys.exit(code)
 
 
 def gate(found: Yield, margin: float) -> int:
@@ -107,9 +114,11 @@ def _drawn(
 ) -> Yield:
     from dataclasses import replace
 
-    from novarag.grouping import find_mix
+    from novarag.grouping import MIXES, find_mix
     from novarag.noise.training import Yield, sound_pool
 
+    if name not in MIXES:
+        raise UnknownName(name, [TRAINING, *MIXES])
     mix = find_mix(name, k=k, gold_at=gold_at)
     found = Yield()
     for given in block:
@@ -146,8 +155,13 @@ def group_lines(found: Yield) -> bytes:
 def write_groups(found: Yield, out: Path) -> None:
     """Write groups as JSON lines, whole or not at all."""
     if not found.groups:
-        reasons = "; ".join(f"{n:,} questions: {why}" for why, n in found.short.most_common())
-        raise UsageError(f"there are no groups to build: {reasons or 'there are no questions'}")
+        reasons = [f"{n:,} questions: {why}" for why, n in found.short.most_common()]
+        reasons += [f"{n:,} passages: {why}" for why, n in found.faults.most_common()]
+        told = "; ".join(reasons) or "there are no questions"
+        raise UsageError(
+            f"there are no groups to build: {told}. Passages that a model wrote are marked with"
+            ' "provenance": "generated"; `novarag noise` writes them.'
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(out.name + ".part")
     partial.write_bytes(group_lines(found))

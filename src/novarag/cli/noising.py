@@ -29,7 +29,7 @@ from novarag.cli.models import (
 from novarag.cli.running import Means, Source, Task, begin, hash_of
 from novarag.cli.screen import parse_price
 from novarag.errors import DataError
-from novarag.noise import ALL, Noising
+from novarag.noise import ALL, NOISES, Noising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def noise(
 
 
 def questions_of(path: Path) -> Iterator[PassageGroup]:
-    """Read questions that must have answers."""
+    """Read questions that must have answers and one gold passage to write noise around."""
     from novarag.datasets import iter_groups
 
     for number, group in enumerate(iter_groups(path), start=1):
@@ -124,7 +124,26 @@ def questions_of(path: Path) -> Iterator[PassageGroup]:
                 row=number,
                 column="answers",
             )
+        problem = _gold_problem(group)
+        if problem:
+            raise DataError(
+                problem,
+                mend='mark it: {"text": "…", "kind": "gold"}.',
+                source=str(path),
+                row=number,
+                column="passages",
+            )
         yield group
+
+
+def _gold_problem(group: PassageGroup) -> str | None:
+    """Say why the gold passage of a question is not known; a lone unlabelled one is it."""
+    from novarag.taxonomy import PassageKind
+
+    kinds = [passage.kind for passage in group.passages]
+    if PassageKind.GOLD in kinds or kinds == [None]:
+        return None
+    return "several passages, and none is marked as gold." if kinds else "there is no gold passage."
 
 
 def _show_prompts(source: Source, noising: Noising) -> None:
@@ -143,9 +162,11 @@ def write_noise(
 
     noising = settings.noise or Noising()
     job = begin(noising, source, settings, out, means)
-    code = asyncio.run(Task(job, means, alone=alone).run())
+    code = asyncio.run(Task(job, means, alone=False).run())
     if is_finished(job.store):
         tell(harvest(job.store, job.manifest, noising))
+        if alone:
+            print(f"next: novarag group {out} --out groups.jsonl")
     return code
 
 
@@ -153,7 +174,7 @@ def tell(tally: Tally) -> None:
     """Print what became of the passages of each noise."""
     from novarag.runs.drafts import KEPT, SPARE
 
-    for name in dict.fromkeys(noise for noise, _ in tally):
+    for name in [name for name in NOISES if any(noise == name for noise, _ in tally)]:
         fates = Counter({fate: n for (noise, fate), n in tally.items() if noise == name})
         kept, spare = fates.pop(KEPT, 0), fates.pop(SPARE, 0)
         rejected = fates.total()

@@ -69,16 +69,26 @@ def _reading(reading: Reading) -> dict[str, object]:
 
 def example(
     file: Annotated[
-        Path, typer.Argument(help="File to write: .csv for answers, .jsonl for pools of passages.")
+        Path,
+        typer.Argument(
+            help="File to write: .csv for answers, .jsonl for pools of passages, .toml for a"
+            " pipeline."
+        ),
     ] = Path("answers.csv"),
 ) -> None:
-    """Write a simulated table of answers for `novarag measure`, or pools for `novarag group`."""
+    """Write an example: answers to `measure`, pools to `group`, or a pipeline to `build`."""
     from novarag.examples import simulated_answers, simulated_pools
 
-    if file.suffix not in {".csv", ".jsonl"}:
-        raise UsageError(f"{file} must end in .csv for answers, or in .jsonl for pools")
+    if file.suffix not in {".csv", ".jsonl", ".toml"}:
+        raise UsageError(f"{file} must end in .csv for answers, .jsonl for pools, .toml for builds")
     if file.exists():
         raise UsageError(f"{file} exists already; name another file")
+    if file.suffix == ".toml":
+        from importlib.resources import files
+
+        file.write_bytes(files("novarag.configs").joinpath("example.toml").read_bytes())
+        print(f"wrote {file}; next: name your model and questions in it, then novarag build {file}")
+        return
     if file.suffix == ".jsonl":
         from novarag.datasets.groups import group_line
 

@@ -59,11 +59,10 @@ class Source:
 
 def begin(asking: Asking, source: Source, settings: Settings, out: str, means: Means) -> Job:
     """Check the server, and plan the run or find it begun."""
-    from novarag.runs import Job, is_finished, open_store, plan
+    from novarag.runs import Job, open_store, plan
 
+    check_server(means, out)  # before planning: a wrong address must not leave a folder behind
     store = open_store(out)
-    if not is_finished(store):  # before planning: a wrong address must not leave a folder behind
-        asyncio.run(_check(means.connector()))
     manifest = plan(
         store, source.groups, settings, name=source.name, source_hash=source.hash, tell=notice
     )
@@ -72,6 +71,15 @@ def begin(asking: Asking, source: Source, settings: Settings, out: str, means: M
         concurrency=means.concurrency * len(means.models), revive=means.retry_failed,
         grace=means.timeout,
     )  # fmt: skip
+
+
+def check_server(means: Means, out: str) -> None:
+    """See that the server is there and has the model, unless the run has nothing left to ask."""
+    from novarag.runs import is_finished, open_store
+
+    connect = means.connector()
+    if not is_finished(open_store(out)):
+        asyncio.run(_check(connect))
 
 
 async def _check(connect: Callable[[], ChatLLM]) -> None:
@@ -150,11 +158,11 @@ class Task:
             return 130 if stopped else 1
         if not self.alone:
             return 1 if now.dead_requests else 0
-        if self.job.manifest.settings.noise is not None:
-            print(f"next: novarag group {place} --out groups.jsonl")
-        else:
-            then = "" if "://" in place else f", then novarag measure {place}"
-            print(f"next: novarag show {place}{then}")
+        then = "" if "://" in place else f", then novarag measure {place}"
+        many = (
+            f", or novarag filter {place} --out kept" if then and now.trials > now.settled else ""
+        )
+        print(f"next: novarag show {place}{then}{many}")
         return 1 if now.dead_requests else 0
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from novarag.datasets.benchmark import POOLS, load_benchmark, load_originals, load_pool
+from novarag.errors import DataError
 from novarag.grouping import rng_for
 from novarag.noise.training import merge_pools
 from novarag.records import PassageGroup
@@ -51,7 +52,14 @@ def known_outputs() -> dict[str, str]:
 
 def check_inputs(root: str | Path | None = None) -> list[str]:
     """Name every released file that is not what it was when the recipe was written."""
-    folder = Path(root or os.environ.get("NOVARAG_DATA") or ".")
+    place = root or os.environ.get("NOVARAG_DATA")
+    if not place or not (Path(place) / "naacl").is_dir():
+        raise DataError(
+            "the released files are not there.",
+            mend="set NOVARAG_DATA, or pass --data, to the folder that holds naacl/*.parquet.",
+            source=str(place or ""),
+        )
+    folder = Path(place)
     return [
         f"{folder / name} is not the released file"
         for name, digest in _recipe()["inputs"].items()

@@ -90,6 +90,8 @@ def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int =
     if len(names) > _MOST:
         chosen = set(rng_for(seed, "audit").sample(names, _MOST))
         known, names = [g for g in known if g.question.id in chosen], sorted(chosen)
+    if groups and not known:
+        raise UsageError(f"none of {len(groups):,} groups has passages whose kinds are all known")
     kinds = sorted({str(g.kind) for g in known})
     if len(kinds) < 2 or len(names) < 2 * _FOLDS:
         raise UsageError(

@@ -63,7 +63,7 @@ class Noising:
     def __post_init__(self) -> None:
         for name in self.noises:
             if name not in {*NOISES, _RELEVANT}:
-                raise UnknownName(name, [*ALL, *NOISES])
+                raise UnknownName(name, {*ALL, *NOISES})
         if not 1 <= self.keep <= self.candidates:
             raise UsageError(f"{self.keep} of {self.candidates} candidates cannot be kept")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,9 @@ def open_run(store: Store) -> Manifest:
     """Read the manifest of a run that must be there."""
     manifest = read_manifest(store)
     if manifest is None:
-        raise UsageError(f"{store.place} is not a run: it has no manifest")
+        inner = f"{store.place}/run"
+        hint = f"; did you mean {inner}?" if Path(inner, "manifest.json").is_file() else ""
+        raise UsageError(f"{store.place} is not a run: it has no manifest{hint}")
     return manifest
 
 

@@ -148,11 +148,14 @@ class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident
 def differences(old: Settings, new: Settings) -> list[str]:
     """Say in what two settings differ."""
     a, b = (_flat(asdict(s)) for s in (old, new))
-    said = {name: f"{name} was {a[name]!r}, is {b[name]!r}" for name in a if a[name] != b[name]}
-    if said.pop("template_hash", None) and "strategy" not in said:
+    names = [name for name in a if a[name] != b.get(name)]
+    said = {name: f"{name} was {a[name]!r}, is {b.get(name)!r}" for name in names}
+    if said.pop("template_hash", None) and not said:
         said["strategy"] = f"the prompt of {new.strategy!r} has changed"
     return list(said.values())
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    return {**settings, "sampling": None, **settings["sampling"]}
+    noise = settings.get("noise") or {}
+    told = {f"noise {name}": value for name, value in noise.items()}
+    return {**settings, "sampling": None, "noise": None, **settings["sampling"], **told}

@@ -83,8 +83,8 @@ def _same(old: Manifest, settings: Settings, name: str, source_hash: str, place:
         found.append(f"the groups were {old.source}, now {name} has other content")
     if found:
         raise UsageError(
-            f"{place} was begun otherwise: {'; '.join(found)}. Give another --out, or the same"
-            " settings to go on."
+            f"{place} was begun otherwise: {'; '.join(found)}. Begin another folder, or give the"
+            " same settings to go on."
         )
 
 

@@ -53,6 +53,11 @@ def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source
         names = [str(place) for place in places]
     sources = [_open(place, name) for place, name in zip(places, names, strict=True)]
     for source in sources:
+        if source.manifest.settings.noise is not None:
+            raise UsageError(
+                f"{source.name} is a run of noise, holding passages; make groups of it with"
+                " `novarag group`, ask them, and filter that run"
+            )
         if source.missing and not partial:
             raise UsageError(
                 f"{source.name} is not finished: {source.missing:,} of"

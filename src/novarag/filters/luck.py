@@ -28,7 +28,7 @@ def group_luck(trials: pl.DataFrame, *, seed: int, purpose: str) -> NDArray[np.u
 
 def _draws(key: bytes, trials: pl.DataFrame) -> Iterator[int]:
     last, drawn = None, 0
-    for group in zip(trials["question"], trials["group"], strict=True):
+    for group in zip(trials["question"], trials["group"], strict=True):  # pragma: no branch
         if group != last:  # the rows of a group mostly stand together
             name = f"{group[0]}\x1f{group[1] or ''}".encode("utf-8", "surrogatepass")
             drawn = int.from_bytes(blake2b(key + name, digest_size=8).digest(), "big")

@@ -88,11 +88,11 @@ MUTANTS = [
     ("noise: the first candidates are kept", N + "drafting.py", "sound[: -self.keep]", "sound[self.keep :]", TN),
     ("noise: the last of two with one number counts", N + "replies.py", "current = []  # said before", "current[:] = fresh  # said before", TN),
     ("noise: text is left as it was", N + "training.py", "replace(passage, text=tidy(passage.text))", "passage", TG),
-    ("noise: a borrowed passage may hold the answer", N + "training.py", "find_fault(foreign(p), self.stock.question) is None", "True", TG),
-    ("noise: a borrowed passage may be on the subject", N + "training.py", "and not self._on_subject(p.text)", "", TG),
+    ("noise: a borrowed passage may hold the answer", N + "training.py", "return fault is None and not self._on_subject", "return not self._on_subject", TG),
+    ("noise: a borrowed passage may be on the subject", N + "training.py", " and not self._on_subject(passage.text)", "", TG),
     ("noise: a borrowed passage keeps its kind", N + "training.py", "kind=PassageKind.IRRELEVANT, facet=None", "facet=None", TG),
     ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
-    ("noise: memory counts as a cue", N + "audit.py", "root[one] = find(group.question.id)", "find(group.question.id)", TG),
+    ("noise: memory counts as a cue", N + "audit.py", "root[find(other)] = find(first)", "find(first)", TG),
     ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
 ]  # fmt: skip
 

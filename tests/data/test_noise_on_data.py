@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 import passage_eye_sample
 from novarag.cli import app
 from novarag.datasets import DATASETS, load_benchmark, load_groups
-from novarag.datasets.clean import check_inputs, known_outputs
+from novarag.datasets.clean import _recipe, check_inputs, known_outputs
+from novarag.errors import DataError
 from novarag.noise import Fault, find_fault
 from novarag.noise.audit import audit
 from novarag.taxonomy import PassageKind
@@ -86,5 +87,7 @@ def test_nova_clean_is_rebuilt_to_the_byte(data, tmp_path):
         for group in groups:
             assert seen.setdefault(group.question.id, split) == split
             assert "Starship Poopers" not in group.question.text
-    told = check_inputs(tmp_path)
-    assert len(told) == 11
+    (tmp_path / "naacl").mkdir()
+    assert len(check_inputs(tmp_path)) == len(_recipe()["inputs"])
+    with pytest.raises(DataError, match="not there"):
+        check_inputs(tmp_path / "naacl")

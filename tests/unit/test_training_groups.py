@@ -225,6 +225,21 @@ def test_a_passage_on_the_subject_is_not_borrowed():
     assert training_groups(twins, k=3).short == {"no other question to borrow passages from": 3}
 
 
+def test_a_passage_on_the_same_subject_with_another_answer_is_not_borrowed():
+    pool = make_pool(0)
+    right, other = pool.question.answers[0], "quibbling"
+    told = [replace(p, text=p.text.replace(right, other)) for p in pool.passages]
+    told = [replace(p, claim=other) if p.claim == right else p for p in told]
+    twin = replace(
+        pool,
+        question=Question(id="t", text=pool.question.text, answers=(other,)),
+        passages=tuple(told),
+    )
+    assert training_groups([pool, twin], k=3).short == {
+        "no other question to borrow passages from": 2
+    }
+
+
 def test_a_passage_that_holds_the_answer_is_not_borrowed():
     first, second = POOLS[:2]
     telling = replace(second.passages[5], text=f"It tells of {first.question.answers[0]} here.")

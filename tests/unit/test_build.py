@@ -125,9 +125,19 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
         second = run(app, ["build", str(path)])
     assert "no [noise]" in second.output
     assert "groups of 28 questions" in second.output
-    if second.exit_code:
-        assert "to go on in spite of it, write audit = false" in second.output
-        assert "stopped at groups" in second.output
+    assert "were audited" in second.output
+
+
+def test_a_shortcut_stops_a_build_before_anything_is_asked(tmp_path, monkeypatch):
+    write_questions(tmp_path / "questions.jsonl")
+    monkeypatch.setattr("novarag.cli.building.gate", lambda *_: 1)
+    with chaos() as server:
+        path = write_pipeline(tmp_path, server, "out")
+        path.write_text(path.read_text("utf-8").replace("audit = false", ""), "utf-8")
+        result = run(app, ["build", str(path)])
+    assert result.exit_code == 1
+    assert "to go on in spite of it, write audit = false" in result.output
+    assert not (tmp_path / "out" / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from novarag.records import PassageGroup
 from novarag.runs.drive import unfinished
 from novarag.runs.finished import table_name
 from novarag.runs.look import read_shard
-from novarag.runs.manifest import groups_name
+from novarag.runs.sources import read_groups_file
 from novarag.runs.tables import Columns, read_groups, to_parquet, write_groups
 from novarag.taxonomy import PassageKind
 
@@ -39,17 +39,17 @@ KEPT, SPARE = "kept", "spare"
 Tally = Counter[tuple[str, str]]
 
 
-def harvest(store: Store, manifest: Manifest, noising: Noising) -> Tally:
+def sort_drafts(store: Store, manifest: Manifest, noising: Noising) -> Tally:
     """Write `passages/` and `pool/`, shard by shard; count each noise's passages by their fate.
 
-    The same run gives the same bytes, so a harvest that was cut off is simply done again.
+    The same run gives the same bytes, so what was cut off is simply done again.
     """
     missing = unfinished(store, manifest)
     if missing:
         raise UsageError(f"{store.place} is not finished: run the same `novarag noise` to go on")
     tally: Tally = Counter()
     for shard in range(len(manifest.parts)):
-        groups = read_groups(store.read(groups_name(shard)) or b"")
+        groups = read_groups(read_groups_file(store, manifest, shard))
         replies = _replies(store, shard)
         drafts = [d for g in groups for d in noising.drafts(g, replies.get(str(g.id), []))]
         tally.update((draft.noise, _fate(draft)) for draft in drafts)

@@ -52,6 +52,6 @@ class Asking(Protocol):
 class Retriever(Protocol):
     """Anything that finds passages."""
 
-    async def search(self, query: str, *, k: int) -> Sequence[Passage]:
-        """Return at most `k` passages, best first."""
+    async def search(self, queries: Sequence[str], *, k: int) -> Sequence[Sequence[Passage]]:
+        """Return at most `k` passages for each query, best first."""
         ...

@@ -22,10 +22,11 @@ import aiohttp
 from chaos.serving import chaos
 from novarag.calls import Sampling
 from novarag.examples import EXAMPLE_GROUP
-from novarag.llm.chat import ChatLLM, Patience
-from novarag.llm.endpoint import parse_endpoint
+from novarag.llm.chat import ChatLLM
 from novarag.runs import Board, Driver, Job, Settings, drive, ease_collector, open_store, plan
 from novarag.strategies import NOVA
+from novarag.web.endpoint import parse_endpoint
+from novarag.web.sending import Patience
 
 
 def groups(count: int, start: int = 0):

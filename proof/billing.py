@@ -18,8 +18,8 @@ import polars as pl
 from asking_speed import ours as run_job
 from asking_speed import planned
 from chaos.serving import bill, chaos
-from novarag.llm.chat import Patience
 from novarag.runs import ease_collector
+from novarag.web.sending import Patience
 
 FAULTS = {
     "429": 0.05,

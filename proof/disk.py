@@ -27,12 +27,13 @@ from chaos.server import reply_text
 from chaos.serving import bill, chaos
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.errors import StorageError
-from novarag.llm.chat import ChatLLM, Patience
-from novarag.llm.endpoint import parse_endpoint
+from novarag.llm.chat import ChatLLM
 from novarag.records import Completion
 from novarag.runs import Board, Job, Settings, drive, open_store, plan, run_shard
 from novarag.runs.frames import Scratch, scan
 from novarag.strategies import NOVA
+from novarag.web.endpoint import parse_endpoint
+from novarag.web.sending import Patience
 
 
 def settings(samples: int, size: int) -> Settings:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 S, M = "src/novarag/strategies/", "src/novarag/metrics/"
-R, L = "src/novarag/runs/", "src/novarag/llm/"
+R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
 N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_training_groups.py"
 LAWS = "tests/laws/"
 
@@ -74,13 +74,13 @@ MUTANTS = [
     ("run: a half-written record stays when the disk is full", R + "folder.py", "os.ftruncate(self._handle, self.size)", "pass", "tests/unit/test_runs.py"),
     ("run: requests for more samples share a seed", R + "requests.py", "else seed + first", "else seed", "tests/unit/test_runs.py"),
     ("llm: refusals are tried again", "src/novarag/calls.py", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED,\n", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED, Outcome.REFUSED,\n", "tests/unit/test_chat.py"),
-    ("llm: redirects are followed", L + "chat.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),
-    ("llm: an echoed key is kept", L + "chat.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/test_chat.py"),
-    ("llm: Retry-After is ignored", L + "chat.py", ", after or 0.0)", ", 0.0)", "tests/unit/test_chat.py"),
-    ("llm: a woken waiter who leaves keeps the turn", L + "gate.py", "self.leave()  # our turn", "pass  # our turn", "tests/unit/test_gate.py"),
-    ("llm: the openai key goes to everyone", L + "endpoint.py", "key_env or _OWN_KEYS.get(host, KEY)", 'key_env or "OPENAI_API_KEY"', "tests/unit/test_wire.py"),
+    ("llm: redirects are followed", W + "sending.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),
+    ("llm: an echoed key is kept", W + "sending.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/test_chat.py"),
+    ("llm: Retry-After is ignored", W + "sending.py", ", after or 0.0)", ", 0.0)", "tests/unit/test_chat.py"),
+    ("llm: a woken waiter who leaves keeps the turn", W + "gate.py", "self.leave()  # our turn", "pass  # our turn", "tests/unit/test_gate.py"),
+    ("llm: the openai key goes to everyone", W + "endpoint.py", "key_env or _OWN_KEYS.get(host, KEY)", 'key_env or "OPENAI_API_KEY"', "tests/unit/test_wire.py"),
     ("llm: n is not checked", L + "wire.py", "if len(completions) != sampling.n:", "if False:", "tests/unit/test_wire.py"),
-    ("llm: random failures strangle the pace", L + "pace.py", "if share >= 0.5 * share_then:", "if False:", "tests/unit/test_pace.py"),
+    ("llm: random failures strangle the pace", W + "pace.py", "if share >= 0.5 * share_then:", "if False:", "tests/unit/test_pace.py"),
     ("noise: claims are not looked for", N + "validators.py", "if not _holds(text, claim):", "if False:", TN),
     ("noise: the gold answer inside a claim counts", N + "validators.py", '.replace(f" {claim} ", " | ")', "", TN),
     ("noise: an answer in the question is held against passages", N + "validators.py", " and not contains(asked, answer)", "", TN),

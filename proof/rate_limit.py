@@ -11,8 +11,9 @@ import sys
 import time
 
 from chaos.server import Settings, start
-from novarag.llm.chat import ChatLLM, Patience
-from novarag.llm.endpoint import parse_endpoint
+from novarag.llm.chat import ChatLLM
+from novarag.web.endpoint import parse_endpoint
+from novarag.web.sending import Patience
 
 
 async def measured(

@@ -11,7 +11,8 @@ from chaos.proxy import Proxy, Toxic
 from chaos.server import Settings, start
 from novarag import CallError, ChatLLM, Outcome, Patience, Sampling, ServiceError, UsageError
 from novarag.llm import parse_endpoint
-from novarag.llm.chat import _seconds
+from novarag.web.failures import seconds
+from novarag.web.sending import Sender
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 QUICK = Patience(concurrency=8, timeout=5.0, attempts=4, backoff=0.01)
@@ -154,7 +155,7 @@ def test_retry_after_is_honoured():
 
 
 @pytest.mark.parametrize(
-    ("header", "seconds"),
+    ("header", "wait"),
     [
         (None, None),
         ("", None),
@@ -169,8 +170,8 @@ def test_retry_after_is_honoured():
         ("Fri, 01 Jan 99999999999 00:00:00 GMT", None),
     ],
 )
-def test_forms_of_retry_after(header, seconds):
-    assert _seconds(header) == seconds
+def test_forms_of_retry_after(header, wait):
+    assert seconds(header) == wait
 
 
 def test_requests_go_where_there_is_room():
@@ -249,9 +250,10 @@ def test_a_wrong_address_shows_at_once():
 def test_a_wrong_model_shows_at_once():
     async def work(llm, _):
         await llm.check()
-        llm._keys = {parse_endpoint(f"{e.url}=other"): k for e, k in llm._keys.items()}
-        with pytest.raises(UsageError, match="serves chaos, not other"):
-            await llm.check()
+        wrong = parse_endpoint(f"{llm.gate.lines[0].endpoint.url}=other")
+        async with ChatLLM([wrong], patience=QUICK) as other:
+            with pytest.raises(UsageError, match="serves chaos, not other"):
+                await other.check()
 
     with_server(work)
 
@@ -387,9 +389,9 @@ def test_an_endpoint_that_answers_rubbish_does_not_eat_the_run():
 
 def test_a_key_is_found_however_json_spells_it(monkeypatch):
     monkeypatch.setenv("NOVARAG_API_KEY", 'sk-a/b"c')
-    llm = ChatLLM([parse_endpoint("http://x=m")])
+    sender = Sender([parse_endpoint("http://x=m")], "/")
     for spelled in (b'sk-a/b"c', b'sk-a/b\\"c', b'sk-a\\/b\\"c'):
-        assert llm._redacted(b"x " + spelled + b" y") == b"x [key] y"
+        assert sender._redacted(b"x " + spelled + b" y") == b"x [key] y"
 
 
 def test_a_small_parcel_may_not_unfold_into_a_flood():

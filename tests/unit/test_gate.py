@@ -5,9 +5,9 @@ from time import monotonic
 
 import pytest
 
-from novarag.llm.endpoint import parse_endpoint
-from novarag.llm.gate import Gate
 from novarag.runs.progress import Board
+from novarag.web.endpoint import parse_endpoint
+from novarag.web.gate import Gate
 
 ENDPOINTS = [parse_endpoint(f"http://x{i}=m") for i in range(2)]
 

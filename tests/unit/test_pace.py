@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from novarag.llm.pace import Pace, Throttle
+from novarag.web.pace import Pace, Throttle
 
 
 class World:

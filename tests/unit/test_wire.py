@@ -5,8 +5,9 @@ import json
 import pytest
 
 from novarag import CallError, Outcome, Sampling, UsageError
-from novarag.llm.endpoint import parse_endpoint
-from novarag.llm.wire import error_message, model_names, parse_schema, read_reply, request_body
+from novarag.llm.wire import model_names, parse_schema, read_reply, request_body
+from novarag.web.endpoint import parse_endpoint
+from novarag.web.failures import error_message
 
 
 def body(**sampling):

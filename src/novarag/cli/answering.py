@@ -66,8 +66,8 @@ def answer(
     """Answer one question beside its passages: answer, confidence, evidence, judgments."""
     from novarag.calls import Sampling
     from novarag.datasets import load_passages
-    from novarag.llm.chat import Patience
     from novarag.records import PassageGroup, Question
+    from novarag.web.sending import Patience
 
     if not question.strip():
         raise UsageError("the question is empty")

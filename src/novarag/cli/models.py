@@ -9,7 +9,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from novarag.llm.chat import ChatLLM, Patience
+    from novarag.llm.chat import ChatLLM
+    from novarag.web.sending import Patience
 
 Models = Annotated[
     list[str],
@@ -63,7 +64,7 @@ def connector(
     from functools import partial
 
     from novarag.llm.chat import ChatLLM
-    from novarag.llm.endpoint import parse_endpoint
+    from novarag.web.endpoint import parse_endpoint
 
     endpoints = [parse_endpoint(model, key_env=key_env) for model in models]
     ChatLLM(endpoints)  # complains now about what would fail later
@@ -72,6 +73,6 @@ def connector(
 
 def model_name(models: Sequence[str]) -> str:
     """Return the name that all endpoints serve."""
-    from novarag.llm.endpoint import parse_endpoint
+    from novarag.web.endpoint import parse_endpoint
 
     return parse_endpoint(models[0]).model

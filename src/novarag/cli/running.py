@@ -40,7 +40,7 @@ class Means:
 
     def connector(self) -> Callable[[], ChatLLM]:
         """Return what opens the model."""
-        from novarag.llm.chat import Patience
+        from novarag.web.sending import Patience
 
         patience = Patience(
             concurrency=self.concurrency, timeout=self.timeout, attempts=self.attempts

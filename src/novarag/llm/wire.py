@@ -151,16 +151,3 @@ def model_names(body: bytes) -> list[str]:
         return [str(model["id"]) for model in orjson.loads(body)["data"]]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return []
-
-
-def error_message(body: bytes) -> str:
-    """Find what a server says of its refusal; one line, at most 300 characters."""
-    try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        content = body.decode("utf-8", "replace")
-    if isinstance(content, dict):
-        inner = content.get("error", content)
-        content = inner.get("message", inner) if isinstance(inner, dict) else inner
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(content)[:2000]).split())
-    return line[:300]

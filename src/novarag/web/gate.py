@@ -7,12 +7,12 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from novarag.llm.pace import Pace
+from novarag.web.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.llm.endpoint import Endpoint
+    from novarag.web.endpoint import Endpoint
 
 
 class Line:

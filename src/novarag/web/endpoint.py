@@ -36,8 +36,8 @@ class Endpoint:
         return key
 
 
-def parse_endpoint(text: str, *, key_env: str | None = None) -> Endpoint:
-    """Read `URL=NAME`; an address without a path means `/v1`.
+def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") -> Endpoint:
+    """Read `URL=NAME`; an address without a path means `path`.
 
     >>> parse_endpoint("http://localhost:8000=llama").url
     'http://localhost:8000/v1'
@@ -45,7 +45,7 @@ def parse_endpoint(text: str, *, key_env: str | None = None) -> Endpoint:
     url, found, model = text.partition("=")
     if not found or not model.strip():
         raise UsageError(f"{text!r} is not URL=NAME, such as http://localhost:8000/v1=llama")
-    host, address = _checked(url.strip())
+    host, address = _checked(url.strip(), path)
     return Endpoint(
         url=address,
         model=model.strip(),
@@ -54,7 +54,7 @@ def parse_endpoint(text: str, *, key_env: str | None = None) -> Endpoint:
     )
 
 
-def _checked(url: str) -> tuple[str, str]:
+def _checked(url: str, path: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -70,4 +70,4 @@ def _checked(url: str) -> tuple[str, str]:
         raise UsageError(f"the address of {host} must end with its path, such as /v1")
     name = f"[{host}]" if ":" in host else host
     place = f"{parts.scheme}://{name}" + (f":{port}" if port is not None else "")
-    return host, place + (parts.path.rstrip("/") or "/v1")
+    return host, place + (parts.path.rstrip("/") or path)

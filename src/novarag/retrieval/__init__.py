@@ -1,0 +1,3 @@
+"""Finding passages: engines, encoders, and the user's own search."""
+
+from __future__ import annotations

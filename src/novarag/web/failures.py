@@ -1,0 +1,96 @@
+"""What can go wrong on the way to a server, and what each failure means for the next attempt."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from time import monotonic
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import orjson
+
+from novarag.calls import Outcome
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from novarag.web.gate import Line
+
+_DENIED = frozenset({401, 402, 403, 404})
+_RETRIED = frozenset({408, 409})
+
+
+class Failure(Exception):  # noqa: N818 - never leaves this room
+    """One attempt that failed, and when the server wants to hear from us again."""
+
+    def __init__(self, outcome: Outcome, detail: str, after: float | None = None) -> None:
+        self.outcome, self.detail, self.after = outcome, detail, after
+        super().__init__(outcome)
+
+
+def heed(line: Line, failure: Failure) -> None:
+    """Tell the pace of an endpoint what a failure says of it."""
+    match failure.outcome:
+        case Outcome.RATE_LIMITED:
+            line.pace.rejected(monotonic(), failure.after)
+        case (
+            Outcome.SERVER_ERROR
+            | Outcome.TIMED_OUT
+            | Outcome.CUT_OFF
+            | Outcome.UNREACHABLE
+            | Outcome.MALFORMED
+        ):
+            line.pace.failed(monotonic())
+        case _:
+            line.pace.gave_up()
+
+
+def refusal(status: int, content: bytes, after: float | None) -> Failure:
+    """Say what a status other than 200 means."""
+    detail = f"HTTP {status}: {error_message(content)}"
+    if status == 429:
+        return Failure(Outcome.RATE_LIMITED, detail, after)
+    if status >= 500 or status in _RETRIED:
+        return Failure(Outcome.SERVER_ERROR, detail, after)
+    return Failure(Outcome.DENIED if status in _DENIED else Outcome.REFUSED, detail)
+
+
+def redirected(response: aiohttp.ClientResponse) -> Failure:
+    """Say where a server wants to send us; we do not go, as our key would come along."""
+    try:
+        target = urlsplit(response.headers.get("Location", "")).hostname
+    except ValueError:
+        target = "an address that is none"
+    place = plain_text(target or "another path of the same host", longest=100)
+    return Failure(
+        Outcome.REDIRECTED, f"the server redirects to {place}; give that address if it is meant"
+    )
+
+
+def seconds(header: str | None) -> float | None:
+    """Read Retry-After, in seconds or as a date; nonsense is left to the backoff."""
+    if not header:
+        return None
+    try:
+        value = float(header)
+    except ValueError:
+        try:
+            value = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(value, 300.0) if value >= 0 else None
+
+
+def error_message(body: bytes) -> str:
+    """Find what a server says of its refusal; one line, at most 300 characters."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        content = body.decode("utf-8", "replace")
+    if isinstance(content, dict):
+        inner = content.get("error", content)
+        content = inner.get("message", inner) if isinstance(inner, dict) else inner
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(content)[:2000]).split())
+    return line[:300]

@@ -1,0 +1,237 @@
+"""Sending requests to one or several servers until there is an answer, over aiohttp."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from time import monotonic
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from novarag.calls import Attempt, CallError, Outcome
+from novarag.errors import UsageError
+from novarag.web.failures import Failure, heed, redirected, refusal, seconds
+from novarag.web.gate import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+    from novarag.calls import Tell
+    from novarag.web.endpoint import Endpoint
+    from novarag.web.gate import Line
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait, and how often to try again."""
+
+    concurrency: int = 64
+    timeout: float = 600.0
+    attempts: int = 8
+    backoff: float = 0.5
+    longest_backoff: float = 60.0
+    largest_reply: int = 64_000_000
+
+
+class Sender:
+    """Posts to the same path of one or several endpoints, for use in `async with`.
+
+    Each request goes to the least loaded endpoint. Rate limits, timeouts and lost connections are
+    tried again, with growing pauses; what the server refuses is not. It may be entered more than
+    once: the last to leave closes the connections.
+    """
+
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        path: str,
+        *,
+        patience: Patience | None = None,
+        seed: int = 0,
+    ) -> None:
+        if not endpoints:
+            raise UsageError("name at least one endpoint")
+        self.patience = patience or Patience()
+        self.gate = Gate(endpoints, self.patience.concurrency)
+        self._keys = {e: e.key() for e in endpoints}
+        self._secrets = [s for key in self._keys.values() if key for s in _shapes(key)]
+        self._places = {e: URL(f"{e.url}{path}") for e in endpoints}
+        self._rng = Random(f"{seed} {os.urandom(8).hex()}")  # noqa: S311 - jitter, not a secret
+        self._prefix, self._numbers = os.urandom(6).hex(), count()
+        self._session: aiohttp.ClientSession | None = None
+        self._users = 0
+
+    async def __aenter__(self) -> Self:
+        self._users += 1
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self.patience.timeout, sock_connect=10.0),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=True,
+                trust_env=False,
+            )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._users -= 1
+        if self._users == 0 and self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+    async def get(self, endpoint: Endpoint, path: str) -> tuple[int, bytes]:
+        """Ask an endpoint once for what stands at a path; return status and content."""
+        place = URL(f"{endpoint.url}{path}")
+        try:
+            status, _, content = await self._call("GET", place, self._authority(endpoint))
+        except Failure as failure:
+            raise CallError(failure.outcome, failure.detail) from None
+        return status, content
+
+    async def post(
+        self,
+        body: bytes,
+        read: Callable[[bytes], _Read],
+        *,
+        key: str | None = None,
+        tell: Tell | None = None,
+    ) -> tuple[_Read, str]:
+        """Ask until there is an answer or no hope of one; return what was read, and the attempt.
+
+        `read` raises `CallError` where the answer is not what was promised. `key` names the
+        request, so that a server that honours idempotency keys charges once. `tell` hears of each
+        attempt before it is sent, and of each that failed.
+        """
+        headers = {"Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        for number in range(1, self.patience.attempts + 1):
+            line = await self.gate.enter()
+            attempt = f"{self._prefix}-{next(self._numbers)}"
+            try:
+                content = self._attempt(line, attempt, (headers, body, read), tell)
+                return await content, attempt
+            except Failure as failure:
+                if not failure.outcome.retryable or number == self.patience.attempts:
+                    raise CallError(failure.outcome, failure.detail) from None
+                await asyncio.sleep(self._pause(number, failure.after))
+        raise AssertionError("unreachable")
+
+    async def _attempt(
+        self,
+        line: Line,
+        attempt: str,
+        request: tuple[dict[str, str], bytes, Callable[[bytes], _Read]],
+        tell: Tell | None,
+    ) -> _Read:
+        sent = monotonic()
+        place = line.endpoint.url
+        settled = False
+        try:
+            if tell is not None:
+                tell(Attempt(id=attempt, endpoint=place))
+            reply = await self._send(line.endpoint, attempt, *request)
+            line.pace.accepted(sent, monotonic())
+            settled = True
+        except Failure as failure:
+            heed(line, failure)
+            settled = True
+            if tell is not None:
+                lost = Attempt(
+                    id=attempt, endpoint=place, outcome=failure.outcome, detail=failure.detail
+                )
+                tell(lost)
+            raise
+        else:
+            return reply
+        finally:
+            if not settled:
+                line.pace.gave_up()
+            self.gate.leave()
+
+    def _pause(self, number: int, after: float | None) -> float:
+        backoff = min(self.patience.backoff * 2.0 ** (number - 1), self.patience.longest_backoff)
+        return max(backoff * self._rng.uniform(0.5, 1.0), after or 0.0)
+
+    async def _send(
+        self,
+        endpoint: Endpoint,
+        attempt: str,
+        headers: dict[str, str],
+        body: bytes,
+        read: Callable[[bytes], _Read],
+    ) -> _Read:
+        own = headers | {"X-Request-Id": attempt} | self._authority(endpoint)
+        status, after, content = await self._call("POST", self._places[endpoint], own, body)
+        if status != 200:
+            raise refusal(status, content, after)
+        try:
+            return read(content)
+        except CallError as error:
+            raise Failure(error.outcome, error.detail) from None
+
+    def _authority(self, endpoint: Endpoint) -> dict[str, str]:
+        secret = self._keys[endpoint]
+        return {} if secret is None else {"Authorization": f"Bearer {secret}"}
+
+    async def _call(
+        self, method: str, url: URL, headers: dict[str, str], body: bytes | None = None
+    ) -> tuple[int, float | None, bytes]:
+        if self._session is None:
+            raise UsageError("open it first: `async with … as it:`")
+        try:
+            async with self._session.request(
+                method, url, data=body, headers=headers, allow_redirects=False
+            ) as response:
+                if 300 <= response.status < 400:
+                    raise redirected(response)
+                after = seconds(response.headers.get("Retry-After"))
+                return response.status, after, self._redacted(await self._content(response))
+        except aiohttp.ConnectionTimeoutError:
+            raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} in 10 s") from None
+        except TimeoutError:
+            raise Failure(Outcome.TIMED_OUT, f"no reply in {self.patience.timeout:g} s") from None
+        except aiohttp.ClientConnectorError as error:
+            why = error.os_error.strerror or "no such host"
+            raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} ({why})") from None
+        except (aiohttp.ClientError, ConnectionError) as error:
+            raise Failure(Outcome.CUT_OFF, type(error).__name__) from None
+
+    def _redacted(self, content: bytes) -> bytes:
+        """Take out our keys, which a server may echo as they are or escaped as JSON."""
+        for secret in self._secrets:
+            if secret in content:
+                content = content.replace(secret, b"[key]")
+        return content
+
+    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
+        most, size = self.patience.largest_reply, response.content_length
+        if size is not None and size <= most and "Content-Encoding" not in response.headers:
+            return await response.read()
+        pieces, size = [], 0
+        async for piece in response.content.iter_any():
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise Failure(Outcome.MALFORMED, f"the reply is longer than {most:,} bytes")
+        return b"".join(pieces)
+
+
+def _shapes(key: str) -> set[bytes]:
+    """List the ways in which a server may write our key into JSON."""
+    escaped = json.dumps(key)[1:-1]
+    return {shape.encode() for shape in (key, escaped, escaped.replace("/", "\\/"))}

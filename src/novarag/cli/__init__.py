@@ -16,6 +16,7 @@ from novarag.cli.cleaning import nova_clean
 from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.grouping import audit, group
+from novarag.cli.indexing import index, retrieve
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
 from novarag.cli.noising import noise
@@ -31,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+RETRIEVAL = "Retrieval"
 TRAINING = "Training sets"
 
 
@@ -61,6 +63,8 @@ app.command()(show)
 app.command()(recover)
 app.command()(reread)
 app.command()(measure)
+app.command(rich_help_panel=RETRIEVAL)(index)
+app.command(rich_help_panel=RETRIEVAL)(retrieve)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)

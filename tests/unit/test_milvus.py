@@ -149,6 +149,12 @@ def test_other_settings_are_refused(tmp_path):
         build(tmp_path / "x.db", encoder=Toy())
 
 
+def test_a_graph_needs_a_server(tmp_path):
+    with pytest.raises(UsageError, match="needs a server"):
+        build(tmp_path / "x.db", vectors="graph")
+    assert not (tmp_path / "x.db").exists()
+
+
 def test_another_encoder_is_refused_where_vectors_count(filled):
     with open_index(str(filled)) as index:
         with pytest.raises(UsageError, match="another encoder"):

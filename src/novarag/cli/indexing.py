@@ -1,0 +1,177 @@
+"""The verbs of retrieval: index a corpus, and find passages for questions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from novarag.cli.encoders import EncoderSpec, open_encoder
+from novarag.cli.models import KeyEnv  # noqa: TC001 - typer looks at it
+from novarag.cli.screen import Meter
+from novarag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from novarag.ports import Retriever
+    from novarag.records import Passage, PassageGroup, Question
+    from novarag.retrieval.building import Growth
+    from novarag.retrieval.encoding import Encoder
+    from novarag.retrieval.milvus import Index
+
+_BLOCK = 1000  # questions searched together
+
+Uri = Annotated[
+    str, typer.Option(help="A file such as index.db, or http://HOST:PORT of a Milvus server.")
+]
+Collection = Annotated[str, typer.Option(help="Name of the collection.")]
+TokenEnv = Annotated[
+    str, typer.Option(help="Environment variable that holds the token of the Milvus server.")
+]
+
+
+def index(
+    corpus: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files or folders with documents (JSONL, Parquet, CSV): `text`, and `id` and"
+            " `title` where there are any."
+        ),
+    ],
+    uri: Uri,
+    encoder: EncoderSpec = None,
+    words: Annotated[
+        int, typer.Option(min=0, help="Most words of a passage; 0 keeps documents whole.")
+    ] = 100,
+    analyzer: Annotated[
+        Literal["english", "plain"],
+        typer.Option(help="How words are found: english (stop words go, stems stay) or plain."),
+    ] = "english",
+    k1: Annotated[
+        float, typer.Option("--k1", min=0, max=3, help="BM25: weight of repetition.")
+    ] = 0.9,
+    b: Annotated[float, typer.Option("--b", min=0, max=1, help="BM25: how length counts.")] = 0.4,
+    vectors: Annotated[
+        Literal["exact", "graph"],
+        typer.Option(help="Compare every vector, or walk a graph (HNSW, on a server only)."),
+    ] = "exact",
+    collection: Collection = "passages",
+    limit: Annotated[int | None, typer.Option(min=1, help="Take only so many documents.")] = None,
+    key_env: KeyEnv = None,
+    token_env: TokenEnv = "MILVUS_TOKEN",  # noqa: S107 - the name of a variable
+) -> None:
+    """Index a corpus for BM25 and, with an encoder, for vectors; run it again to go on."""
+    from novarag.retrieval.manifest import Manifest
+    from novarag.retrieval.milvus import create_index
+
+    opened = _encoder(encoder, key_env)
+    manifest = Manifest(
+        analyzer=analyzer, k1=k1, b=b, words=words, vectors=vectors,
+        encoder=None if opened is None else opened.identity,
+    )  # fmt: skip
+    token = os.environ.get(token_env)
+    with create_index(uri, manifest, name=collection, token=token) as found:
+        build_index(found, corpus, opened, limit=limit)
+    sizes = "" if opened is None else " --mode hybrid --encoder …"
+    print(f"next: novarag retrieve QUESTIONS --uri {uri}{sizes} --out groups.jsonl")
+
+
+def build_index(
+    found: Index, corpus: Sequence[Path], encoder: Encoder | None, *, limit: int | None = None
+) -> Growth:
+    """Fill an index from files, showing how far it is."""
+    from novarag.datasets.corpus import iter_documents
+    from novarag.retrieval.building import fill
+    from novarag.retrieval.chunks import cut
+
+    began, meter = monotonic(), Meter("passages")
+    passages = cut(islice(iter_documents(corpus), limit), words=found.manifest.words)
+    with meter:
+        growth = asyncio.run(
+            fill(found, passages, encoder=encoder, tell=lambda g: meter.show(g.seen, g.added))
+        )
+    seconds = monotonic() - began
+    print(
+        f"{growth.added:,} passages added, {growth.seen - growth.added:,} were there; the index has"
+        f" {found.count():,} ({growth.added / seconds:,.0f} a second)"
+    )
+    return growth
+
+
+def _encoder(spec: str | None, key_env: str | None) -> Encoder | None:
+    return None if spec is None else open_encoder(spec, key_env=key_env)
+
+
+def retrieve(
+    questions: Annotated[
+        Path,
+        typer.Argument(help="Questions (JSONL, Parquet, CSV): `question`, `id`, `answers`."),
+    ],
+    out: Annotated[Path, typer.Option(help="File for the groups: .jsonl.")],
+    uri: Annotated[
+        str | None,
+        typer.Option(help="Index to search: a file such as index.db, or http://HOST:PORT."),
+    ] = None,
+    mode: Annotated[
+        Literal["bm25", "dense", "hybrid"],
+        typer.Option(help="Search by words, by vectors, or by both (reciprocal rank)."),
+    ] = "bm25",
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Passages for a question.")] = 5,
+    encoder: EncoderSpec = None,
+    collection: Collection = "passages",
+    limit: Annotated[int | None, typer.Option(min=1, help="Take only so many questions.")] = None,
+    key_env: KeyEnv = None,
+    token_env: TokenEnv = "MILVUS_TOKEN",  # noqa: S107 - the name of a variable
+) -> None:
+    """Find passages for questions, and write them as groups that `ask` and `annotate` read."""
+    from novarag.retrieval.milvus import open_index
+    from novarag.retrieval.searching import MilvusRetriever
+
+    if out.suffix != ".jsonl":
+        raise UsageError(f"{out} must end in .jsonl")
+    if uri is None:
+        raise UsageError("say where to search: --uri")
+    with open_index(uri, name=collection, token=os.environ.get(token_env)) as found:
+        search = MilvusRetriever(found, mode=mode, encoder=_encoder(encoder, key_env))
+        count = write_retrieved(questions, search, out, name=f"{mode}-k{k}", k=k, limit=limit)
+    print(f"{count:,} questions with up to {k} passages each, by {mode}")
+    print(f"wrote {out}; next: novarag annotate {out} --out profile, or novarag ask {out}")
+
+
+def write_retrieved(
+    questions: Path, search: Retriever, out: Path, *, name: str, k: int, limit: int | None = None
+) -> int:
+    """Search for every question and write the groups, whole or not at all."""
+    from novarag.datasets.groups import group_line, iter_questions
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial, count = out.with_name(out.name + ".part"), 0
+    with partial.open("wb") as file, Meter("questions") as meter:
+        for block in _blocks(islice(iter_questions(questions), limit)):
+            found = asyncio.run(search.search([q.text for q in block], k=k))
+            for question, passages in zip(block, found, strict=True):
+                file.write(group_line(_group(question, passages, name)))
+            count += len(block)
+            meter.show(count, count)
+    if not count:
+        partial.unlink()
+        raise UsageError(f"{questions} has no questions")
+    partial.replace(out)
+    return count
+
+
+def _group(question: Question, passages: Sequence[Passage], name: str) -> PassageGroup:
+    from novarag.records import PassageGroup
+
+    return PassageGroup(question=question, passages=tuple(passages), id=f"{question.id}/{name}")
+
+
+def _blocks(questions: Iterator[Question]) -> Iterator[list[Question]]:
+    while block := list(islice(questions, _BLOCK)):
+        yield block

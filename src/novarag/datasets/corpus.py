@@ -1,0 +1,71 @@
+"""A corpus as people keep it: rows with a text, and often an id and a title.
+
+The columns go by the names that public corpora use; the first of each list that a row has counts.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.datasets.files import SUFFIXES, existing
+from novarag.datasets.groups import rows_of
+from novarag.errors import DataError
+from novarag.records import Document
+from novarag.texts import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+TEXTS = ("text", "contents", "content", "body", "passage")
+IDS = ("id", "_id", "docid", "doc_id", "passage_id")
+TITLE = "title"
+_LONGEST_ID = 500
+
+
+def iter_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
+    """Read documents from files or folders of files, one by one, in a stable order."""
+    for path in paths:
+        for file in _files(Path(path)):
+            for number, row in enumerate(rows_of(file), start=1):
+                yield _document(row, source=str(file), row_number=number)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [existing(path)]
+    found = sorted(f for f in path.rglob("*") if f.is_file() and f.name.endswith(SUFFIXES))
+    if not found:
+        raise DataError(
+            "there is no corpus in this folder.",
+            mend=f"name files that end in {', '.join(SUFFIXES)}.",
+            source=str(path),
+        )
+    return found
+
+
+def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Document:
+    column = next((name for name in TEXTS if row.get(name) is not None), TEXTS[0])
+    text = row.get(column)
+    if not isinstance(text, str) or not text.strip():
+        raise DataError(
+            "the document has no text.",
+            mend=f"write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
+            source=source, row=row_number, column=column,
+        )  # fmt: skip
+    title = row.get(TITLE)
+    given = next((row[name] for name in IDS if row.get(name) is not None), None)
+    title, text = whole(str(title or "")).strip(), whole(text).strip()
+    name = _hash_of(title, text) if given is None else whole(str(given)).strip()
+    if not 0 < len(name) <= _LONGEST_ID:
+        raise DataError(
+            f"the id has {len(name):,} characters.",
+            mend=f"name documents with 1 to {_LONGEST_ID} characters, or leave the id out.",
+            source=source, row=row_number, column="id",
+        )  # fmt: skip
+    return Document(id=name, title=title, text=text)
+
+
+def _hash_of(title: str, text: str) -> str:
+    return blake2b(f"{title}\n{text}".encode(), digest_size=16).hexdigest()

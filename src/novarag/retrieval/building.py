@@ -1,0 +1,78 @@
+"""Filling an index: only what is missing is encoded and added, so a killed build goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from novarag.errors import StorageError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from novarag.records import Passage
+    from novarag.retrieval.encoding import Encoder
+    from novarag.retrieval.milvus import Index
+
+BATCH = 1000
+
+
+@dataclass(slots=True)
+class Growth:
+    """How far a build is: passages seen, and those of them that were added now."""
+
+    seen: int = 0
+    added: int = 0
+
+
+async def fill(
+    index: Index,
+    passages: Iterable[Passage],
+    *,
+    encoder: Encoder | None = None,
+    tell: Callable[[Growth], None] | None = None,
+) -> Growth:
+    """Add every passage that the index lacks, in batches that are whole or not there."""
+    check_encoder(index, encoder)
+    growth, before = Growth(), await asyncio.to_thread(index.count)
+    for block in _blocks(passages):
+        new = await asyncio.to_thread(index.missing, block)
+        vectors = None if encoder is None else await encoder.encode([p.text for p in new])
+        await asyncio.to_thread(index.add, new, vectors)
+        growth.seen += len(block)
+        growth.added += len(new)
+        if tell is not None:
+            tell(growth)
+    await asyncio.to_thread(index.settle)
+    after = await asyncio.to_thread(index.count)
+    if after != before + growth.added:
+        raise StorageError(
+            f"{index.uri} holds {after:,} passages where {before + growth.added:,} were expected:"
+            " did another process write to it? Make it anew, one writer at a time."
+        )
+    return growth
+
+
+def check_encoder(index: Index, encoder: Encoder | None) -> None:
+    """Refuse an encoder that did not make the vectors of an index."""
+    ours = None if encoder is None else encoder.identity
+    theirs = index.manifest.encoder
+    if ours == theirs:
+        return
+    if theirs is None:
+        raise UsageError(f"{index.uri} has no vectors: it was made without --encoder")
+    if ours is None:
+        raise UsageError(f"{index.uri} was made with the encoder {theirs.name}: give --encoder")
+    raise UsageError(
+        f"{index.uri} was made with another encoder: {theirs.name} at {theirs.revision[:12]},"
+        f" {theirs.max_tokens} tokens; this is {ours.name} at {ours.revision[:12]},"
+        f" {ours.max_tokens} tokens"
+    )
+
+
+def _blocks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
+    rest = iter(passages)
+    while block := list(islice(rest, BATCH)):
+        yield block

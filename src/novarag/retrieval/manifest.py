@@ -1,0 +1,114 @@
+"""What an index was made with. Two indexes compare only where their manifests do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.errors import DataError, UnknownName, UsageError
+from novarag.retrieval.chunks import WORDS
+from novarag.retrieval.encoding import EncoderIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT = 1
+
+_STOP_WORDS = tuple(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then"  # noqa: SIM905
+    " there these they this to was will with".split()
+)
+
+ANALYZERS: dict[str, dict[str, Any]] = {
+    "english": {
+        "tokenizer": "standard",
+        "filter": [
+            "lowercase",
+            {"type": "stop", "stop_words": list(_STOP_WORDS)},
+            {"type": "stemmer", "language": "english"},
+        ],
+    },
+    "plain": {"tokenizer": "standard", "filter": ["lowercase"]},
+}
+"""How a text is taken apart for BM25, each step written out: an engine's own names may change."""
+
+
+VECTORS = ("exact", "graph")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """Everything that decides what an index finds, besides its corpus.
+
+    `vectors` is `exact`, or `graph` (HNSW) for collections too large to compare every vector.
+    """
+
+    analyzer: str = "english"
+    k1: float = 0.9
+    b: float = 0.4
+    words: int = WORDS
+    encoder: EncoderIdentity | None = None
+    vectors: str = "exact"
+    format: int = field(default=FORMAT)
+
+    def __post_init__(self) -> None:
+        if self.analyzer not in ANALYZERS:
+            raise UnknownName(self.analyzer, ANALYZERS)
+        if self.vectors not in VECTORS:
+            raise UnknownName(self.vectors, VECTORS)
+        if not (0 <= self.k1 <= 3 and 0 <= self.b <= 1):  # what Milvus takes
+            raise UsageError(f"BM25 wants k1 in 0 to 3 and b in 0 to 1, not {self.k1} {self.b}")
+
+    def told(self) -> dict[str, Any]:
+        """Return the manifest as plain values, the analyzer written out."""
+        return asdict(self) | {"analysis": ANALYZERS[self.analyzer]}
+
+
+def write_manifest(manifest: Manifest) -> str:
+    """Write a manifest as JSON."""
+    return orjson.dumps(manifest.told(), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def read_manifest(text: str, *, source: str) -> Manifest:
+    """Read a manifest back, or raise `DataError` where a collection has none of ours."""
+    try:
+        return _parse(orjson.loads(text))
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(
+            "this collection does not say how it was made, so it is not one of ours.",
+            mend="name another collection; `novarag index` makes one.",
+            source=source,
+        ) from error
+
+
+def _parse(told: Mapping[str, Any]) -> Manifest:
+    if told["format"] != FORMAT:
+        raise ValueError(f"format {told['format']}")
+    known = {f.name for f in fields(Manifest)}
+    values = {name: value for name, value in told.items() if name in known}
+    encoder = values.get("encoder")
+    values["encoder"] = None if encoder is None else EncoderIdentity(**encoder)
+    manifest = Manifest(**values)
+    if manifest.told() != told:
+        raise ValueError("the analyzer has changed")
+    return manifest
+
+
+def differences(ours: Manifest, theirs: Manifest) -> list[str]:
+    """Say in what two manifests differ; an empty list where the indexes compare.
+
+    >>> differences(Manifest(), Manifest(k1=1.2))
+    ['k1: 0.9 and 1.2']
+    """
+    a, b = _flat(ours), _flat(theirs)
+    return [
+        f"{name}: {a.get(name)} and {b.get(name)}" for name in a | b if a.get(name) != b.get(name)
+    ]
+
+
+def _flat(manifest: Manifest) -> dict[str, object]:
+    told = asdict(manifest)
+    encoder = told.pop("encoder") or {"name": None}
+    return told | {f"encoder {name}": value for name, value in encoder.items()}

@@ -1,0 +1,300 @@
+"""An index in Milvus: a file on a laptop or a cluster, by the same calls; the URI decides.
+
+One collection holds each passage once, its words for BM25 and, with an encoder, its vector. The
+primary key is a hash of the passage's id, because ids are foreign text and keys become part of
+expressions. An index only grows: the same id with another text is refused, since BM25's statistics
+would keep the old text's words.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from novarag.errors import DataError, ServiceError, StorageError, UsageError
+from novarag.records import Passage
+from novarag.retrieval.lite import check_file, is_file, wait_for_orphans
+from novarag.retrieval.manifest import ANALYZERS, differences, read_manifest, write_manifest
+from novarag.taxonomy import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from pymilvus import MilvusClient
+
+    from novarag.retrieval.manifest import Manifest
+
+COLLECTION = "passages"
+_LONGEST = 65_535  # bytes of a text that Milvus takes
+_CANDIDATES = 100  # of each kind that rank fusion starts from; the paper's KNN candidates
+_FUSION = 60  # the constant of reciprocal rank fusion
+_AT_ONCE = 128  # queries in one call
+_WAIT = 600.0
+
+
+class Index:
+    """A collection that is open. Its calls block: they are for a thread."""
+
+    def __init__(self, client: MilvusClient, name: str, uri: str, manifest: Manifest) -> None:
+        self._client, self.name, self.uri, self.manifest = client, name, uri, manifest
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the collection, and of the file if it is one."""
+        _release(self._client, self.uri)
+
+    def count(self) -> int:
+        """Count the passages."""
+        with _told(self.uri):
+            found = self._client.query(
+                self.name, filter="", output_fields=["count(*)"], consistency_level="Strong"
+            )
+        return int(found[0]["count(*)"])
+
+    def missing(self, passages: Sequence[Passage]) -> list[Passage]:
+        """Return those that are not in the index yet, each once."""
+        wanted: dict[str, Passage] = {}
+        for passage in passages:
+            if wanted.setdefault(_key(passage), passage).text != passage.text:
+                raise _other_text(passage, self.uri)
+        with _told(self.uri):
+            rows = self._client.query(
+                self.name, ids=list(wanted), output_fields=["key", "text"],
+                consistency_level="Strong", timeout=_WAIT,
+            )  # fmt: skip
+        for row in rows:
+            passage = wanted.pop(row["key"])
+            if passage.text != row["text"]:
+                raise _other_text(passage, self.uri)
+        return list(wanted.values())
+
+    def add(self, passages: Sequence[Passage], vectors: NDArray[np.float32] | None = None) -> None:
+        """Add passages that are missing, with their vectors where the index has an encoder."""
+        if (vectors is None) != (self.manifest.encoder is None):
+            raise UsageError("passages need vectors if and only if the index has an encoder")
+        rows: list[dict[str, Any]] = [_row(passage) for passage in passages]
+        if vectors is not None:
+            for row, vector in zip(rows, vectors, strict=True):
+                row["dense"] = vector
+        if rows:
+            with _told(self.uri):
+                self._client.insert(self.name, rows, timeout=_WAIT)
+
+    def settle(self) -> None:
+        """Have the engine write what it holds; a server then builds its search structures."""
+        with _told(self.uri):
+            self._client.flush(self.name)
+
+    def by_words(self, queries: Sequence[str], *, k: int) -> list[list[Passage]]:
+        """Find passages by BM25."""
+        return self._search(list(queries), _BM25, k)
+
+    def by_vectors(self, vectors: NDArray[np.float32], *, k: int) -> list[list[Passage]]:
+        """Find passages by the dot product of vectors."""
+        return self._search(list(vectors), self._dense(), k)
+
+    def by_both(
+        self, queries: Sequence[str], vectors: NDArray[np.float32], *, k: int
+    ) -> list[list[Passage]]:
+        """Find passages by words and by vectors, and fuse the two by reciprocal rank."""
+        from pymilvus import AnnSearchRequest, RRFRanker
+
+        found: list[list[Passage]] = []
+        deep = max(_CANDIDATES, k)
+        for start in range(0, len(queries), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            requests = [
+                AnnSearchRequest(list(data[part]), **how, limit=deep)
+                for data, how in ((queries, _request(_BM25)), (vectors, _request(self._dense())))
+            ]
+            with _told(self.uri):
+                hits = self._client.hybrid_search(
+                    self.name, requests, RRFRanker(_FUSION), limit=k,
+                    output_fields=["source", "text"], timeout=_WAIT,
+                )  # fmt: skip
+            found += [[_passage(hit["entity"]) for hit in some] for some in hits]
+        return found
+
+    def _dense(self) -> dict[str, Any]:
+        deep = {} if self.manifest.vectors == "exact" else {"ef": _CANDIDATES}
+        return {"anns_field": "dense", "search_params": {"metric_type": "IP", "params": deep}}
+
+    def _search(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[Passage]]:
+        found: list[list[Passage]] = []
+        for start in range(0, len(data), _AT_ONCE):
+            with _told(self.uri):
+                hits = self._client.search(
+                    self.name, data[start : start + _AT_ONCE], limit=k, **how,
+                    output_fields=["source", "text"], timeout=_WAIT,
+                )  # fmt: skip
+            found += [[_passage(hit["entity"]) for hit in some] for some in hits]
+        return found
+
+
+_BM25 = {"anns_field": "sparse", "search_params": {"metric_type": "BM25", "params": {}}}
+
+
+def _request(how: dict[str, Any]) -> dict[str, Any]:
+    return {"anns_field": how["anns_field"], "param": how["search_params"]}
+
+
+def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) -> Index:
+    """Open a collection that is there."""
+    client = _connect(uri, token, must_exist=True)
+    with _released_on_error(client, uri), _told(uri):
+        if not client.has_collection(name):
+            there = ", ".join(client.list_collections()) or "none"
+            raise UsageError(f"{uri} has no collection {name!r} (it has: {there})")
+        described = client.describe_collection(name)
+        manifest = read_manifest(described["description"], source=f"{uri}, {name}")
+        client.load_collection(name)
+    return Index(client, name, uri, manifest)
+
+
+def create_index(
+    uri: str, manifest: Manifest, *, name: str = COLLECTION, token: str | None = None
+) -> Index:
+    """Open a collection made with this manifest, or make it; another manifest is refused."""
+    client = _connect(uri, token, must_exist=False)
+    with _released_on_error(client, uri), _told(uri):
+        if not client.has_collection(name):
+            _create(client, name, manifest)
+            return Index(client, name, uri, manifest)
+    _release(client, uri)
+    index = open_index(uri, name=name, token=token)
+    other = differences(index.manifest, manifest)
+    if other:
+        index.close()
+        raise UsageError(
+            f"{uri} was made with other settings ({'; '.join(other)}): give the same, or name"
+            " another file or --collection"
+        )
+    return index
+
+
+def _create(client: MilvusClient, name: str, manifest: Manifest) -> None:
+    from pymilvus import DataType, Function, FunctionType
+
+    schema = client.create_schema(auto_id=False, description=write_manifest(manifest))
+    schema.add_field("key", DataType.VARCHAR, is_primary=True, max_length=32)
+    schema.add_field("source", DataType.VARCHAR, max_length=_LONGEST)
+    schema.add_field(
+        "text", DataType.VARCHAR, max_length=_LONGEST, enable_analyzer=True,
+        analyzer_params=ANALYZERS[manifest.analyzer],
+    )  # fmt: skip
+    schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+    schema.add_function(Function("bm25", FunctionType.BM25, ["text"], ["sparse"]))
+    indexes = client.prepare_index_params()
+    indexes.add_index(
+        "sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25",
+        params={"bm25_k1": manifest.k1, "bm25_b": manifest.b},
+    )  # fmt: skip
+    if manifest.encoder is not None:
+        schema.add_field("dense", DataType.FLOAT_VECTOR, dim=manifest.encoder.dim)
+        exact = manifest.vectors == "exact"
+        indexes.add_index(
+            "dense", index_type="FLAT" if exact else "HNSW", metric_type="IP",
+            params={} if exact else {"M": 16, "efConstruction": 200},
+        )  # fmt: skip
+    client.create_collection(name, schema=schema, index_params=indexes)
+
+
+def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
+    if is_file(uri):
+        check_file(uri, must_exist=must_exist)
+        wait_for_orphans(uri)
+    with warnings.catch_warnings(), _told(uri):
+        warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
+        try:
+            from pymilvus import MilvusClient
+        except ImportError:
+            raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
+        return MilvusClient(uri, token=token or "", timeout=10)
+
+
+def _release(client: MilvusClient, uri: str) -> None:
+    client.close()
+    if is_file(uri):
+        from milvus_lite.server_manager import server_manager_instance
+
+        server_manager_instance.release_server(uri)
+
+
+@contextmanager
+def _released_on_error(client: MilvusClient, uri: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        _release(client, uri)
+        raise
+
+
+@contextmanager
+def _told(uri: str) -> Iterator[None]:
+    """Raise what the engine raises as an error of ours."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        ours = _translate(error, uri)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _translate(error: Exception, uri: str) -> Exception | None:
+    from grpc import RpcError
+    from pymilvus.exceptions import MilvusException
+
+    if isinstance(error, MilvusException):
+        said = str(error.message).strip() or type(error).__name__
+        if "Open local milvus failed" in said:
+            return StorageError(f"{uri} cannot be opened: another process may have it open")
+        return ServiceError(f"Milvus at {uri}: {said}", retryable=False)
+    if isinstance(error, RpcError):
+        return ServiceError(f"Milvus at {uri} does not answer: {error}", retryable=True)
+    return None
+
+
+def _key(passage: Passage) -> str:
+    return blake2b(_source(passage).encode(), digest_size=16).hexdigest()
+
+
+def _source(passage: Passage) -> str:
+    if not passage.source:
+        raise UsageError("a passage of an index needs an id in `source`")
+    return passage.source
+
+
+def _row(passage: Passage) -> dict[str, Any]:
+    size = len(passage.text.encode())
+    if size > _LONGEST:
+        raise DataError(
+            f"{passage.source} has a text of {size:,} bytes, and {_LONGEST:,} is the most.",
+            mend="cut documents into passages with --words.",
+        )
+    return {"key": _key(passage), "source": _source(passage), "text": passage.text}
+
+
+def _passage(entity: dict[str, Any]) -> Passage:
+    return Passage(text=entity["text"], source=entity["source"], provenance=Provenance.RETRIEVED)
+
+
+def _other_text(passage: Passage, uri: str) -> DataError:
+    return DataError(
+        f"{passage.source} has another text here than before.",
+        mend="give each document its own id; put a changed corpus into another index.",
+        source=uri,
+    )

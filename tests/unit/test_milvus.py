@@ -1,0 +1,254 @@
+"""The real engine in a file: what goes in comes out, once, and best first."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from novarag.errors import DataError, ServiceError, StorageError, UnknownName, UsageError
+from novarag.records import Document, Passage
+from novarag.retrieval import lite
+from novarag.retrieval.building import Growth, fill
+from novarag.retrieval.chunks import cut
+from novarag.retrieval.encoding import EncoderIdentity
+from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.milvus import create_index, open_index
+from novarag.retrieval.searching import MilvusRetriever
+
+TEXTS = {
+    "paris": "Paris is the capital of France and lies on the Seine.",
+    "rome": "Rome is the capital of Italy and lies on the Tiber.",
+    "ink": "Ink was made of soot and gum.",
+    "seine": "The Seine rises near Dijon and runs through Paris to the sea.",
+    "odd\"id' or 1=1": "An id may hold anything at all.",
+}
+
+
+class Toy:
+    """An encoder whose vectors are counts of letters: no model, but honest vectors."""
+
+    def __init__(self, revision="1"):
+        self.calls = 0
+        self.identity = EncoderIdentity(
+            name="letters", revision=revision, dim=26, max_tokens=None, pooling="sum",
+            normalised=False,
+        )  # fmt: skip
+
+    async def encode(self, texts, *, query=False):
+        self.calls += len(texts)
+        counts = [[t.lower().count(chr(97 + i)) for i in range(26)] for t in texts]
+        return np.array(counts, dtype=np.float32).reshape(-1, 26)
+
+
+def passages(texts=TEXTS):
+    return list(cut(Document(id=name, text=text) for name, text in texts.items()))
+
+
+def build(uri, *, encoder=None, texts=TEXTS, **settings):
+    manifest = Manifest(encoder=encoder and encoder.identity, **settings)
+    with create_index(str(uri), manifest) as index:
+        return asyncio.run(fill(index, passages(texts), encoder=encoder))
+
+
+def find(uri, query, *, k=3, mode="bm25", encoder=None):
+    with open_index(str(uri)) as index:
+        retriever = MilvusRetriever(index, mode=mode, encoder=encoder)
+        return [p.source for p in asyncio.run(retriever.search([query], k=k))[0]]
+
+
+def distinct_scores(uri, query):
+    with open_index(str(uri)) as index:
+        (hits,) = index._client.search(index.name, [query], anns_field="sparse", limit=9)
+        return len({round(hit["distance"], 4) for hit in hits})
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    uri = tmp_path_factory.mktemp("index") / "cities.db"
+    build(uri, encoder=Toy())
+    return uri
+
+
+def test_words_are_found_by_stem_and_ids_come_back_untouched(filled):
+    assert find(filled, "capitals of France")[0] == "paris"
+    assert find(filled, "anything at all?") == ["odd\"id' or 1=1"]
+
+
+def test_a_query_without_a_word_finds_nothing(filled):
+    assert find(filled, "the of?!") == []
+    assert find(filled, "") == []
+
+
+def test_vectors_are_compared_exactly(filled):
+    toy = Toy()
+    every = asyncio.run(toy.encode(list(TEXTS.values())))
+    for query in ("Seine", "quiz", "capital of Italy"):
+        scores = every @ asyncio.run(toy.encode([query]))[0]
+        found = find(filled, query, k=5, mode="dense", encoder=toy)
+        by_hand = [scores[list(TEXTS).index(name)] for name in found]
+        assert by_hand == sorted(scores, reverse=True)
+
+
+def test_fusion_follows_reciprocal_ranks(filled):
+    query, toy = "capital on the Seine", Toy()
+    words = find(filled, query, k=5)
+    near = find(filled, query, k=5, mode="dense", encoder=toy)
+    score = {
+        name: sum(1 / (61 + r.index(name)) for r in (words, near) if name in r) for name in TEXTS
+    }
+    found = find(filled, query, k=5, mode="hybrid", encoder=toy)
+    assert [score[name] for name in found] == pytest.approx(sorted(score.values(), reverse=True))
+
+
+def test_several_queries_keep_their_order_beyond_one_call(filled):
+    with open_index(str(filled)) as index:
+        retriever = MilvusRetriever(index)
+        found = asyncio.run(retriever.search(["soot", "Tiber"] * 100, k=1))
+        assert asyncio.run(retriever.search([], k=1)) == []
+        with pytest.raises(UsageError, match="0 passages"):
+            asyncio.run(retriever.search(["soot"], k=0))
+    assert [p.source for (p,) in found] == ["ink", "rome"] * 100
+
+
+def test_filling_again_encodes_and_adds_nothing(tmp_path):
+    toy, uri = Toy(), tmp_path / "x.db"
+    assert build(uri, encoder=toy) == Growth(seen=5, added=5)
+    assert build(uri, encoder=toy) == Growth(seen=5, added=0)
+    assert toy.calls == 5
+    more = TEXTS | {"new": "A new text."}
+    assert build(uri, encoder=toy, texts=more) == Growth(seen=6, added=1)
+    with open_index(str(uri)) as index:
+        assert index.count() == 6
+
+
+def test_the_same_passage_twice_in_a_corpus_is_added_once(tmp_path):
+    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+        growth = asyncio.run(fill(index, passages() * 2))
+        assert (growth, index.count()) == (Growth(seen=10, added=5), 5)
+
+
+def test_one_id_with_two_texts_is_refused(tmp_path):
+    one, other = Passage(text="One.", source="a"), Passage(text="Other.", source="a")
+    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+        with pytest.raises(DataError, match="another text"):
+            index.missing([one, other])
+        index.add([one])
+        with pytest.raises(DataError, match="another text"):
+            index.missing([other])
+
+
+def test_other_settings_are_refused(tmp_path):
+    build(tmp_path / "x.db")
+    with pytest.raises(UsageError, match=r"b: 0\.4 and 0\.75"):
+        build(tmp_path / "x.db", b=0.75)
+    with pytest.raises(UsageError, match="encoder"):
+        build(tmp_path / "x.db", encoder=Toy())
+
+
+def test_another_encoder_is_refused_where_vectors_count(filled):
+    with open_index(str(filled)) as index:
+        with pytest.raises(UsageError, match="another encoder"):
+            MilvusRetriever(index, mode="dense", encoder=Toy("2"))
+        with pytest.raises(UsageError, match="give --encoder"):
+            MilvusRetriever(index, mode="hybrid")
+        with pytest.raises(UnknownName):
+            MilvusRetriever(index, mode="magic")
+        MilvusRetriever(index, mode="bm25")
+
+
+def test_an_index_without_vectors_says_so(tmp_path):
+    build(tmp_path / "x.db")
+    with open_index(str(tmp_path / "x.db")) as index:
+        with pytest.raises(UsageError, match="by bm25"):
+            MilvusRetriever(index, mode="dense")
+        with pytest.raises(UsageError, match="no vectors"):
+            MilvusRetriever(index, mode="dense", encoder=Toy())
+        with pytest.raises(UsageError, match="if and only if"):
+            index.add(passages(), np.zeros((5, 26), np.float32))
+
+
+def test_k1_and_b_reach_the_engine(tmp_path):
+    texts = {
+        "often": "rain rain rain rain wind",
+        "long": "rain fell on every hill, river, road, house, field, tree, stone, bridge, boat",
+        "short": "rain fell",
+        "other": "snow and ice and sun",
+    }
+    build(tmp_path / "flat.db", texts=texts, k1=0.0, b=0.0)
+    build(tmp_path / "steep.db", texts=texts, k1=3.0, b=0.0)
+    build(tmp_path / "long.db", texts=texts, k1=3.0, b=1.0)
+    assert find(tmp_path / "steep.db", "rain")[0] == "often"
+    assert find(tmp_path / "long.db", "rain") == ["often", "short", "long"]
+    assert distinct_scores(tmp_path / "flat.db", "rain") == 1
+    assert distinct_scores(tmp_path / "steep.db", "rain") == 2
+
+
+def test_a_text_beyond_the_engine_says_what_to_do(tmp_path):
+    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+        with pytest.raises(DataError, match="--words"):
+            index.add([Passage(text="é" * 40_000, source="a")])
+        with pytest.raises(UsageError, match="needs an id"):
+            index.add([Passage(text="a")])
+
+
+def test_a_collection_of_somebody_else_is_not_ours(tmp_path):
+    from pymilvus import MilvusClient
+
+    build(tmp_path / "x.db")
+    client = MilvusClient(str(tmp_path / "x.db"))
+    client.create_collection("theirs", dimension=4)
+    client.close()
+    with pytest.raises(DataError, match="not one of ours"):
+        open_index(str(tmp_path / "x.db"), name="theirs")
+    with pytest.raises(UsageError, match="it has: "):
+        open_index(str(tmp_path / "x.db"), name="nobody")
+
+
+def test_a_server_that_is_not_there():
+    with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9"):
+        open_index("http://127.0.0.1:9")
+
+
+def test_a_file_that_another_process_has_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(lite, "_PATIENCE", 0.3)
+    uri = tmp_path / "x.db"
+    build(uri)
+    code = (
+        "import sys, time; from novarag.retrieval.milvus import open_index;"
+        f"i = open_index({str(uri)!r}); print('open', flush=True); time.sleep(60)"
+    )
+    other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(StorageError, match="another process"):
+            open_index(str(uri))
+    finally:
+        other.kill()
+        other.communicate()
+    began = time.monotonic()
+    monkeypatch.setattr(lite, "_PATIENCE", 15.0)
+    with open_index(str(uri)) as index:  # its engine ends a moment after it
+        assert index.count() == 5
+    assert time.monotonic() - began < 15
+
+
+def test_a_second_writer_is_noticed(tmp_path):
+    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+
+        def sly():
+            index.add([Passage(text="Slipped in.", source="sly")])
+            yield from passages()
+
+        with pytest.raises(StorageError, match="6 passages where 5"):
+            asyncio.run(fill(index, sly()))
+
+
+def test_an_engine_that_ended_is_no_orphan(tmp_path):
+    assert lite._orphans(str(tmp_path / "x.db")) == []
+    assert not lite._runs(tmp_path / "gone", b"x")
+    assert lite._parent(tmp_path / "gone") == 0
+    assert os.getpid() > 0

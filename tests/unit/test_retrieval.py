@@ -1,0 +1,158 @@
+"""What stands before the engine: corpora, passages, manifests, files."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from novarag.datasets.corpus import iter_documents
+from novarag.datasets.groups import iter_questions
+from novarag.errors import DataError, UnknownName, UsageError
+from novarag.records import Document
+from novarag.retrieval.chunks import cut
+from novarag.retrieval.encoding import EncoderIdentity
+from novarag.retrieval.lite import check_file, is_file
+from novarag.retrieval.manifest import (
+    Manifest,
+    differences,
+    read_manifest,
+    write_manifest,
+)
+
+MINI = EncoderIdentity(
+    name="mini", revision="abc", dim=4, max_tokens=256, pooling="mean", normalised=True
+)
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@given(st.text(max_size=400), st.integers(1, 12), st.text(max_size=20))
+def test_passages_hold_every_word_once_evenly_and_under_the_title(text, words, title):
+    found = list(cut([Document(id="d", text=text, title=title)], words=words))
+    head = " ".join(title.split())
+    bodies = []
+    for passage in found:
+        if head:
+            assert passage.text.startswith(head + "\n")
+        bodies.append(passage.text.removeprefix(head + "\n" if head else ""))
+    assert [w for body in bodies for w in body.split()] == text.split()
+    sizes = [len(body.split()) for body in bodies]
+    assert max(sizes) <= words
+    assert max(sizes) - min(sizes) <= 1 or len(sizes) == 1
+    assert len({p.source for p in found}) == len(found)
+
+
+def test_a_whole_document_keeps_its_lines():
+    given = Document(id="d", text="one\n\n  two three", title="T")
+    assert [p.text for p in cut([given])] == ["T\none\n\n  two three"]
+    assert [p.text for p in cut([given], words=0)] == ["T\none\n\n  two three"]
+
+
+def test_a_word_without_end_is_cut():
+    found = list(cut([Document(id="d", text="x" * 100_000)], words=100))
+    assert len(found) == 3
+    assert max(len(p.text) for p in found) < 50_000
+
+
+def test_negative_words_are_refused():
+    with pytest.raises(UsageError, match="-1 words"):
+        list(cut([Document(id="d", text="x")], words=-1))
+
+
+def test_corpora_as_people_keep_them(tmp_path):
+    write(tmp_path / "beir.jsonl", {"_id": "b1", "title": "Ink", "text": "Black."})
+    write(tmp_path / "plain.jsonl", {"contents": "No id here."}, {"id": 7, "body": "A number."})
+    pl.DataFrame({"id": ["p"], "title": [None], "text": ["From Parquet."]}).write_parquet(
+        tmp_path / "z.parquet"
+    )
+    (tmp_path / "notes.txt").write_text("not a corpus", "utf-8")
+    found = list(iter_documents([tmp_path]))
+    assert [(d.title, d.text) for d in found] == [
+        ("Ink", "Black."), ("", "No id here."), ("", "A number."), ("", "From Parquet."),
+    ]  # fmt: skip
+    assert [d.id for d in found][::2] == ["b1", "7"]
+    assert found[1].id == next(iter_documents([tmp_path / "plain.jsonl"])).id  # from the text
+
+
+def test_a_document_without_text_is_named(tmp_path):
+    path = write(tmp_path / "c.jsonl", {"id": "a", "text": "Good."}, {"id": "b", "text": " "})
+    with pytest.raises(DataError, match=r"row 2.*no text"):
+        list(iter_documents([path]))
+
+
+def test_an_id_must_be_of_use(tmp_path):
+    path = write(tmp_path / "c.jsonl", {"id": "x" * 501, "text": "Good."})
+    with pytest.raises(DataError, match="501 characters"):
+        list(iter_documents([path]))
+
+
+def test_an_empty_folder_is_no_corpus(tmp_path):
+    with pytest.raises(DataError, match="no corpus"):
+        list(iter_documents([tmp_path]))
+
+
+def test_questions_need_no_passages_and_may_be_called_qid(tmp_path):
+    path = write(tmp_path / "q.jsonl", {"qid": "a", "question": "Who?", "answers": ["Ann"]})
+    (question,) = iter_questions(path)
+    assert (question.id, question.text, question.answers) == ("a", "Who?", ("Ann",))
+
+
+def test_a_manifest_survives_its_own_writing():
+    for manifest in (Manifest(), Manifest(k1=1.2, b=0.75, analyzer="plain", encoder=MINI)):
+        assert read_manifest(write_manifest(manifest), source="x") == manifest
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "null", '{"format": 9}', '{"format": 1}'])
+def test_what_is_no_manifest_of_ours_is_refused(text):
+    with pytest.raises(DataError, match="not one of ours"):
+        read_manifest(text, source="x.db")
+
+
+def test_another_analysis_under_the_same_name_is_refused():
+    told = json.loads(write_manifest(Manifest()))
+    told["analysis"]["filter"][1]["stop_words"].append("who")
+    with pytest.raises(DataError, match="not one of ours"):
+        read_manifest(json.dumps(told), source="x.db")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"b": 0.75}, ["b: 0.4 and 0.75"]),
+        ({"words": 0}, ["words: 100 and 0"]),
+        ({"encoder": replace(MINI, revision="def")}, ["encoder revision: abc and def"]),
+        ({"encoder": None}, ["encoder name: mini and None", "encoder revision: abc and None"]),
+    ],
+)
+def test_manifests_say_in_what_they_differ(change, said):
+    ours = Manifest(encoder=MINI)
+    assert differences(ours, replace(ours, **change))[: len(said)] == said
+    assert differences(ours, ours) == []
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(UsageError, match="b in 0 to 1"):
+        Manifest(b=2)
+    with pytest.raises(UnknownName):
+        Manifest(analyzer="klingon")
+    with pytest.raises(UnknownName):
+        Manifest(vectors="magic")
+
+
+def test_a_file_or_a_server(tmp_path):
+    assert is_file("index.db")
+    assert not is_file("http://localhost:19530")
+    with pytest.raises(UsageError, match=r"ends in \.db"):
+        check_file(str(tmp_path / "index.sqlite"), must_exist=False)
+    with pytest.raises(UsageError, match="at most 36"):
+        check_file(str(tmp_path / ("x" * 40 + ".db")), must_exist=False)
+    with pytest.raises(UsageError, match="there is no index"):
+        check_file(str(tmp_path / "x.db"), must_exist=True)
+    check_file(str(tmp_path / "new" / "x.db"), must_exist=False)
+    assert (tmp_path / "new").is_dir()

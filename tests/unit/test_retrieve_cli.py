@@ -1,0 +1,83 @@
+"""Index and retrieve, as their users meet them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from novarag.cli import app
+from novarag.datasets import load_groups
+from novarag.taxonomy import Provenance
+
+run = CliRunner().invoke
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    rows = [
+        {
+            "id": f"d{i}",
+            "title": f"Cape{i}",
+            "text": f"Lighthouse{i} was built by Builder{i}. " * 30,
+        }
+        for i in range(20)
+    ]
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def questions(tmp_path):
+    rows = [
+        {"id": f"q{i}", "question": f"Who built lighthouse{i}?", "answers": [f"Builder{i}"]}
+        for i in range(20)
+    ]
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
+    uri, out = tmp_path / "x.db", tmp_path / "out" / "groups.jsonl"
+    done = run(app, ["index", str(corpus), "--uri", str(uri)])
+    assert done.exit_code == 0, done.output
+    assert "40 passages added, 0 were there; the index has 40" in done.output
+    again = run(app, ["index", str(corpus), "--uri", str(uri)])
+    assert "0 passages added, 40 were there" in again.output
+    done = run(app, ["retrieve", str(questions), "--uri", str(uri), "-k", "2", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "20 questions" in done.output
+    groups = load_groups(out)
+    assert [g.id for g in groups][:2] == ["q0/bm25-k2", "q1/bm25-k2"]
+    for i, group in enumerate(groups):
+        assert group.question.answers == (f"Builder{i}",)
+        assert {p.source for p in group.passages} == {f"d{i}#1", f"d{i}#2"}
+        assert all(p.kind is None for p in group.passages)
+        assert all(p.provenance is Provenance.RETRIEVED for p in group.passages)
+        assert all(p.text.startswith(f"Cape{i}\n") for p in group.passages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--out", "groups.csv", "--uri", "x.db"], "must end in .jsonl"),
+        (["--out", "g.jsonl", "--uri", "nowhere.db"], "there is no index nowhere.db"),
+        (["--out", "g.jsonl"], "say where to search"),
+    ],
+)
+def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    done = run(app, ["retrieve", str(questions), *arguments])
+    assert done.exit_code != 0
+    assert said in str(done.exception)
+    assert not list(tmp_path.glob("g.jsonl*"))
+
+
+def test_no_questions_leave_no_file(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.jsonl").write_text("\n", "utf-8")
+    run(app, ["index", str(corpus), "--uri", "x.db"])
+    done = run(app, ["retrieve", "none.jsonl", "--uri", "x.db", "--out", "g.jsonl"])
+    assert "has no questions" in str(done.exception)
+    assert not list(tmp_path.glob("g.jsonl*"))

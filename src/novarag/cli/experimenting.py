@@ -205,6 +205,7 @@ class _Way:
         count = self._write_groups()
         order = "shuffled" if told.shuffle else "best first"
         print(f"{count:,} questions with up to {told.k} passages each, {order}")
+        print(self._answerable())
         return 0
 
     def _open(self) -> Index:
@@ -238,6 +239,24 @@ class _Way:
             lines.append(group_line(shown))
         _put(self.out / "groups.jsonl", b"".join(lines))
         return len(lines)
+
+    def _answerable(self) -> str:
+        """Say for how many questions an accepted answer stands in what was found."""
+        from novarag.datasets.groups import iter_groups
+        from novarag.grading import contains, normalize
+        from novarag.records import AnswerForm
+
+        asked, hits = 0, 0
+        for group in iter_groups(self._found):
+            if group.question.answers and group.question.form is AnswerForm.OPEN:
+                asked += 1
+                texts = [normalize(passage.text) for passage in group.passages]
+                golds = [normalize(answer) for answer in group.question.answers]
+                hits += any(contains(text, gold) for text in texts for gold in golds)
+        if not asked:
+            return "No question has an answer that could stand in a passage."
+        share = f"{hits:,} of {asked:,} questions ({hits / asked:.1%})"
+        return f"An accepted answer stands in the passages of {share}."
 
     # — asking and measuring —
 
@@ -288,7 +307,7 @@ class _Way:
         note = f"Passages: the best {told.retrieve.k} by {searched}, {how}."
         measure_runs(
             [self._place(name) for name in self._runs], self.out / "report",
-            by=told.measure.by, title=told.measure.title, notes=[note],
+            by=told.measure.by, title=told.measure.title, notes=[note, self._answerable()],
             resampling=(told.measure.replicates, told.seed),
         )  # fmt: skip
         return 0

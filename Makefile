@@ -1,7 +1,7 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
 
-.PHONY: test-encoder test-frameworks real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: real-rag test-encoder test-frameworks real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -94,6 +94,9 @@ run-memory: ## peak memory from 10,000 to a million trials (minutes)
 
 real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
 	cd proof && python real_build.py ../build/real
+
+real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, which must be up (`make vllm`)
+	cd proof && python real_rag.py ../build/real-rag
 
 scale-docs: ## write the tables of docs/scale.md
 	python proof/scale.py --write

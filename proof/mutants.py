@@ -15,6 +15,7 @@ R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
 N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_training_groups.py"
 LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
+TX = "tests/unit/test_experiment.py"
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),
@@ -93,6 +94,10 @@ MUTANTS = [
     ("search: LangChain is not told k", V + "adapters.py", '{"k": k} if told_k else {}', "{}", TA),
     ("search: LlamaIndex may give fewer", V + "adapters.py", "if isinstance(most, int) and most < k:", "if False:", TA),
     ("search: the model's key goes to the search", W + "endpoint.py", 'key_env=key_env or ""', "key_env=key_env or KEY", TA),
+    ("run: half a retrieval is believed", "src/novarag/cli/experimenting.py", 'return bool(told["hash"] == hash_of(self._found))', "return True", TX),
+    ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self._place(name) / "manifest.json").is_file() for name in self._runs):', "if False:", TX),
+    ("run: passages are shown by rank", "src/novarag/cli/experimenting.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
+    ("run: settings are checked too late", "src/novarag/cli/experimenting.py", "way.check()", "pass", TX),
     ("llm: redirects are followed", W + "sending.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),
     ("llm: an echoed key is kept", W + "sending.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/test_chat.py"),
     ("llm: Retry-After is ignored", W + "sending.py", ", after or 0.0)", ", 0.0)", "tests/unit/test_chat.py"),

@@ -37,6 +37,8 @@ words = 0
 [ask]
 strategies = {strategies}
 max_tokens = {max_tokens}
+structured = true  # the model is too small to keep to a form by itself
+step_length = 80
 """
 DENSE = """
 [index]

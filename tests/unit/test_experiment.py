@@ -202,6 +202,10 @@ def test_settings_are_checked_before_anything_is_done(tmp_path, more, corpus, sa
         (('["vanilla", "cot"]', "[]"), "at least one strategy"),
         (('"cot"]', '"caught"]'), "'caught' is not one of"),
         (("replicates = 100", 'by = ["colour"]'), "'colour' is not one of"),
+        (
+            ("shard_size = 20", 'structured = true\nstrategies = ["cot-paper"]'),
+            "'cot-paper' is not one of",
+        ),
         (("corpus.jsonl", "corpse.jsonl"), "no such file"),
         (("questions.jsonl", "quests.jsonl"), "no such file"),
     ],
@@ -209,10 +213,25 @@ def test_settings_are_checked_before_anything_is_done(tmp_path, more, corpus, sa
 def test_names_are_checked_before_anything_is_done(tmp_path, change, said):
     write_world(tmp_path, count=2)
     told = write_experiment(tmp_path, "http://127.0.0.1:9", "out")
-    told.write_text(told.read_text().replace(*change))
+    text = told.read_text()
+    if "strategies" in change[1]:
+        text = text.replace('strategies = ["vanilla", "cot"]\n', "")
+    told.write_text(text.replace(*change))
     done = run(app, ["run", str(told)])
     assert said in str(done.exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_form_with_a_line_for_each_passage_needs_them_all(tmp_path):
+    write_world(tmp_path, count=3)
+    with chaos() as server:
+        told = write_experiment(tmp_path, server, "out")
+        told.write_text(
+            told.read_text().replace('["vanilla", "cot"]', '["nova"]\nstructured = true')
+        )
+        done = run(app, ["run", str(told)])
+    assert "3 questions have fewer than 5 passages" in str(done.exception)
+    assert not (tmp_path / "out" / "runs").exists()
 
 
 def test_presets_are_the_papers(tmp_path):

@@ -88,6 +88,8 @@ class _Way:
                 raise UnknownName(column, TRIALS)
         if not self._runs:
             raise UsageError("name at least one strategy in [ask]")
+        for name, strategy in self._runs.items():
+            self._settings(name, strategy)
         _ = self._stamp  # reads every file that must be there
         for name in self._runs:
             check_server(self._means, str(self._place(name)))
@@ -270,15 +272,17 @@ class _Way:
     def _settings(self, name: str, strategy: Strategy) -> Settings:
         from novarag.calls import Sampling
         from novarag.runs import Settings
+        from novarag.strategies.structured import strategy_pattern
 
-        told = self.experiment.ask
+        told, k = self.experiment.ask, self.experiment.retrieve.k
+        form = partial(strategy_pattern, name, k, step_length=told.step_length)
         return Settings(
             strategy=name, template_hash=strategy.template.hash,
             model=model_name(self._means.models), samples=told.samples,
             per_request=told.per_request, shard_size=told.shard_size,
             sampling=Sampling(
                 temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
-                seed=told.seed,
+                seed=told.seed, regex=form() if told.structured else None,
             ),
         )  # fmt: skip
 
@@ -288,6 +292,7 @@ class _Way:
         from novarag.runs import is_finished
 
         file = self.out / "groups.jsonl"
+        self._check_form(file)
         source = Source(groups=partial(iter_groups, file), name=file.name, hash=hash_of(file))
         for name, strategy in self._runs.items():
             settings = self._settings(name, strategy)
@@ -296,6 +301,20 @@ class _Way:
             if code and not is_finished(job.store):
                 return code
         return 0
+
+    def _check_form(self, file: Path) -> None:
+        """The form of `nova` has a line for each passage, so their number must be the same."""
+        from novarag.datasets import iter_groups
+
+        told, k = self.experiment.ask, self.experiment.retrieve.k
+        if not told.structured or "nova" not in told.strategies:
+            return
+        few = sum(len(group.passages) < k for group in iter_groups(file))
+        if few:
+            raise UsageError(
+                f"{few:,} questions have fewer than {k} passages, and structured replies by nova"
+                " need them all: write structured = false in [ask], or drop nova"
+            )
 
     def measure(self) -> int:
         """Measure all runs in one report."""

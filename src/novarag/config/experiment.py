@@ -63,6 +63,8 @@ class StrategiesSettings:
     top_p: float | None = None
     max_tokens: int | None = at_least(1, None)
     seed: int | None = at_least(0, None)
+    structured: bool = False
+    step_length: int = at_least(1, 200)
     per_request: int | None = at_least(1, None)
     shard_size: int = at_least(1, 1000)
 

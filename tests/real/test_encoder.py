@@ -1,10 +1,14 @@
 """The local encoder with real weights, beside plain transformers."""
 
 import asyncio
+import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from chaos.serving import bill, chaos
+from novarag.cli import app, encoders
 from novarag.cli.encoders import open_encoder
 from novarag.retrieval.local_encoder import find_folder, load_encoder
 
@@ -81,3 +85,44 @@ def test_a_plain_bert_gets_contrievers_settings(tmp_path):
     assert (plain.identity.pooling, plain.identity.normalised) == ("mean", False)
     assert plain.identity.max_tokens == 256
     assert np.abs(asyncio.run(plain.encode(TEXTS)) - by_hand(TEXTS)).max() < 1e-5
+
+
+@pytest.mark.allow_hosts(["127.0.0.1"])
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_an_experiment_by_vectors_encodes_nothing_twice(mode, tmp_path, monkeypatch):
+    pytest.importorskip("pymilvus")
+    facts = [
+        "The lamp was lit in 1871.",
+        "A ferry goes to the island.",
+        "The bell was cast in Delft.",
+    ]
+    asked = [
+        "When did the light first burn?",
+        "How can I reach the isle by boat?",
+        "Where was the bell made?",
+    ]
+    for name, key, texts in (("corpus", "text", facts), ("questions", "question", asked)):
+        rows = (
+            json.dumps({"id": f"{i}", key: text, "answers": ["x"]}) for i, text in enumerate(texts)
+        )
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows) + "\n")
+    with chaos() as server:
+        (tmp_path / "my.toml").write_text(
+            f'out = "{tmp_path / "out"}"\n[model]\nendpoints = ["{server}=chaos"]\n'
+            f'[questions]\nfile = "{tmp_path / "questions.jsonl"}"\n'
+            f'[corpus]\nfiles = ["{tmp_path / "corpus.jsonl"}"]\n[index]\nencoder = "{SPEC}"\n'
+            f'[retrieve]\nmode = "{mode}"\nk = 2\n[measure]\nreplicates = 100\n'
+        )
+        words = ["run", "real-dense", str(tmp_path / "my.toml")]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        paid = bill(server, "count")["served"]
+        monkeypatch.setattr(encoders, "open_encoder", None)  # nothing is left to encode
+        again = CliRunner().invoke(app, words)
+        assert again.exit_code == 0, again.output
+        assert bill(server, "count")["served"] == paid == 9
+    rows = [
+        json.loads(line) for line in (tmp_path / "out" / "retrieved.jsonl").read_text().splitlines()
+    ]
+    assert [row["passages"][0]["source"] for row in rows] == ["0", "1", "2"]
+    assert {len(row["passages"]) for row in rows} == {2}

@@ -13,6 +13,7 @@ from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.building import build
 from novarag.cli.cleaning import nova_clean
+from novarag.cli.experimenting import run
 from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
 from novarag.cli.grouping import audit, group
@@ -65,6 +66,7 @@ app.command()(reread)
 app.command()(measure)
 app.command(rich_help_panel=RETRIEVAL)(index)
 app.command(rich_help_panel=RETRIEVAL)(retrieve)
+app.command(rich_help_panel=RETRIEVAL)(run)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)

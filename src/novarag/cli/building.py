@@ -24,7 +24,7 @@ from novarag.cli.grouping import (
 )
 from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
 from novarag.cli.noising import questions_of, write_noise
-from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of
+from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of, walk
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
 from novarag.grouping import find_mix
@@ -58,13 +58,7 @@ def build(
     found = load_pipeline(*pipeline)
     way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
     way.check()
-    steps = [way.noise, way.groups, way.ask, way.filter, way.export]
-    for number, step in enumerate(steps, start=1):
-        sys.stdout.flush()
-        print(f"\n[{number}/{len(steps)}] {step.__name__}", file=sys.stderr)
-        code = step()
-        if code:
-            sys.exit(code)
+    walk([way.noise, way.groups, way.ask, way.filter, way.export])
     print(f"next: train on {way.out / 'export'}; its README.md says what is in it")
 
 

@@ -16,17 +16,25 @@ if TYPE_CHECKING:
     from novarag.strategies import Labels, Strategy
 
 
+def import_object(name: str) -> object:
+    """Import what is named as package.module:OBJECT."""
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise UsageError(f"{name!r} is not package.module:OBJECT")
+    sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
+    try:
+        found: object = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise UsageError(f"{name!r} cannot be imported: {error}") from error
+    return found
+
+
 def find_strategy(name: str) -> Strategy:
     """Find a strategy by name, or import one given as package.module:OBJECT."""
     from novarag.strategies import STRATEGIES, Strategy
 
     if ":" in name:
-        module, _, attribute = name.partition(":")
-        sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
-        try:
-            found = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise UsageError(f"{name!r} cannot be imported: {error}") from error
+        found = import_object(name)
         if not isinstance(found, Strategy):
             raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from novarag import __version__
 from novarag.cli.common import ReaderName, ScaleName, find_labels
 from novarag.errors import UsageError
 from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def measure(
@@ -130,3 +133,34 @@ def _tables(file: Path, notes: list[str]) -> list[Path]:
     if dead:
         notes.append(f"{file.name}: {dead:,} requests failed and are not among these answers.")
     return [file / table_name("trials", shard) for shard in shards]
+
+
+def measure_runs(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    by: Sequence[str],
+    title: str,
+    notes: Sequence[str],
+    resampling: tuple[int, int],
+) -> None:
+    """Measure runs as one table and write a report; `resampling` is replicates and seed."""
+    from novarag.datasets import Columns, load_answers
+    from novarag.metrics import measure as measured
+    from novarag.report import Heading, summary, write_report
+
+    told = list(notes)
+    tables = [table for run in runs for table in _tables(run, told)]
+    replicates, seed = resampling
+    found = measured(load_answers(tables, Columns()), by=by, replicates=replicates, seed=seed)
+    heading = Heading(
+        title=title,
+        sources=[run.name for run in runs],
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        version=__version__,
+        notes=told,
+    )
+    for path in write_report(found, heading, out):
+        print(f"wrote {path}", file=sys.stderr)
+    for line in [*summary(found), *told]:
+        print(f"- {plain_text(line, longest=1000)}")

@@ -100,6 +100,16 @@ def hash_of(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
+def walk(steps: Sequence[Callable[[], int]]) -> None:
+    """Take steps one after the other, each under its name; the first that fails is the last."""
+    for number, step in enumerate(steps, start=1):
+        sys.stdout.flush()
+        print(f"\n[{number}/{len(steps)}] {step.__name__}", file=sys.stderr)
+        code = step()
+        if code:
+            sys.exit(code)
+
+
 @dataclass(slots=True)
 class Task:
     """One run, from the first line on the screen to the last."""

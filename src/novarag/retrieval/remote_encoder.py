@@ -125,9 +125,13 @@ async def connect_encoder(
     dialect = DIALECTS[kind]
     endpoint = parse_endpoint(address, key_env=key_env, path=dialect.root)
     sender = Sender([endpoint], dialect.path, patience=patience)
-    async with sender:
-        probed = await _post(sender, dialect, endpoint.model, _PROBES)
+    async with sender:  # what it says first: that is asked once, so a wrong address shows at once
         said = await _introduce(sender, endpoint, "/models" if kind == "openai" else "/info")
+        try:
+            probed = await _post(sender, dialect, endpoint.model, _PROBES)
+        except CallError as error:
+            where = f"{endpoint.url}{dialect.path}: does it serve an encoder?"
+            raise CallError(error.outcome, f"{error.detail} ({where})") from None
     identity = EncoderIdentity(
         name=endpoint.model,
         revision=said.get("revision") or "unknown",
@@ -179,10 +183,10 @@ def _read(
 
 async def _introduce(sender: Sender, endpoint: Endpoint, path: str) -> dict[str, Any]:
     """Ask a server what it says of its model; it need not say anything."""
+    status, content = await sender.get(endpoint, path)
     try:
-        status, content = await sender.get(endpoint, path)
         said = orjson.loads(content) if status == 200 else {}
-    except (CallError, orjson.JSONDecodeError):
+    except orjson.JSONDecodeError:
         return {}
     if not isinstance(said, dict):
         return {}

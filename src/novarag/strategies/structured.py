@@ -1,6 +1,13 @@
-"""The form of a `nova` reply as a pattern, for servers that can hold a model to one."""
+"""The form of a reply as a pattern, for servers that can hold a model to one."""
 
 from __future__ import annotations
+
+from novarag.errors import UnknownName
+
+FORMED = ("vanilla", "cot", "nova")
+"""The strategies whose replies have a form that a pattern can hold."""
+
+_MOST_LINES = 6  # of reasoning, in a reply to `cot`
 
 
 def reply_pattern(k: int, *, step_length: int = 200, answer_length: int = 80) -> str:
@@ -12,12 +19,31 @@ def reply_pattern(k: int, *, step_length: int = 200, answer_length: int = 80) ->
     >>> re.fullmatch(reply_pattern(1), said) is not None
     True
     """
-    line, short = (rf"[^\n]{{1,{length}}}" for length in (step_length, answer_length))
+    line = rf"[^\n]{{1,{step_length}}}"
     steps = "".join(rf"Step {i}: {line}\n" for i in range(1, k + 2))
     word = "(Highly Relevant|Relevant|Irrelevant)"
     classes = "; ".join(f"Passage {i}: {word}" for i in range(1, k + 1))
     return (
         rf"{steps}Passage Classifications: {classes}\n"
         r"Group Judgment: (Conflicting|Consistent|Insufficient)\n"
-        rf"Answer: {short}\nConfidence: (100|[1-9]?[0-9])%"
+        f"{_verdict(answer_length)}"
     )
+
+
+def _verdict(length: int) -> str:
+    return rf"Answer: [^\n]{{1,{length}}}\nConfidence: (100|[1-9]?[0-9])%"
+
+
+def strategy_pattern(name: str, k: int, *, step_length: int = 200) -> str:
+    r"""Return the pattern of a strategy's replies about k passages.
+
+    >>> import re
+    >>> re.fullmatch(strategy_pattern("cot", 5), "So.\nAnswer: 1871\nConfidence: 7%") is not None
+    True
+    """
+    if name not in FORMED:
+        raise UnknownName(name, FORMED)
+    if name == "nova":
+        return reply_pattern(k, step_length=step_length)
+    steps = rf"([^\n]{{1,{step_length}}}\n){{1,{_MOST_LINES}}}" if name == "cot" else ""
+    return steps + _verdict(80)

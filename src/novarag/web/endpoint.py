@@ -54,6 +54,16 @@ def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") 
     )
 
 
+def parse_address(url: str, *, key_env: str | None = None) -> Endpoint:
+    """Read the whole address of a server that is no model's; only a key named for it is sent.
+
+    >>> parse_address("http://localhost:9000/search/").url
+    'http://localhost:9000/search'
+    """
+    _, address = _checked(url.strip(), "")
+    return Endpoint(url=address, model="", key_env=key_env or "", key_needed=key_env is not None)
+
+
 def _checked(url: str, path: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url)

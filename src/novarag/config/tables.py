@@ -1,9 +1,9 @@
-"""A pipeline as a TOML file: every key is known and typed, and has a default or is asked for."""
+"""Settings in TOML: every key is known and typed, and has a default or is asked for."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from difflib import get_close_matches
 from importlib.resources import files
 from math import isfinite
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get
 from novarag.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
-_Table = TypeVar("_Table")
+Table = TypeVar("Table")
 _MENDS = {
     "model": 'write [model] and endpoints = ["http://localhost:8000/v1=llama"]; a preset needs a'
     " file of yours beside it.",
@@ -30,129 +31,29 @@ _WORDS: dict[object, str] = {
 }  # fmt: skip
 
 
-def _least(least: float, default: Any) -> Any:  # noqa: ANN401 - as `field` itself
+def at_least(least: float, default: Any) -> Any:  # noqa: ANN401 - as `field` itself
     """Declare a key that has a least value."""
     return field(default=default, metadata={"least": least})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """Which model is asked, and how hard."""
-
-    endpoints: tuple[str, ...]
-    key_env: str | None = None
-    concurrency: int = _least(1, 64)
-    timeout: float = _least(0.01, 600.0)
-    attempts: int = _least(1, 8)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
-    """Questions with gold passages; other labelled passages in the file join the pool."""
-
-    file: str
-    limit: int | None = _least(1, None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseSettings:
-    """What passages a model writes."""
-
-    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
-    candidates: int = _least(1, 5)
-    keep: int = _least(1, 3)
-    verbalised: bool = False
-    temperature: float = _least(0, 1.0)
-    max_tokens: int | None = _least(1, None)
-    questions: int | None = _least(1, None)
-    model: Endpoints | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSettings:
-    """How passages are drawn into groups."""
-
-    mix: str = "training"
-    k: int = _least(1, 3)
-    one_each: bool = False
-    audit: bool = True
-    margin: float = _least(0, 0.05)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskSettings:
-    """How the groups are asked."""
-
-    strategy: str = "nova"
-    samples: int = _least(1, 16)
-    temperature: float = _least(0, 1.0)
-    top_p: float | None = None
-    max_tokens: int | None = _least(1, None)
-    seed: int | None = _least(0, None)
-    structured: bool = False
-    step_length: int = _least(1, 200)
-    per_request: int | None = _least(1, None)
-    shard_size: int = _least(1, 1000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterSettings:
-    """How trials are filtered; `runs` are other models' runs for the common questions."""
-
-    rules: str = "stated"
-    alignment: str = "brier"
-    balance: str = "uniform"
-    runs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportSettings:
-    """What the training set looks like."""
-
-    formats: tuple[str, ...] = ("canonical", "llama-factory", "openai")
-    label_only: bool = False
-    tokenizer: str | None = None
-    max_length: int = _least(1, 2048)
-    dev: float = _least(0, 0.0)
-    base: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
-    """Everything `novarag build` needs to know."""
-
-    model: Endpoints
-    questions: Questions
-    out: str = "build"
-    seed: int = _least(0, 0)
-    noise: NoiseSettings | None = None
-    groups: GroupSettings = field(default_factory=GroupSettings)
-    ask: AskSettings = field(default_factory=AskSettings)
-    filter: FilterSettings = field(default_factory=FilterSettings)
-    export: ExportSettings = field(default_factory=ExportSettings)
-
-
-PRESETS = ("paper",)
-"""Settings that ship with the package."""
-
-
-def load_pipeline(*sources: str | Path) -> Pipeline:
-    """Read a pipeline from files or presets; later ones override earlier ones, key by key."""
+def load_table(cls: type[Table], sources: Sequence[str | Path], presets: Sequence[str]) -> Table:
+    """Read settings from files or presets; later ones override earlier ones, key by key."""
     merged: dict[str, Any] = {}
     for source in sources:
-        _merge(merged, _toml(_preset(str(source)) if str(source) in PRESETS else Path(source)))
-    return _build(Pipeline, merged, "", " + ".join(map(str, sources)))
+        named = str(source) in presets
+        _merge(merged, _toml(_preset(str(source)) if named else Path(source), presets))
+    return _build(cls, merged, "", " + ".join(map(str, sources)))
 
 
 def _preset(name: str) -> Traversable:
     return files("novarag.configs").joinpath(f"{name}.toml")
 
 
-def _toml(path: Path | Traversable) -> dict[str, Any]:
+def _toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        mend = f"check the path, or use a preset: {', '.join(PRESETS)}."
+        mend = f"check the path, or use a preset: {', '.join(presets)}."
         raise DataError("there is no such file.", mend=mend, source=str(path)) from None
     except (OSError, ValueError) as error:
         raise DataError(
@@ -170,7 +71,7 @@ def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
             into[key] = value
 
 
-def _build(cls: type[_Table], told: dict[str, Any], where: str, source: str) -> _Table:
+def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> Table:
     hints = get_type_hints(cls)
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
     for key in told:

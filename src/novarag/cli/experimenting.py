@@ -1,0 +1,348 @@
+"""The verb that evaluates under real retrieval: from a corpus to a report."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.common import find_strategy
+from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
+from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of, walk
+from novarag.cli.screen import parse_price
+from novarag.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from novarag.cli.screen import Price
+    from novarag.config import Experiment
+    from novarag.ports import Retriever
+    from novarag.retrieval.encoding import Encoder
+    from novarag.retrieval.manifest import Manifest
+    from novarag.retrieval.milvus import Index
+    from novarag.runs.manifest import Settings
+    from novarag.strategies import Strategy
+
+
+def run(
+    experiment: Annotated[
+        list[str],
+        typer.Argument(
+            help="TOML files, or the presets `real-bm25` and `real-dense`; later ones override"
+            " earlier ones."
+        ),
+    ],
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    price: PerMillion = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Evaluate under real retrieval: index, retrieve, ask, measure; run it again to go on."""
+    from novarag.config import load_experiment
+
+    found = load_experiment(*experiment)
+    way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
+    way.check()
+    walk([way.index, way.retrieve, way.ask, way.measure])
+    print(f"next: open {way.out / 'report' / 'report.html'}")
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The steps of an experiment; each leaves its result in the folder, or finds it there."""
+
+    experiment: Experiment
+    driver: str
+    ray_address: str | None
+    price: Price | None
+    retry_failed: bool
+
+    @property
+    def out(self) -> Path:
+        return Path(self.experiment.out)
+
+    @property
+    def _uri(self) -> str:
+        return self.experiment.index.uri or str(self.out / "index.db")
+
+    @cached_property
+    def _means(self) -> Means:
+        told = self.experiment.model
+        return Means(
+            models=told.endpoints, key_env=told.key_env, concurrency=told.concurrency,
+            timeout=told.timeout, attempts=told.attempts, driver=self.driver,
+            ray_address=self.ray_address, price=self.price, retry_failed=self.retry_failed,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Complain about any setting now, not when its step comes and the others are paid for."""
+        from novarag.runs.tables import TRIALS
+
+        self._check_search()
+        for column in self.experiment.measure.by:
+            if column not in TRIALS:
+                raise UnknownName(column, TRIALS)
+        if not self._runs:
+            raise UsageError("name at least one strategy in [ask]")
+        for name, strategy in self._runs.items():
+            self._settings(name, strategy)
+        _ = self._stamp  # reads every file that must be there
+        for name in self._runs:
+            check_server(self._means, str(self._place(name)))
+
+    def _check_search(self) -> None:
+        from novarag.retrieval.searching import MODES
+
+        told, corpus = self.experiment.retrieve, self.experiment.corpus
+        if told.own is not None:
+            if told.object and told.http:
+                raise UsageError("[retrieve] names a search by object and by http: keep one")
+            if corpus is not None:
+                raise UsageError("[retrieve] names a search of yours: drop it, or [corpus]")
+            return
+        if told.mode not in MODES:
+            raise UnknownName(told.mode, MODES)
+        if corpus is None and self.experiment.index.uri is None:
+            raise UsageError(
+                'say where to search: [corpus] and files = ["corpus.jsonl"], uri in [index], or'
+                " object or http in [retrieve]"
+            )
+        if told.mode != "bm25" and self.experiment.index.encoder is None:
+            raise UsageError(f"mode {told.mode} needs an encoder: name one in [index]")
+        _ = self._manifest
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        """What the index is made with; who the encoder is, is known once it is open."""
+        from novarag.retrieval.manifest import Manifest
+
+        told, corpus = self.experiment.index, self.experiment.corpus
+        return Manifest(
+            analyzer=told.analyzer, k1=told.k1, b=told.b, vectors=told.vectors,
+            words=100 if corpus is None else corpus.words,
+        )  # fmt: skip
+
+    @cached_property
+    def _encoder(self) -> Encoder | None:
+        from novarag.cli.encoders import open_encoder
+
+        told = self.experiment.index
+        return None if told.encoder is None else open_encoder(told.encoder, key_env=told.key_env)
+
+    # — retrieval, and how it is known to be done —
+
+    @cached_property
+    def _stamp(self) -> dict[str, object]:
+        """Everything that decides which passages are found."""
+        told = self.experiment
+        files = [] if told.corpus is None else told.corpus.files
+        return {
+            "questions": [hash_of(Path(told.questions.file)), told.questions.limit],
+            "corpus": [[Path(file).name, _hash_of_any(Path(file))] for file in files],
+            "cut": None if told.corpus is None else [told.corpus.words, told.corpus.limit],
+            "index": None if told.retrieve.own else asdict(told.index),
+            "search": [told.retrieve.own or told.retrieve.mode, told.retrieve.k],
+        }
+
+    @property
+    def _found(self) -> Path:
+        return self.out / "retrieved.jsonl"
+
+    def _is_retrieved(self) -> bool:
+        import json
+
+        file = self.out / "retrieved.json"
+        if not file.is_file() or not self._found.is_file():
+            return False
+        told = json.loads(file.read_bytes())
+        if told["settings"] == json.loads(json.dumps(self._stamp)):
+            return bool(told["hash"] == hash_of(self._found))
+        if any((self._place(name) / "manifest.json").is_file() for name in self._runs):
+            raise UsageError(
+                f"{self.out} was begun with other questions, corpus or search; change them back,"
+                " or write another `out` in the experiment"
+            )
+        return False
+
+    def index(self) -> int:
+        """Index the corpus, or add to an index what it lacks."""
+        from novarag.cli.indexing import build_index
+        from novarag.retrieval.milvus import create_index
+
+        told = self.experiment
+        if self._is_retrieved():
+            print("the passages are retrieved: the index is not needed")
+            return 0
+        if told.corpus is None:
+            print("no [corpus]: " + (told.retrieve.own or f"searching {self._uri} as it is"))
+            return 0
+        ours = None if self._encoder is None else self._encoder.identity
+        manifest = replace(self._manifest, encoder=ours)
+        with create_index(self._uri, manifest, name=told.index.collection, token=self._token) as ix:
+            files = [Path(file) for file in told.corpus.files]
+            build_index(ix, files, self._encoder, limit=told.corpus.limit)
+        return 0
+
+    @property
+    def _token(self) -> str | None:
+        return os.environ.get(self.experiment.index.token_env)
+
+    def retrieve(self) -> int:
+        """Find passages for every question, and put them in the order they are shown in."""
+        told = self.experiment.retrieve
+        if not self._is_retrieved():
+            from novarag.cli.searching import open_search
+
+            if told.own is not None:
+                self._search(open_search(with_=told.object, http=told.http, key_env=told.key_env))
+            else:
+                with self._open() as index:
+                    from novarag.retrieval.searching import MilvusRetriever
+
+                    self._search(MilvusRetriever(index, mode=told.mode, encoder=self._encoder))
+        count = self._write_groups()
+        order = "shuffled" if told.shuffle else "best first"
+        print(f"{count:,} questions with up to {told.k} passages each, {order}")
+        print(self._answerable())
+        return 0
+
+    def _open(self) -> Index:
+        from novarag.retrieval.milvus import open_index
+
+        return open_index(self._uri, name=self.experiment.index.collection, token=self._token)
+
+    def _search(self, retriever: Retriever) -> None:
+        import json
+
+        from novarag.cli.indexing import write_retrieved
+
+        told = self.experiment
+        name = f"{'own' if told.retrieve.own else told.retrieve.mode}-k{told.retrieve.k}"
+        write_retrieved(
+            Path(told.questions.file), retriever, self._found, name=name, k=told.retrieve.k,
+            limit=told.questions.limit,
+        )  # fmt: skip
+        done = {"settings": self._stamp, "hash": hash_of(self._found)}
+        _put(self.out / "retrieved.json", json.dumps(done, indent=1).encode())
+
+    def _write_groups(self) -> int:
+        from novarag.datasets.groups import group_line, iter_groups
+        from novarag.grouping import assemble
+
+        lines, seed = [], self.experiment.seed
+        for group in iter_groups(self._found):
+            shown = group
+            if self.experiment.retrieve.shuffle:
+                shown = assemble(group.question, group.passages, seed=seed, id=group.id)
+            lines.append(group_line(shown))
+        _put(self.out / "groups.jsonl", b"".join(lines))
+        return len(lines)
+
+    def _answerable(self) -> str:
+        """Say for how many questions an accepted answer stands in what was found."""
+        from novarag.datasets.groups import iter_groups
+        from novarag.grading import contains, normalize
+        from novarag.records import AnswerForm
+
+        asked, hits = 0, 0
+        for group in iter_groups(self._found):
+            if group.question.answers and group.question.form is AnswerForm.OPEN:
+                asked += 1
+                texts = [normalize(passage.text) for passage in group.passages]
+                golds = [normalize(answer) for answer in group.question.answers]
+                hits += any(contains(text, gold) for text in texts for gold in golds)
+        if not asked:
+            return "No question has an answer that could stand in a passage."
+        share = f"{hits:,} of {asked:,} questions ({hits / asked:.1%})"
+        return f"An accepted answer stands in the passages of {share}."
+
+    # — asking and measuring —
+
+    @cached_property
+    def _runs(self) -> dict[str, Strategy]:
+        return {name: find_strategy(name) for name in self.experiment.ask.strategies}
+
+    def _place(self, strategy: str) -> Path:
+        return self.out / "runs" / strategy.replace(":", ".")
+
+    def _settings(self, name: str, strategy: Strategy) -> Settings:
+        from novarag.calls import Sampling
+        from novarag.runs import Settings
+        from novarag.strategies.structured import strategy_pattern
+
+        told, k = self.experiment.ask, self.experiment.retrieve.k
+        form = partial(strategy_pattern, name, k, step_length=told.step_length)
+        return Settings(
+            strategy=name, template_hash=strategy.template.hash,
+            model=model_name(self._means.models), samples=told.samples,
+            per_request=told.per_request, shard_size=told.shard_size,
+            sampling=Sampling(
+                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
+                seed=told.seed, regex=form() if told.structured else None,
+            ),
+        )  # fmt: skip
+
+    def ask(self) -> int:
+        """Ask every group by every strategy."""
+        from novarag.datasets import iter_groups
+        from novarag.runs import is_finished
+
+        file = self.out / "groups.jsonl"
+        self._check_form(file)
+        source = Source(groups=partial(iter_groups, file), name=file.name, hash=hash_of(file))
+        for name, strategy in self._runs.items():
+            settings = self._settings(name, strategy)
+            job = begin(strategy, source, settings, str(self._place(name)), self._means)
+            code = asyncio.run(Task(job, self._means, alone=False).run())
+            if code and not is_finished(job.store):
+                return code
+        return 0
+
+    def _check_form(self, file: Path) -> None:
+        """The form of `nova` has a line for each passage, so their number must be the same."""
+        from novarag.datasets import iter_groups
+
+        told, k = self.experiment.ask, self.experiment.retrieve.k
+        if not told.structured or "nova" not in told.strategies:
+            return
+        few = sum(len(group.passages) < k for group in iter_groups(file))
+        if few:
+            raise UsageError(
+                f"{few:,} questions have fewer than {k} passages, and structured replies by nova"
+                " need them all: write structured = false in [ask], or drop nova"
+            )
+
+    def measure(self) -> int:
+        """Measure all runs in one report."""
+        from novarag.cli.measuring import measure_runs
+
+        told = self.experiment
+        how = "shuffled" if told.retrieve.shuffle else "best first"
+        searched = told.retrieve.own or told.retrieve.mode
+        note = f"Passages: the best {told.retrieve.k} by {searched}, {how}."
+        measure_runs(
+            [self._place(name) for name in self._runs], self.out / "report",
+            by=told.measure.by, title=told.measure.title, notes=[note, self._answerable()],
+            resampling=(told.measure.replicates, told.seed),
+        )  # fmt: skip
+        return 0
+
+
+def _hash_of_any(path: Path) -> list[str] | str:
+    """Hash a file, or each file of a folder."""
+    if not path.is_dir():
+        return hash_of(path)
+    return [f"{f.relative_to(path)} {hash_of(f)}" for f in sorted(path.rglob("*")) if f.is_file()]
+
+
+def _put(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all; one that holds the same is left alone."""
+    if file.is_file() and file.read_bytes() == content:
+        return
+    draft = file.with_name(file.name + ".part")
+    draft.write_bytes(content)
+    draft.replace(file)

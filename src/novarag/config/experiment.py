@@ -1,0 +1,102 @@
+"""From a corpus to a report: what `novarag run` is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from novarag.config.pipeline import Endpoints, Questions  # noqa: TC001 - read as settings
+from novarag.config.tables import at_least, load_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """The documents to search in, and how they are cut into passages."""
+
+    files: tuple[str, ...]
+    words: int = at_least(0, 100)
+    limit: int | None = at_least(1, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSettings:
+    """Where the index is, and what it is made with; by default a file in `out`."""
+
+    uri: str | None = None
+    collection: str = "passages"
+    analyzer: str = "english"
+    k1: float = at_least(0, 0.9)
+    b: float = at_least(0, 0.4)
+    vectors: str = "exact"
+    encoder: str | None = None
+    key_env: str | None = None
+    token_env: str = "MILVUS_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrieveSettings:
+    """How passages are found; `object` or `http` name a search of the user's own."""
+
+    mode: str = "bm25"
+    k: int = at_least(1, 5)
+    shuffle: bool = True
+    object: str | None = None
+    http: str | None = None
+    key_env: str | None = None
+
+    @property
+    def own(self) -> str | None:
+        """The user's own search, if there is one."""
+        return self.object or self.http
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategiesSettings:
+    """How the groups are asked: once by each strategy."""
+
+    strategies: tuple[str, ...] = ("vanilla", "cot", "multi-step")
+    samples: int = at_least(1, 1)
+    temperature: float = at_least(0, 0.0)
+    top_p: float | None = None
+    max_tokens: int | None = at_least(1, None)
+    seed: int | None = at_least(0, None)
+    structured: bool = False
+    step_length: int = at_least(1, 200)
+    per_request: int | None = at_least(1, None)
+    shard_size: int = at_least(1, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureSettings:
+    """What the report says."""
+
+    title: str = "How honest is the confidence under real retrieval?"
+    by: tuple[str, ...] = ("strategy",)
+    replicates: int = at_least(100, 2000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Everything `novarag run` needs to know."""
+
+    model: Endpoints
+    questions: Questions
+    corpus: Corpus | None = None
+    out: str = "experiment"
+    seed: int = at_least(0, 0)
+    index: IndexSettings = field(default_factory=IndexSettings)
+    retrieve: RetrieveSettings = field(default_factory=RetrieveSettings)
+    ask: StrategiesSettings = field(default_factory=StrategiesSettings)
+    measure: MeasureSettings = field(default_factory=MeasureSettings)
+
+
+EXPERIMENTS = ("real-bm25", "real-dense")
+"""Experiments that ship with the package."""
+
+
+def load_experiment(*sources: str | Path) -> Experiment:
+    """Read an experiment from files or presets; later ones override earlier ones, key by key."""
+    return load_table(Experiment, sources, EXPERIMENTS)

@@ -1,0 +1,117 @@
+"""From questions to a training set: what `novarag build` is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from novarag.config.tables import at_least, load_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Which model is asked, and how hard."""
+
+    endpoints: tuple[str, ...]
+    key_env: str | None = None
+    concurrency: int = at_least(1, 64)
+    timeout: float = at_least(0.01, 600.0)
+    attempts: int = at_least(1, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Questions with gold passages; other labelled passages in the file join the pool."""
+
+    file: str
+    limit: int | None = at_least(1, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseSettings:
+    """What passages a model writes."""
+
+    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
+    candidates: int = at_least(1, 5)
+    keep: int = at_least(1, 3)
+    verbalised: bool = False
+    temperature: float = at_least(0, 1.0)
+    max_tokens: int | None = at_least(1, None)
+    questions: int | None = at_least(1, None)
+    model: Endpoints | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """How passages are drawn into groups."""
+
+    mix: str = "training"
+    k: int = at_least(1, 3)
+    one_each: bool = False
+    audit: bool = True
+    margin: float = at_least(0, 0.05)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSettings:
+    """How the groups are asked."""
+
+    strategy: str = "nova"
+    samples: int = at_least(1, 16)
+    temperature: float = at_least(0, 1.0)
+    top_p: float | None = None
+    max_tokens: int | None = at_least(1, None)
+    seed: int | None = at_least(0, None)
+    structured: bool = False
+    step_length: int = at_least(1, 200)
+    per_request: int | None = at_least(1, None)
+    shard_size: int = at_least(1, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSettings:
+    """How trials are filtered; `runs` are other models' runs for the common questions."""
+
+    rules: str = "stated"
+    alignment: str = "brier"
+    balance: str = "uniform"
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSettings:
+    """What the training set looks like."""
+
+    formats: tuple[str, ...] = ("canonical", "llama-factory", "openai")
+    label_only: bool = False
+    tokenizer: str | None = None
+    max_length: int = at_least(1, 2048)
+    dev: float = at_least(0, 0.0)
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """Everything `novarag build` needs to know."""
+
+    model: Endpoints
+    questions: Questions
+    out: str = "build"
+    seed: int = at_least(0, 0)
+    noise: NoiseSettings | None = None
+    groups: GroupSettings = field(default_factory=GroupSettings)
+    ask: AskSettings = field(default_factory=AskSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    export: ExportSettings = field(default_factory=ExportSettings)
+
+
+PRESETS = ("paper",)
+"""Settings that ship with the package."""
+
+
+def load_pipeline(*sources: str | Path) -> Pipeline:
+    """Read a pipeline from files or presets; later ones override earlier ones, key by key."""
+    return load_table(Pipeline, sources, PRESETS)

@@ -8,6 +8,7 @@ twentieth beats one that a single search ranks first, and fusion loses to the be
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from zlib import crc32
@@ -15,13 +16,29 @@ from zlib import crc32
 import numpy as np
 
 from machine import described
-from novarag.retrieval.fusion import fuse
+from novarag.retrieval.fusion import CONSTANT, fuse
 from novarag.retrieval.milvus import open_index
 from retrieval_index import ENCODER
 from retrieval_quality import questions, search
 
 DEPTH = 100
 CONSTANTS = (0, 1, 2, 5, 10, 20, 60)
+
+
+def by_engine(index, asked: list[str], vectors) -> list[list[str]]:
+    """Let the engine fuse with our constant, 128 queries in a call."""
+    from pymilvus import AnnSearchRequest, RRFRanker
+
+    found = []
+    for start in range(0, len(asked), 128):
+        part = slice(start, start + 128)
+        words = AnnSearchRequest(asked[part], "sparse", {"metric_type": "BM25"}, DEPTH)
+        near = AnnSearchRequest(list(vectors[part]), "dense", {"metric_type": "IP"}, DEPTH)
+        hits = index._client.hybrid_search(
+            index.name, [words, near], RRFRanker(CONSTANT), limit=5, output_fields=["source"]
+        )
+        found += [[hit["entity"]["source"] for hit in some] for some in hits]
+    return found
 
 
 def main(folder: Path) -> None:
@@ -35,7 +52,9 @@ def main(folder: Path) -> None:
     with open_index(str(folder / "corpus.db")) as index:
         words = search(index, asked, mode="bm25", k=DEPTH)
         near = search(index, asked, mode="dense", encoder=encoder, k=DEPTH)
-    ways = {"bm25": words, "dense": near}
+        vectors = asyncio.run(encoder.encode(asked, query=True))
+        engine = by_engine(index, asked, vectors)
+    ways = {"bm25": words, "dense": near, f"by the engine, {CONSTANT:g}": engine}
     for constant in CONSTANTS:
         both = [fuse(pair, constant=constant) for pair in zip(words, near, strict=True)]
         ways[f"fused, constant {constant}"] = both

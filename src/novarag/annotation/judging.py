@@ -109,8 +109,12 @@ def hypothesis(question: Question) -> str:
     return f'The answer to the question "{question.text.strip()}" is: {answer}'
 
 
-def nli_vote(entails: float, neutral: float, denies: float, words: Chances) -> Vote:
-    """Turn an entailment model's three chances into a vote; words part related from unrelated."""
+def nli_vote(weighed: tuple[float, float, float], words: Chances) -> Vote:
+    """Turn chances of entailment, neutral and contradiction into a vote.
+
+    Words part related from unrelated. Three chances that cannot be are a vote for nothing.
+    """
+    entails, neutral, denies = weighed
     total = entails + neutral + denies
     if not total > 0 or min(entails, neutral, denies) < 0:
         entails, neutral, denies, total = 1.0, 1.0, 1.0, 3.0

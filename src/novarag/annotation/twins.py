@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from novarag.annotation.clues import Clues
     from novarag.annotation.wording import Sentence
 
-_ALIKE = 0.5  # share of the words of both sentences that they have in common
+_TITLED = 0.5  # share of both sentences' words in common, where the titles are equal
+_UNTITLED = 0.75  # where one passage has no title
 _LEAST = 5  # telling words a sentence needs to have a twin
 _COPY = 0.6  # share of three-word runs that two versions of a passage have in common
 _RUN = 3
@@ -48,31 +49,37 @@ class Cut:
 def find_twin(cuts: Sequence[Cut], at: int) -> Twin | None:
     """Find a sentence that says what a supporting passage says, with other words for the answer.
 
-    Both passages must have the same title, and this one must not mention the answer at all.
+    This passage must not mention the answer at all. Two titles that differ are two subjects; where
+    one passage has none, the sentences must be all the more alike.
     """
     own = cuts[at]
-    if own.clues.mention is not None or own.clues.title is None:
+    if own.clues.mention is not None:
         return None
-    title = _name(own)
     for number, other in enumerate(cuts):
-        if other.clues.strong and other.clues.title is not None and _name(other) == title:
-            for sentence in own.sentences:
-                found = _in_place(other, sentence)
-                if found is not None:
-                    return Twin(number, *found, sentence)
+        if not other.clues.strong:
+            continue
+        alike = _least_alike(own, other)
+        for sentence in own.sentences if alike is not None else ():
+            found = _in_place(other, sentence, alike or 1.0)
+            if found is not None:
+                return Twin(number, *found, sentence)
     return None
 
 
-def _name(cut: Cut) -> list[str]:
-    return [w.word for w in cut.clues.title.words] if cut.clues.title is not None else []
+def _least_alike(one: Cut, other: Cut) -> float | None:
+    """Say how alike sentences must be; None where the passages are about different things."""
+    a, b = one.clues.title, other.clues.title
+    if a is None or b is None:
+        return _UNTITLED
+    return _TITLED if [w.word for w in a.words] == [w.word for w in b.words] else None
 
 
-def _in_place(other: Cut, sentence: Sentence) -> tuple[int, int] | None:
+def _in_place(other: Cut, sentence: Sentence, alike: float) -> tuple[int, int] | None:
     """Return the span that stands where the other passage mentions the answer."""
     said, mention = other.clues.sentence, other.clues.mention
     if said is None or mention is None or len(sentence.stems) < _LEAST:
         return None
-    if len(said.stems & sentence.stems) < _ALIKE * len(said.stems | sentence.stems):
+    if len(said.stems & sentence.stems) < alike * len(said.stems | sentence.stems):
         return None
     a, b = [w.word for w in said.words], [w.word for w in sentence.words]
     inside = [

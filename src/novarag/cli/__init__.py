@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from novarag import __version__
+from novarag.cli.annotating import annotate
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.building import build
@@ -61,6 +62,7 @@ app.command()(show)
 app.command()(recover)
 app.command()(reread)
 app.command()(measure)
+app.command()(annotate)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)

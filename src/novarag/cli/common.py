@@ -21,18 +21,24 @@ def find_strategy(name: str) -> Strategy:
     from novarag.strategies import STRATEGIES, Strategy
 
     if ":" in name:
-        module, _, attribute = name.partition(":")
-        sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
-        try:
-            found = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise UsageError(f"{name!r} cannot be imported: {error}") from error
+        found = import_object(name)
         if not isinstance(found, Strategy):
             raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
         return found
     if name not in STRATEGIES:
         raise UnknownName(name, STRATEGIES)
     return STRATEGIES[name]
+
+
+def import_object(name: str) -> object:
+    """Import what package.module:OBJECT names."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
+    try:
+        found: object = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise UsageError(f"{name!r} cannot be imported: {error}") from error
+    return found
 
 
 def find_labels(name: str, scale: Scale | None = None) -> Labels:

@@ -69,8 +69,13 @@ class Clues:
 
     @property
     def relevance_row(self) -> tuple[float, ...]:
-        """What tells a related passage from an unrelated one."""
+        """What tells a related passage from an unrelated one, where both were written for it."""
         return (self.about, self.best, self.subject)
+
+    @property
+    def nearness_row(self) -> tuple[float, ...]:
+        """What tells a related passage from one that a search found by its words alone."""
+        return (self.about, self.subject)
 
 
 def gather(

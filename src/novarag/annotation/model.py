@@ -1,8 +1,9 @@
-"""Three small logistic models, asked in turn: does it support, does it deny, is it related?
+"""Small logistic models, asked in turn: does it support, does it deny, is it related?
 
 The weights are fitted on labelled training passages by `proof/annotation_fit.py` and shipped as
 JSON. What is expected of the passages matters: passages written for their question (`planted`)
-often state another answer, retrieved ones hardly ever do, and words alone cannot tell the two.
+often state another answer, retrieved ones hardly ever do, and words alone cannot tell the two. And
+a search finds passages by their words, so sharing words is worth less there.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Weights:
     support: Model
     rival: Model
     relevance: Model
+    nearness: Model
     temperature: Mapping[Expect, float]
 
     def chances(self, clues: Clues, expect: Expect) -> Chances:
@@ -63,7 +65,11 @@ class Weights:
             support = min(support, CAP)
         planted = expect is Expect.PLANTED and clues.rival is not None
         rival = _chance(self.rival, clues.rival_row) if planted else 0.0
-        related = _chance(self.relevance, clues.relevance_row)
+        related = (
+            _chance(self.nearness, clues.nearness_row)
+            if expect is Expect.RETRIEVED
+            else _chance(self.relevance, clues.relevance_row)
+        )
         rest = (1 - support) * (1 - rival)
         raw = np.array([support, (1 - support) * rival, rest * related, rest * (1 - related)])
         soft = raw ** (1 / self.temperature[expect])
@@ -92,6 +98,7 @@ def shipped_weights() -> Weights:
         support=_model(told["support"]),
         rival=_model(told["rival"]),
         relevance=_model(told["relevance"]),
+        nearness=_model(told["nearness"]),
         temperature={Expect(name): value for name, value in told["temperature"].items()},
     )
 

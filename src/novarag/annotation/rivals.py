@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(
     r"[^\W\d_a-z][\w'\u2019.-]{0,30}"
-    r"(?:\s(?:(?:of|the|de|da|di|van|von|del|la|le|and|for)\s){0,2}"
+    r"(?:\s(?:(?:of|the|de|da|di|van|von|del|la|le|and|for|to)\s){0,2}"
     r"(?:[^\W\d_a-z][\w'\u2019.-]{0,30}|[0-9]{1,4}\b)){0,6}"
 )
-_COUNTED = re.compile(
-    r"\bhow (?:many|much|old|tall|long|far|big|large|deep|high|often|fast)\s+([a-z]+)?"
-)
+_COUNTED = re.compile(r"\bhow (?:many|much|old|tall|long|far|big|large|deep|high|often|fast)\b")
 
 
 class Wanted(StrEnum):

@@ -86,7 +86,7 @@ def stem(word: str) -> str:
     >>> stem("released"), stem("releases"), stem("director"), stem("directed")
     ('releas', 'releas', 'direct', 'direct')
     """
-    if word[-1:].isdigit():
+    if word[:1].isdigit():
         return word
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM:

@@ -74,7 +74,7 @@ def hows(text, *answers):
 class TestValues:
     @pytest.mark.parametrize("text", ["1,000", "1000", "one thousand", "1 thousand", "1000.0"])
     def test_a_number_has_one_value(self, text):
-        assert [v.number for v in find_values(text)] in ([1000.0],)
+        assert [v.number for v in find_values(text)] == [1000.0]
 
     @pytest.mark.parametrize(
         "text",
@@ -499,7 +499,7 @@ class TestNearness:
         rng = np.random.default_rng(0)
         questions = rng.normal(size=(5, 8)).astype(np.float32)
         passages = [
-            q + rng.normal(scale=s, size=(3, 8)) for q, s in zip(questions, (0.1, 0.5, 1, 2, 3))
+            q + rng.normal(scale=s, size=(3, 8)) for q, s in zip(questions, (0.1, 0.5, 1, 2, 3), strict=True)
         ]
         found = closeness(questions, passages)
         longer = closeness(questions * 7, [p * 3 for p in passages])

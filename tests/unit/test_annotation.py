@@ -304,6 +304,8 @@ class TestWords:
         assert said.kind is OTHER
         assert said.claim == "Ambassador to Ghana"
         assert "Ambassador to Ghana" in said.evidence.reason
+        (right,) = verdicts(ASKED, TEMPLE, expect=Expect.PLANTED)
+        assert right.evidence.reason.startswith("states 'Chief of Protocol' beside")
         (kept,) = verdicts(ASKED, text)
         assert kept.kind is not OTHER
 
@@ -340,7 +342,7 @@ class TestWords:
 class TestTwins:
     NEW = "Robert Griffin\nRobert Lee Griffin, nicknamed RG3, is an American football quarterback who is currently a free agent."
     OLD = "Robert Griffin\nRobert Lee Griffin, nicknamed RG3, is an American football quarterback for the Washington Redskins."
-    ASKED = ask("what team does quarterback robert griffin play for", "currently a free agent")
+    ASKED = ask("is american football quarterback robert griffin playing", "currently a free agent")
 
     def test_a_version_with_another_answer_states_it(self):
         one, two = verdicts(self.ASKED, self.NEW, self.OLD)
@@ -371,6 +373,8 @@ class TestTwins:
         moved = self.NEW.replace("RG3", "RGIII").replace("currently a free agent", "happy")
         assert verdicts(self.ASKED, self.NEW, moved)[1].claim != "RGIII"
         assert three.kind is not None
+        bare = self.NEW.replace(" who is currently a free agent", "")
+        assert TWIN not in verdicts(self.ASKED, self.NEW, bare)[1].by
 
     def test_stale_pairs_differ_in_a_value(self):
         first = "Tim Hortons is a restaurant chain in Canada; as of 2016 it had 4,613 restaurants in nine countries."
@@ -402,6 +406,8 @@ class TestRivals:
         text = "Borsk\nThe town of Borsk dates from 1705. The Borsk bridge was opened on 3 May 1911, and 40 men built it."
         assert self.rival(question, text).text == "3 May 1911"
         assert self.rival(question, "The Borsk bridge was opened in June 1901.") is None
+        first = "The Borsk bridge was opened in 1911. Some came in 1920."
+        assert self.rival(question, first).text == "1911"
         assert self.rival(ask("When?", "3 May 1911"), "It was opened on 4 June.") is None
         assert self.rival(ask("What?", "grey"), text) is None
         assert self.rival(ask("How many men built the bridge?", "41"), text).text == "40"
@@ -499,7 +505,8 @@ class TestNearness:
         rng = np.random.default_rng(0)
         questions = rng.normal(size=(5, 8)).astype(np.float32)
         passages = [
-            q + rng.normal(scale=s, size=(3, 8)) for q, s in zip(questions, (0.1, 0.5, 1, 2, 3), strict=True)
+            q + rng.normal(scale=s, size=(3, 8))
+            for q, s in zip(questions, (0.1, 0.5, 1, 2, 3), strict=True)
         ]
         found = closeness(questions, passages)
         longer = closeness(questions * 7, [p * 3 for p in passages])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from novarag.annotation.rivals import title_of
 from novarag.annotation.values import find_values
 from novarag.annotation.wording import is_stop
 
@@ -107,12 +108,22 @@ def stale_pairs(
     for i in range(len(texts)):
         for j in range(i + 1, len(texts)):
             both, either = len(runs[i] & runs[j]), len(runs[i] | runs[j])
-            if not both or both < _COPY * either or texts[i][0] == texts[j][0]:
+            skip = texts[i][0] == texts[j][0] or _titles_differ(texts[i], texts[j])
+            if not both or both < _COPY * either or skip:
                 continue
             one, other = _values(texts[i][0]), _values(texts[j][0])
             only, there = [v for v in one if v not in other], [v for v in other if v not in one]
             if only and there:
                 yield i, j, one[only[0]], other[there[0]]
+
+
+def _titles_differ(
+    one: tuple[str, Sequence[Sentence]], other: tuple[str, Sequence[Sentence]]
+) -> bool:
+    a, b = title_of(*one), title_of(*other)
+    return (
+        a is not None and b is not None and [w.word for w in a.words] != [w.word for w in b.words]
+    )
 
 
 def _runs(sentences: Sequence[Sentence]) -> frozenset[tuple[str, ...]]:

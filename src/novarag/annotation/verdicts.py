@@ -155,17 +155,13 @@ def _evidence(cut: Cut, kind: PassageKind, expect: Expect) -> Evidence:
     clues = cut.clues
     beside = ", ".join(f"'{word}'" for word in clues.shared)
     sentence, reason = clues.sentence, _share(clues) + (f", {beside} among it" if beside else "")
-    match kind:
-        case PassageKind.GOLD:
-            reason = _mentioned(clues, cut.text, beside)
-            if expect is Expect.RETRIEVED and not is_in_context(clues):
-                reason += "; too little of the question stands around it to rule out chance"
-        case PassageKind.COUNTERFACTUAL:
-            said = clues.rival.text if clues.rival is not None else ""
-            sentence = clues.rival.sentence if clues.rival is not None else sentence
-            reason = f"states '{said}' where the question asks, and not the answer"
-        case PassageKind.RELEVANT | PassageKind.IRRELEVANT:
-            pass
+    if kind is PassageKind.GOLD:
+        reason = _mentioned(clues, cut.text, beside)
+        if expect is Expect.RETRIEVED and not is_in_context(clues):
+            reason += "; too little of the question stands around it to rule out chance"
+    if kind is PassageKind.COUNTERFACTUAL and clues.rival is not None:
+        sentence = clues.rival.sentence
+        reason = f"states '{clues.rival.text}' where the question asks, and not the answer"
     return Evidence(quote=_quote(cut, sentence), reason=reason)
 
 
@@ -183,9 +179,8 @@ def _share(clues: Clues) -> str:
 
 def _quote(cut: Cut, sentence: Sentence | None) -> str:
     """Quote a sentence; a longer one around its mention."""
-    if sentence is None:
-        return ""
-    start, end = sentence.start, sentence.end
+    place = sentence or cut.sentences[0]
+    start, end = place.start, place.end
     mention = cut.clues.mention
     if end - start > _LONGEST_QUOTE and mention is not None and start <= mention.start < end:
         start = max(start, mention.start - _LONGEST_QUOTE // 2)

@@ -58,10 +58,13 @@ def half_of(question: str) -> str:
     return "tune" if int(sha256(words.encode()).hexdigest(), 16) % 2 == 0 else "check"
 
 
-def draw(annotated: Path, seed: int, half: str, out: Path) -> None:
+def draw(annotated: Path, seed: int, half: str, out: Path, without: Path | None) -> None:
     rng = random.Random(seed)
     rows: dict[str, list[dict]] = {"supports": [], "other": [], "rest": []}
-    seen = set()
+    seen, read = set(), set()
+    if without is not None:
+        with without.open(encoding="utf-8", newline="") as lines:
+            read = {row["id"] for row in csv.DictReader(lines)}
     for line in annotated.read_text("utf-8").splitlines():
         group = json.loads(line)
         words = re.sub(r"\W+", " ", group["question"].lower()).strip()
@@ -70,6 +73,8 @@ def draw(annotated: Path, seed: int, half: str, out: Path) -> None:
         seen.add(words)  # one wording of a question is enough
         for rank, p in enumerate(group["passages"], start=1):
             kind = p.get("kind")
+            if f"{group['id']}#{rank}" in read:
+                continue
             name = {SUPPORTS: "supports", OTHER: "other"}.get(kind, "rest")
             rows[name].append(
                 {
@@ -133,13 +138,14 @@ def main() -> None:
     drawing.add_argument("annotated", type=Path)
     drawing.add_argument("--seed", type=int, default=1)
     drawing.add_argument("--half", default="check", choices=["tune", "check", "all"])
+    drawing.add_argument("--without", type=Path, help="record of what was read before")
     drawing.add_argument("--out", type=Path, required=True)
     verbs.add_parser("score").add_argument("record", type=Path)
     told = parser.parse_args()
     if told.verb == "groups":
         make_groups(told.out)
     elif told.verb == "draw":
-        draw(told.annotated, told.seed, told.half, told.out)
+        draw(told.annotated, told.seed, told.half, told.out, told.without)
     else:
         score(told.record)
 

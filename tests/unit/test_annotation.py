@@ -258,6 +258,20 @@ class TestWords:
         )
         assert settled(said, 0.6) is None
 
+    def test_initials_of_the_question_prove_nothing(self):
+        question = ask("what does MSC in MSC cruises stand for", "Mediterranean Shipping Company")
+        text = (
+            "Canoe\nThe MSC was a canoe for one diver; the MSC cruises under water and will stand."
+        )
+        (said,) = verdicts(question, text)
+        assert settled(said, 0.6) is not GOLD
+
+    def test_a_father_has_the_surname_of_his_son(self):
+        question = ask("Who is the father of the father of the hydrogen bomb?", "Max Teller")
+        text = "Edward Teller\nTeller became known as the father of the hydrogen bomb."
+        (said,) = verdicts(question, text)
+        assert settled(said, 0.6) is not GOLD
+
     def test_unproven_support_says_so(self):
         question = ask("Who wrote the ballad of the drowned miller?", "Wilhelmina Oosterhuis")
         text = "Harbour\nBoats leave at dawn. The pilot Wilhelmina Oosterhuis steers the ballad of."

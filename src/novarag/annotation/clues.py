@@ -99,11 +99,14 @@ def gather(
     held = _stems(sentences)
     about = lexicon.share(asked, held)
     answer = [w.word for w in words_of(mention.answer)] if mention is not None else []
+    said = words_of(text[mention.start : mention.end]) if mention is not None else []
+    known = {w.word for w in words_of(question.text)}
     return Clues(
         mention=mention,
         around=_around(asked, sentences, at, head, lexicon),
         rarity=min(1.0, sum(lexicon.weight(stem(w)) for w in answer) / _UNMISTAKABLE),
-        in_question=bool(answer) and {w.word for w in words_of(question.text)}.issuperset(answer),
+        in_question=bool(answer)
+        and (known.issuperset(answer) or known.issuperset(w.word for w in said)),
         about=about if closeness is None else (about + closeness) / 2,
         best=best,
         subject=lexicon.share(sorted(asked, key=lambda w: (-lexicon.weight(w), w))[:_HEAVY], held),

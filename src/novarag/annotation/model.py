@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novarag.annotation.matching import STRONG
+from novarag.annotation.matching import STRONG, How
 from novarag.noise.classifier import Model
 from novarag.taxonomy import PassageKind
 
@@ -37,7 +37,7 @@ KINDS = (
 Chances = tuple[float, float, float, float]
 CAP = 0.5  # what a mention is worth whose surroundings do not speak of the question
 _ENOUGH = 0.4  # share of the question that must stand around an unmistakable answer
-_ENOUGH_COMMON = 0.6  # around one that may turn up by chance, or is only half mentioned
+_ENOUGH_COMMON = 0.7  # around one that may turn up by chance, or is only half mentioned
 _COMMON = 0.65  # rarity under which an answer may turn up by chance
 
 
@@ -79,8 +79,8 @@ class Weights:
 
 def is_in_context(clues: Clues) -> bool:
     """Say whether enough of the question stands around a mention to rule out chance."""
-    if clues.mention is None or clues.in_question:
-        return False
+    if clues.mention is None or clues.in_question or clues.mention.how is How.SURNAME:
+        return False  # a father has the surname of his son
     sure = clues.mention.how in STRONG and clues.rarity >= _COMMON
     return clues.around >= (_ENOUGH if sure else _ENOUGH_COMMON)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from novarag.annotation.verdicts import Annotation
+    from novarag.annotation.wording import Sentence
     from novarag.records import PassageGroup
 
 UNDECIDED = "undecided"
@@ -249,8 +250,16 @@ def _stale(group: PassageGroup) -> Example | None:
     if pair is None:
         return None
     i, j, one, other = pair
-    says = (f"passage {i + 1} says '{one}'", f"passage {j + 1} says '{other}'")
-    return _example(group, [(texts[i][0], says[0]), (texts[j][0], says[1])])
+    shown = [
+        (_sentence_with(*texts[at], value), f"passage {at + 1} says '{value}'")
+        for at, value in ((i, one), (j, other))
+    ]
+    return _example(group, shown)
+
+
+def _sentence_with(text: str, sentences: Sequence[Sentence], value: str) -> str:
+    at = text.find(value)
+    return next((text[s.start : s.end] for s in sentences if s.start <= at < s.end), value)
 
 
 def _unsupported(group: PassageGroup, row: Sequence[Annotation]) -> Example | None:

@@ -1,7 +1,7 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
 
-.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks
+.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -22,7 +22,7 @@ contracts:
 
 test: ## unit, law, flow and browser tests, with coverage
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m "not data and not install" --cov --cov-report=term-missing:skip-covered
-	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/sft/*,src/novarag/uncertainty/*"
+	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/annotation/*,src/novarag/sft/*,src/novarag/uncertainty/*"
 
 test-data: ## tests on the benchmark data
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data
@@ -135,6 +135,11 @@ mutants: ## break each law on purpose and see its test fail (minutes)
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python proof/interval_coverage.py
 	python proof/floor_coverage.py
+
+annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
+	python proof/annotation_fit.py
+	python proof/annotation_agreement.py
+	python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv
 
 report: ## the twelve models of the shared data, one command
 	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \

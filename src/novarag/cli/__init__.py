@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from novarag import __version__
+from novarag.cli.annotating import annotate
 from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.building import build
@@ -66,6 +67,7 @@ app.command()(reread)
 app.command()(measure)
 app.command(rich_help_panel=RETRIEVAL)(index)
 app.command(rich_help_panel=RETRIEVAL)(retrieve)
+app.command(rich_help_panel=RETRIEVAL)(annotate)
 app.command(rich_help_panel=RETRIEVAL)(run)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)

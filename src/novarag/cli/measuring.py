@@ -17,6 +17,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polars import DataFrame
+
 
 def measure(
     files: Annotated[
@@ -71,6 +73,12 @@ def measure(
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
     ] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    mix: Annotated[
+        Path | None,
+        typer.Option(
+            help="profile.json of `novarag annotate`: weigh the answers to that mix of groups too."
+        ),
+    ] = None,
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
     from novarag.datasets import Columns, load_answers, rows_stand_alone
@@ -89,6 +97,8 @@ def measure(
     )
     with bar:
         found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
+    if mix is not None:
+        notes += _mixed(table, mix, out, replicates=replicates, seed=seed)
     if rows_stand_alone(table):
         notes.append("Every row counts as its own question.")
     heading = Heading(
@@ -106,6 +116,22 @@ def measure(
     else:
         for line in [*summary(found), *notes]:
             print(f"- {plain_text(line, longest=1000)}")
+
+
+def _mixed(
+    table: DataFrame, profile: Path, out: Path | None, *, replicates: int, seed: int
+) -> list[str]:
+    """Weigh the answers to the mix of a profile, and say what comes of it."""
+    from novarag.datasets.mix import read_mix
+    from novarag.metrics import reweigh
+    from novarag.report.mixed import mixed_json, mixed_notes
+
+    found = reweigh(table, read_mix(profile), replicates=replicates, seed=seed)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "mixed.json").write_text(mixed_json(found), encoding="utf-8")
+        print(f"wrote {out / 'mixed.json'}", file=sys.stderr)
+    return mixed_notes(found)
 
 
 def _tables(file: Path, notes: list[str]) -> list[Path]:

@@ -6,6 +6,7 @@ from novarag.metrics.answers import tabulate
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
 from novarag.metrics.measuring import measure
+from novarag.metrics.mixing import Mixed, reweigh
 from novarag.metrics.panels import Bound, Curve, Difference, Figure, Measurement, Panel
 from novarag.metrics.resampling import holm
 from novarag.metrics.table import METRICS, Metric
@@ -24,6 +25,7 @@ __all__ = [
     "Floor",
     "Measurement",
     "Metric",
+    "Mixed",
     "Panel",
     "Tally",
     "bin_of",
@@ -31,6 +33,7 @@ __all__ = [
     "make_bins",
     "measure",
     "noise_floor",
+    "reweigh",
     "tabulate",
     "tally",
 ]

@@ -43,17 +43,18 @@ class Heading:
 
 def to_json(measurement: Measurement, heading: Heading) -> str:
     """Return the whole measurement as JSON; what is not a number is null."""
-    whole = {"heading": asdict(heading), **_plain(measurement)}
+    whole = {"heading": asdict(heading), **plain(measurement)}
     return json.dumps(whole, indent=1, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
+def plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
+    """Turn records into what JSON can hold; what is not a number is null."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in (f.name for f in fields(value))}
+        return {name: plain(getattr(value, name)) for name in (f.name for f in fields(value))}
     if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,153 @@
+"""Other witnesses: a model that is asked, and one that weighs entailment. Each has one vote.
+
+A vote is a chance for each of the four kinds. The verdict is the average of the votes, so one
+witness alone cannot overrule a sure other, only make the verdict unsure. On yes/no questions, and
+where no answer is known, words have no vote if anybody else has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from novarag.annotation.model import KINDS
+from novarag.annotation.verdicts import Annotation, Evidence
+from novarag.records import Prompt
+from novarag.strategies.template import Template, lay_out
+from novarag.taxonomy import PassageKind
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.annotation.model import Chances
+    from novarag.records import Passage, Question
+
+JUDGE, NLI = "judge", "nli"
+TRUST = 0.85
+"""The chance that a judge's kind is given; the others share the rest."""
+
+PATTERN = r"Kind: (supports|another answer|related|unrelated)\nStated: [^\n]{1,120}"
+"""What a reply must look like, for servers that can hold a model to it."""
+
+_KIND = re.compile(
+    r"^[ \t>*#_`\-]{0,8}kind[ \t*_`]{0,4}:[ \t*_`\[\"']{0,6}"
+    r"(supports?|states another answer|another answer|related|unrelated)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STATED = re.compile(
+    r"^[ \t>*#_`\-]{0,8}stated[ \t*_`]{0,4}:[ \t*_`]{0,6}([^\n]{0,200})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WORDS = {
+    "support": PassageKind.GOLD,
+    "supports": PassageKind.GOLD,
+    "another answer": PassageKind.COUNTERFACTUAL,
+    "states another answer": PassageKind.COUNTERFACTUAL,
+    "related": PassageKind.RELEVANT,
+    "unrelated": PassageKind.IRRELEVANT,
+}
+_NOTHING = frozenset({"", "none", "n/a", "nothing"})
+_SLOTS = frozenset({"question", "answers", "passage"})
+_THOUGHT = "</think>"
+_FOUR = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """What one witness says: a chance for each kind, the answer it saw stated, and why."""
+
+    by: str
+    chances: Chances
+    claim: str | None = None
+    reason: str = ""
+
+
+def judge_template() -> Template:
+    """Load the judge's prompt."""
+    text = files("novarag.annotation").joinpath("prompts/judge.txt").read_text("utf-8")
+    return Template(text, slots=_SLOTS)
+
+
+def render_judge(question: Question, passage: Passage) -> Prompt:
+    """Return the prompt that asks what one passage is."""
+    template = judge_template()
+    text = template.put(
+        {
+            "question": question.text.replace("\n", "\n  "),
+            "answers": "; ".join(question.answers).replace("\n", "\n  ") or "not known",
+            "passage": lay_out([passage.text]),
+        }
+    )
+    return Prompt(text=text, strategy=JUDGE, template_hash=template.hash)
+
+
+def read_judge(reply: str) -> Vote | None:
+    r"""Read a judge's reply; None where it names no kind. The last one named counts.
+
+    >>> read_judge("Kind: another answer\nStated: Lyon").claim
+    'Lyon'
+    """
+    body = reply.rpartition(_THOUGHT)[2]
+    kinds = _KIND.findall(body)
+    if not kinds:
+        return None
+    kind = _WORDS[kinds[-1].lower()]
+    stated = [s.strip(" \t\"'*_`[]") for s in _STATED.findall(body)]
+    said = stated[-1] if stated and stated[-1].lower().strip(".") not in _NOTHING else None
+    rest = (1 - TRUST) / (_FOUR - 1)
+    a, b, c, d = (TRUST if k is kind else rest for k in KINDS)
+    reason = f"the judge says {kinds[-1].lower()}" + (f": '{plain_text(said)}'" if said else "")
+    return Vote(by=JUDGE, chances=(a, b, c, d), claim=said, reason=reason)
+
+
+def hypothesis(question: Question) -> str:
+    """Return the statement that a passage entails, denies or leaves open."""
+    answer = question.answers[0] if question.answers else "known"
+    return f'The answer to the question "{question.text.strip()}" is: {answer}'
+
+
+def nli_vote(weighed: tuple[float, float, float], words: Chances) -> Vote:
+    """Turn chances of entailment, neutral and contradiction into a vote.
+
+    Words part related from unrelated. Three chances that cannot be are a vote for nothing.
+    """
+    entails, neutral, denies = weighed
+    total = entails + neutral + denies
+    if not total > 0 or min(entails, neutral, denies) < 0:
+        entails, neutral, denies, total = 1.0, 1.0, 1.0, 3.0
+    open_ = words[2] + words[3]
+    apart = words[3] / open_ if open_ > 0 else 0.0
+    left = neutral / total
+    chances = (entails / total, denies / total, left * (1 - apart), left * apart)
+    reason = f"entailment {entails / total:.2f}, contradiction {denies / total:.2f}"
+    return Vote(by=NLI, chances=chances, reason=reason)
+
+
+def combine(words: Annotation, votes: Sequence[Vote]) -> Annotation:
+    """Average the votes; the evidence says who decided. Without votes the words stand."""
+    if not votes:
+        return words
+    parties = [(v.by, v.chances) for v in votes]
+    if words.kind is not None:
+        parties = [*((name, words.chances) for name in words.by), *parties]
+    pooled = [sum(c[i] for _, c in parties) / len(parties) for i in range(_FOUR)]
+    top = pooled.index(max(pooled))
+    kind = KINDS[top]
+    by = tuple(name for name, c in parties if c.index(max(c)) == top)
+    agreed = [v.reason for v in votes if v.by in by]
+    against = [f"{v.reason} (against)" for v in votes if v.by not in by]
+    own = [words.evidence.reason] if words.kind is kind or words.kind is None else []
+    claim = next((v.claim for v in votes if v.by in by and v.claim), words.claim)
+    a, b, c, d = pooled
+    return replace(
+        words,
+        kind=kind,
+        confidence=pooled[top],
+        evidence=Evidence(quote=words.evidence.quote, reason="; ".join([*own, *agreed, *against])),
+        by=by,
+        chances=(a, b, c, d),
+        claim=claim if kind is PassageKind.COUNTERFACTUAL else None,
+    )

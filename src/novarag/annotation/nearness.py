@@ -1,0 +1,38 @@
+"""An encoder's cosines on a scale that does not depend on the encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def closeness(
+    questions: NDArray[np.float32], passages: Sequence[NDArray[np.float32]]
+) -> list[list[float]]:
+    """Return how close each passage is to its question, from 0 to 1.
+
+    0 is the average passage of another question, 1 the average best passage of a question's own.
+    `questions` has one row a group; `passages` one array a group, in the same order. With one
+    group alone there are no others to compare with, and 0 is a cosine of 0.
+    """
+    units = [_unit(p) for p in passages]
+    asked = _unit(questions)
+    own = [p @ q for p, q in zip(units, asked, strict=True)]
+    others = [p @ asked[i - 1] for i, p in enumerate(units) if len(units) > 1 and len(p)]
+    best = [float(c.max()) for c in own if c.size]
+    low = float(np.mean(np.concatenate(others))) if others else 0.0
+    high = float(np.mean(best)) if best else 1.0
+    width = max(high - low, 1e-6)
+    return [np.clip((c - low) / width, 0.0, 1.0).astype(np.float64).tolist() for c in own]
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
+    return np.asarray(wide / np.where(lengths > 0, lengths, 1.0))

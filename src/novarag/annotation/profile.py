@@ -1,0 +1,286 @@
+"""The noise profile of an index: what its passages are, where they conflict, what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.annotation.agreement import Agreement, agree
+from novarag.annotation.model import KINDS
+from novarag.annotation.twins import stale_pairs
+from novarag.annotation.wording import cut_sentences
+from novarag.metrics.panels import Figure
+from novarag.metrics.resampling import draws, interval
+from novarag.taxonomy import GroupKind, PassageKind, group_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from novarag.annotation.verdicts import Annotation
+    from novarag.annotation.wording import Sentence
+    from novarag.records import PassageGroup
+
+UNDECIDED = "undecided"
+EXAMPLES = 5
+_EVERYTHING = (*(k.value for k in KINDS), UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A question with a passage, or two, that show something."""
+
+    question: str
+    answers: tuple[str, ...]
+    group: str | None
+    passages: tuple[str, ...]
+    reasons: tuple[str, ...]
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How often something happens among the questions, and some examples."""
+
+    share: Figure
+    count: int
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What was found. Shares of passages by kind, of groups by group kind, and by rank.
+
+    `group_mix` counts only groups whose every passage has a best guess; it is what measurements
+    can be weighed by.
+    """
+
+    groups: int
+    questions: int
+    passages: int
+    least: float
+    expect: str
+    witnesses: Mapping[str, int]
+    kinds: Mapping[str, Figure]
+    ranks: tuple[Mapping[str, float], ...]
+    group_mix: Mapping[str, Figure]
+    undecided_groups: int
+    conflicts: Finding
+    stale: Finding
+    unsupported: Finding
+    examples: Mapping[str, tuple[Example, ...]]
+    agreement: Agreement | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def settled(annotation: Annotation, least: float) -> PassageKind | None:
+    """Return the kind a verdict gives its passage; None where it is not sure enough."""
+    return annotation.kind if annotation.confidence >= least else None
+
+
+def make_profile(
+    groups: Sequence[PassageGroup],
+    annotations: Sequence[Sequence[Annotation]],
+    *,
+    least: float,
+    expect: str,
+    replicates: int = 1000,
+    seed: int = 0,
+) -> Profile:
+    """Draw up the profile; known kinds of the passages serve only to report agreement."""
+    table = _Table(groups, annotations, least, replicates, seed)
+    kinds = [[settled(a, least) for a in row] for row in annotations]
+    return Profile(
+        groups=len(groups),
+        questions=len(table.names),
+        passages=sum(len(g.passages) for g in groups),
+        least=least,
+        expect=expect,
+        witnesses=dict(
+            sorted(Counter(w for row in annotations for a in row for w in a.by).items())
+        ),
+        kinds=table.shares(
+            [[k.value if k is not None else UNDECIDED for k in row] for row in kinds], _EVERYTHING
+        ),
+        ranks=_by_rank(kinds),
+        group_mix=table.shares(
+            [[g.value] if (g := _guess(row)) is not None else [] for row in annotations],
+            tuple(k.value for k in GroupKind),
+        ),
+        undecided_groups=sum(_guess(row) is None for row in annotations),
+        conflicts=table.finding(
+            [_conflict(g, row, least) for g, row in _paired(groups, annotations)]
+        ),
+        stale=table.finding([_stale(g) for g in groups]),
+        unsupported=table.finding(
+            [_unsupported(g, row) for g, row in _paired(groups, annotations)]
+        ),
+        examples={k.value: table.most_sure(k) for k in KINDS},
+        agreement=_agreement(groups, kinds, replicates, seed),
+    )
+
+
+def _paired(
+    groups: Sequence[PassageGroup], annotations: Sequence[Sequence[Annotation]]
+) -> list[tuple[PassageGroup, Sequence[Annotation]]]:
+    return list(zip(groups, annotations, strict=True))
+
+
+class _Table:
+    """Counts by question, so that whole questions are resampled."""
+
+    def __init__(
+        self, groups: Sequence[PassageGroup], annotations: Sequence[Sequence[Annotation]],
+        least: float, replicates: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.groups, self.annotations, self.least = groups, annotations, least
+        self.replicates, self.seed = replicates, seed
+        self.names = {
+            name: i for i, name in enumerate(dict.fromkeys(g.question.id for g in groups))
+        }
+        self.at = [self.names[g.question.id] for g in groups]
+
+    def shares(self, words: Sequence[Sequence[str]], known: Sequence[str]) -> dict[str, Figure]:
+        """Return the share of each word among all, with intervals."""
+        cells = np.zeros((len(self.names), len(known)))
+        for at, row in zip(self.at, words, strict=True):
+            for word in row:
+                cells[at, known.index(word)] += 1
+        total = float(cells.sum())
+        width = cells.shape[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            drawn = np.concatenate(
+                [
+                    (counted := w @ cells) / counted.sum(axis=1, keepdims=True)
+                    for w in draws(len(self.names), self.replicates, seed=self.seed, width=width)
+                ]
+            )
+        return {
+            word: Figure(
+                float(cells[:, i].sum() / total) if total else 0.0,
+                *(interval(drawn[:, i]) if total else (None, None)),
+                int(total),
+            )
+            for i, word in enumerate(known)
+        }
+
+    def finding(self, found: Sequence[Example | None]) -> Finding:
+        """Return how many groups show something, with the first few of them."""
+        shown = self.shares([["yes" if f is not None else "no"] for f in found], ("yes", "no"))
+        examples: dict[str, Example] = {}
+        for example in found:
+            if example is not None:
+                examples.setdefault(example.question, example)
+        return Finding(
+            share=shown["yes"],
+            count=sum(f is not None for f in found),
+            examples=tuple(examples.values())[:EXAMPLES],
+        )
+
+    def most_sure(self, kind: PassageKind) -> tuple[Example, ...]:
+        """Show the surest verdicts of a kind, one a question."""
+        sure = sorted(
+            (
+                (-a.confidence, n, i)
+                for n, row in enumerate(self.annotations)
+                for i, a in enumerate(row)
+                if settled(a, self.least) is kind
+            ),
+        )
+        examples: dict[str, Example] = {}
+        for minus, n, i in sure:
+            group = self.groups[n]
+            if group.question.text not in examples and len(examples) < EXAMPLES:
+                why = self.annotations[n][i].evidence
+                examples[group.question.text] = _example(
+                    group, [(why.quote, why.reason)], confidence=-minus
+                )
+        return tuple(examples.values())
+
+
+def _example(
+    group: PassageGroup, shown: Sequence[tuple[str, str]], *, confidence: float | None = None
+) -> Example:
+    return Example(
+        question=group.question.text,
+        answers=group.question.answers,
+        group=group.id,
+        passages=tuple(quote for quote, _ in shown),
+        reasons=tuple(reason for _, reason in shown),
+        confidence=confidence,
+    )
+
+
+def _guess(row: Sequence[Annotation]) -> GroupKind | None:
+    """Name a group by the best guess for each passage; None where one has none."""
+    kinds = [a.kind for a in row if a.kind is not None]
+    return group_kind(kinds) if len(kinds) == len(row) and row else None
+
+
+def _by_rank(kinds: Sequence[Sequence[PassageKind | None]]) -> tuple[dict[str, float], ...]:
+    deepest = max((len(row) for row in kinds), default=0)
+    ranks = []
+    for rank in range(deepest):
+        here = Counter(
+            (k.value if k is not None else UNDECIDED)
+            for row in kinds
+            if rank < len(row)
+            for k in [row[rank]]
+        )
+        total = here.total()
+        ranks.append({word: here[word] / total for word in _EVERYTHING})
+    return tuple(ranks)
+
+
+def _conflict(group: PassageGroup, row: Sequence[Annotation], least: float) -> Example | None:
+    """A passage that supports the answer beside one that states another."""
+    found = {settled(a, least): a for a in reversed(row)}
+    yes, no = found.get(PassageKind.GOLD), found.get(PassageKind.COUNTERFACTUAL)
+    if yes is None or no is None:
+        return None
+    return _example(group, [(a.evidence.quote, a.evidence.reason) for a in (yes, no)])
+
+
+def _stale(group: PassageGroup) -> Example | None:
+    """Two near-identical passages that differ in a number or a date."""
+    texts = [(p.text, cut_sentences(p.text)) for p in group.passages]
+    pair = next(stale_pairs(texts), None)
+    if pair is None:
+        return None
+    i, j, one, other = pair
+    shown = [
+        (_sentence_with(*texts[at], value), f"passage {at + 1} says '{value}'")
+        for at, value in ((i, one), (j, other))
+    ]
+    return _example(group, shown)
+
+
+def _sentence_with(text: str, sentences: Sequence[Sentence], value: str) -> str:
+    at = text.find(value)
+    return next((text[s.start : s.end] for s in sentences if s.start <= at < s.end), value)
+
+
+def _unsupported(group: PassageGroup, row: Sequence[Annotation]) -> Example | None:
+    """No passage is even guessed to support the answer, though every one was judged."""
+    if not row or any(a.kind in {None, PassageKind.GOLD} for a in row):
+        return None
+    best = max(row, key=lambda a: a.chances[0] + a.chances[2])
+    return _example(group, [(best.evidence.quote, best.evidence.reason)])
+
+
+def _agreement(
+    groups: Sequence[PassageGroup], kinds: Sequence[Sequence[PassageKind | None]],
+    replicates: int, seed: int,
+) -> Agreement | None:  # fmt: skip
+    rows = [
+        (p.kind, said, g.question.id)
+        for g, row in zip(groups, kinds, strict=True)
+        for p, said in zip(g.passages, row, strict=True)
+        if p.kind is not None
+    ]
+    if not rows:
+        return None
+    known, said, questions = zip(*rows, strict=True)
+    return agree(known, said, questions, replicates=replicates, seed=seed)

@@ -1,0 +1,152 @@
+"""Numbers and dates in a text: 1,000 = 1000 = one thousand; 26 October 1918 = October 26, 1918."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_YEAR_ROUND = (
+    "january february march april may june july august september october november december"
+)
+_MONTHS = _YEAR_ROUND.split()
+_MONTH = {name: i for i, name in enumerate(_MONTHS, 1)} | {
+    name[:3]: i for i, name in enumerate(_MONTHS, 1)
+} | {"sept": 9}  # fmt: skip
+_M = r"(?P<{0}>" + "|".join(sorted(_MONTH, key=len, reverse=True)) + r")\b\.?"
+_Y = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})(?![0-9])"
+_D = r"(?P<{0}>[0-3]?[0-9])(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    r"\b(?:"
+    + rf"{_D.format('d1')}(?:\s+of)?\s+{_M.format('m1')}(?:,?\s+{_Y.format('y1')})?"
+    + rf"|{_M.format('m2')}\s+{_D.format('d2')}(?![0-9])(?:,?\s+{_Y.format('y2')})?"
+    + rf"|{_M.format('m3')},?\s+(?:of\s+)?{_Y.format('y3')}"
+    + r"|(?P<y4>1[0-9]{3}|20[0-9]{2})-(?P<m4>[01][0-9])-(?P<d4>[0-3][0-9])(?![0-9])"
+    + r")",
+    re.IGNORECASE | re.ASCII,
+)
+_YEAR = re.compile(r"(?<![\w$\u00a3\u20ac.,])(1[0-9]{3}|20[0-9]{2})(?!s?\w|[.,][0-9]|%)", re.ASCII)
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    " fifteen sixteen seventeen eighteen nineteen"
+)
+_UNITS = {word: i for i, word in enumerate(_ONES.split())}
+_TYS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = {word: 10 * i for i, word in enumerate(_TYS.split(), start=2)}
+_SCALE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_NUMBER_WORD = "|".join([*_UNITS, *_TENS, *_SCALE])
+_SPELT = re.compile(
+    rf"\b(?:{_NUMBER_WORD})(?:(?:[ -]|\s+and\s+)(?:{_NUMBER_WORD}))" + r"{0,12}\b", re.IGNORECASE
+)
+_DIGITS = re.compile(
+    r"(?<![\w.,])(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})(?P<part>\.[0-9]{1,9})?"
+    r"(?![0-9])(?:\s?(?P<scale>hundred|thousand|million|billion|trillion)\b)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+class ValueKind(StrEnum):
+    """What a value is a value of."""
+
+    DATE = "date"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number or a date, with its place; a date may lack its day, month or year."""
+
+    kind: ValueKind
+    number: float
+    day: tuple[int | None, int | None, int | None]
+    start: int
+    end: int
+
+    def agrees(self, said: Value) -> bool:
+        """Say whether another value says all that this one says; it may say more.
+
+        >>> year, day = find_values("1918")[0], find_values("26 October 1918")[0]
+        >>> year.agrees(day), day.agrees(year)
+        (True, False)
+        """
+        if self.kind is ValueKind.NUMBER:  # four digits alone may be a year or a count
+            return self.number == said.number and said.day[1] is None
+        pairs = zip(self.day, said.day, strict=True)
+        return said.kind is ValueKind.DATE and all(a is None or a == b for a, b in pairs)
+
+    def fits(self, said: Value) -> bool:
+        """Say whether two values can both be true: neither says what the other denies."""
+        if self.kind is not said.kind:
+            return False
+        if self.kind is ValueKind.NUMBER:
+            return self.number == said.number
+        pairs = [(a, b) for a, b in zip(self.day, said.day, strict=True) if None not in {a, b}]
+        return bool(pairs) and all(a == b for a, b in pairs)
+
+
+def find_values(text: str) -> list[Value]:
+    """Find the dates, years and numbers of a text, in order and without overlap.
+
+    >>> [v.number for v in find_values("one thousand men, 1,000 horses, 2.5 million")]
+    [1000.0, 1000.0, 2500000.0]
+    """
+    found: list[Value] = []
+    for make, pattern in ((_date, _DATE), (_year, _YEAR), (_digits, _DIGITS), (_spelt, _SPELT)):
+        for match in pattern.finditer(text):
+            if not any(v.start < match.end() and match.start() < v.end for v in found):
+                value = make(match)
+                if value is not None:
+                    found.append(value)
+    return sorted(found, key=lambda v: v.start)
+
+
+def whole_value(text: str) -> Value | None:
+    """Return the value a short text consists of, or nearly: a unit or a "the" may stand beside.
+
+    >>> whole_value("the year 1918").number, whole_value("Boeing 747"), whole_value("x")
+    (1918.0, None, None)
+    """
+    values = find_values(text)
+    if len(values) != 1:
+        return None
+    rest = text[: values[0].start] + " " + text[values[0].end :]
+    words = re.findall(r"[^\W\d_]+", rest)
+    telling = [w for w in words if w.lower() not in {"the", "in", "on", "about", "year", "of"}]
+    return values[0] if len(telling) <= 1 and not any(w[0].isupper() for w in telling) else None
+
+
+def _date(match: re.Match[str]) -> Value | None:
+    parts = {name[0]: text for name, text in match.groupdict().items() if text is not None}
+    month = parts["m"].lower()
+    m = int(month) if month.isdigit() else _MONTH[month]
+    d = int(parts["d"]) if "d" in parts else None
+    y = int(parts["y"]) if "y" in parts else None
+    if not 1 <= m <= 12 or (d is not None and not 1 <= d <= 31):
+        return None
+    return Value(ValueKind.DATE, float(y or 0), (y, m, d), match.start(), match.end())
+
+
+def _year(match: re.Match[str]) -> Value:
+    year = int(match[0])
+    return Value(ValueKind.DATE, float(year), (year, None, None), match.start(), match.end())
+
+
+def _spelt(match: re.Match[str]) -> Value:
+    total, part = 0, 0
+    for word in re.findall(r"[a-z]+", match[0].lower()):
+        if word == "hundred":
+            part = (part or 1) * 100
+        elif word in _SCALE:
+            total, part = total + (part or 1) * _SCALE[word], 0
+        else:
+            part += _UNITS.get(word, 0) + _TENS.get(word, 0)
+    return _number(float(total + part), match)
+
+
+def _digits(match: re.Match[str]) -> Value:
+    number = float(match["digits"].replace(",", "") + (match["part"] or ""))
+    return _number(number * _SCALE[match["scale"].lower()] if match["scale"] else number, match)
+
+
+def _number(number: float, match: re.Match[str]) -> Value:
+    return Value(ValueKind.NUMBER, number, (None, None, None), match.start(), match.end())

@@ -1,0 +1,187 @@
+"""What each passage of a group is, relative to the known answer, and on whose word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from novarag.annotation.clues import gather
+from novarag.annotation.model import KINDS, Chances, Expect, is_in_context, shipped_weights
+from novarag.annotation.twins import Cut, find_twin
+from novarag.annotation.wording import cut_sentences, make_lexicon
+from novarag.noise.validators import is_placeholder
+from novarag.records import AnswerForm
+from novarag.taxonomy import PassageKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.annotation.clues import Clues
+    from novarag.annotation.model import Weights
+    from novarag.annotation.twins import Twin
+    from novarag.annotation.wording import Lexicon, Sentence
+    from novarag.records import Passage, PassageGroup, Question
+
+LEAST = 0.6
+"""The confidence from which a verdict becomes the passage's kind, unless told otherwise."""
+
+WORDS, TWIN = "words", "twin"
+_TWIN_CHANCES: Chances = (0.05, 0.75, 0.2, 0.0)  # too few exist to fit; see docs/annotating.md
+_UNDECIDED: Chances = (1 / 3, 1 / 3, 1 / 3, 0.0)
+_LONGEST_QUOTE = 300
+_CANNOT = "words cannot decide a yes/no question"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Why: a quoted span of the passage, and a reason in words."""
+
+    quote: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """A verdict on one passage. `kind` is None where nobody could decide.
+
+    `by` names the witnesses whose own verdict this is; `claim` is the other answer it states.
+    """
+
+    kind: PassageKind | None
+    confidence: float
+    evidence: Evidence
+    by: tuple[str, ...]
+    chances: Chances
+    claim: str | None = None
+
+
+def annotate(
+    groups: Sequence[PassageGroup],
+    *,
+    expect: Expect = Expect.RETRIEVED,
+    closeness: Sequence[Sequence[float]] | None = None,
+    weights: Weights | None = None,
+) -> list[tuple[Annotation, ...]]:
+    """Decide for every passage of every group, by its words; kinds that are known are not read.
+
+    How rare a word is, is counted over the passages given. `closeness` holds an encoder's word on
+    how near each passage is to its question, from 0 to 1.
+    """
+    cuts = {p.text: cut_sentences(p.text) for group in groups for p in group.passages}
+    lexicon = make_lexicon(cuts.values())
+    weights = weights or shipped_weights()
+    found = []
+    for number, group in enumerate(groups):
+        near = closeness[number] if closeness is not None else [None] * len(group.passages)
+        held = [
+            _cut(p, cuts[p.text], group.question, lexicon, c)
+            for p, c in zip(group.passages, near, strict=True)
+        ]
+        found.append(
+            tuple(_verdict(held, i, group.question, expect, weights) for i in range(len(held)))
+        )
+    return found
+
+
+def _cut(
+    passage: Passage, sentences: Sequence[Sentence], question: Question, lexicon: Lexicon,
+    closeness: float | None,
+) -> Cut:  # fmt: skip
+    clues = gather(passage.text, sentences, question, lexicon, closeness=closeness)
+    return Cut(passage.text, sentences, clues)
+
+
+def _verdict(
+    cuts: Sequence[Cut], at: int, question: Question, expect: Expect, weights: Weights
+) -> Annotation:
+    cut = cuts[at]
+    if not cut.sentences or is_placeholder(cut.text):
+        empty = Evidence(
+            quote=cut.text[:_LONGEST_QUOTE].strip(), reason="there is no text to judge"
+        )
+        sure: Chances = (0.0, 0.0, 0.0, 1.0)
+        return Annotation(
+            kind=PassageKind.IRRELEVANT, confidence=1.0, evidence=empty, by=(WORDS,), chances=sure
+        )
+    chances = weights.chances(cut.clues, expect)
+    if question.form is AnswerForm.YES_NO or not question.answers:
+        return _undecided(cut, chances, question)
+    twin = find_twin(cuts, at)
+    if twin is not None:
+        return _by_twin(cut, twin)
+    kind = KINDS[chances.index(max(chances))]
+    rival = cut.clues.rival
+    claims = kind is PassageKind.COUNTERFACTUAL and rival is not None
+    return Annotation(
+        kind=kind,
+        confidence=max(chances),
+        evidence=_evidence(cut, kind, expect),
+        by=(WORDS,),
+        chances=chances,
+        claim=rival.text if claims and rival is not None else None,
+    )
+
+
+def _undecided(cut: Cut, chances: Chances, question: Question) -> Annotation:
+    """Leave a passage open; only that it shares nothing with the question can be seen."""
+    apart = chances[3]
+    rest = (1 - apart) / 3
+    why = _CANNOT if question.answers else "no answer is known"
+    return Annotation(
+        kind=None,
+        confidence=rest if apart < rest else apart / 2,
+        evidence=Evidence(
+            quote=_quote(cut, cut.clues.sentence), reason=f"{why}; {_share(cut.clues)}"
+        ),
+        by=(),
+        chances=(rest, rest, rest, apart),
+    )
+
+
+def _by_twin(cut: Cut, twin: Twin) -> Annotation:
+    claim = cut.text[twin.start : twin.end]
+    reason = f"says what passage {twin.of + 1} says, with '{claim}' in the answer's place"
+    return Annotation(
+        kind=PassageKind.COUNTERFACTUAL,
+        confidence=_TWIN_CHANCES[1],
+        evidence=Evidence(quote=_quote(cut, twin.sentence), reason=reason),
+        by=(TWIN,),
+        chances=_TWIN_CHANCES,
+        claim=claim,
+    )
+
+
+def _evidence(cut: Cut, kind: PassageKind, expect: Expect) -> Evidence:
+    clues = cut.clues
+    beside = ", ".join(f"'{word}'" for word in clues.shared)
+    sentence, reason = clues.sentence, _share(clues) + (f", {beside} among it" if beside else "")
+    if kind is PassageKind.GOLD:
+        reason = _mentioned(clues, cut.text, beside)
+        if expect is Expect.RETRIEVED and not is_in_context(clues):
+            reason += "; too little of the question stands around it to rule out chance"
+    if kind is PassageKind.COUNTERFACTUAL and clues.rival is not None:
+        sentence = clues.rival.sentence
+        reason = f"states '{clues.rival.text}' where the question asks, and not the answer"
+    return Evidence(quote=_quote(cut, sentence), reason=reason)
+
+
+def _mentioned(clues: Clues, text: str, beside: str) -> str:
+    mention = clues.mention
+    said = "" if mention is None else text[mention.start : mention.end]
+    how = "" if mention is None or clues.strong else f" ({mention.how})"
+    return f"states '{said}'{how}" + (f" beside {beside}" if beside else "")
+
+
+def _share(clues: Clues) -> str:
+    mention = "" if clues.mention is None else "mentions the answer, and "
+    return f"{mention}holds {100 * clues.about:.0f} % of the question by weight"
+
+
+def _quote(cut: Cut, sentence: Sentence | None) -> str:
+    """Quote a sentence; a longer one around its mention."""
+    place = sentence or cut.sentences[0]
+    start, end = place.start, place.end
+    mention = cut.clues.mention
+    if end - start > _LONGEST_QUOTE and mention is not None and start <= mention.start < end:
+        start = max(start, mention.start - _LONGEST_QUOTE // 2)
+    return cut.text[start : min(end, start + _LONGEST_QUOTE)].strip()

@@ -1,0 +1,219 @@
+"""The verb that says what retrieved passages really are."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from novarag import __version__
+from novarag.cli.common import import_object
+from novarag.cli.models import KeyEnv, Timeout, connector
+from novarag.errors import DataError, UsageError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from novarag.annotation import Annotation, Profile, Vote
+    from novarag.records import PassageGroup
+
+_BATCH = 256  # pairs an entailment model is handed at once
+_THREE = 3
+
+
+def annotate(
+    groups: Annotated[
+        Path,
+        typer.Argument(
+            help="Questions with known answers and their passages: JSONL, Parquet or CSV."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder for annotated.jsonl, profile.json and the report.")
+    ],
+    least: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Confidence from which a passage gets a kind."),
+    ] = 0.6,
+    expect: Annotated[
+        Literal["retrieved", "planted"],
+        typer.Option(
+            help="What to expect: passages a search returned, or passages written for their"
+            " question, which often state another answer."
+        ),
+    ] = "retrieved",
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="URL=NAME of a model to ask too; repeat it for replicas."),
+    ] = None,
+    structured: Annotated[
+        bool,
+        typer.Option(help="Have the server hold the judge to the form of its reply."),
+    ] = True,
+    nli: Annotated[
+        str | None,
+        typer.Option(
+            help="package.module:OBJECT, called with (premise, hypothesis) pairs; returns chances"
+            " of entailment, neutral and contradiction for each."
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="Encoder for embedding relevance, as for `novarag index`.")
+    ] = None,
+    key_env: KeyEnv = None,
+    timeout: Timeout = 120.0,
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Say what each passage is, supports / states another answer / related / unrelated, and why."""
+    from novarag.annotation import Expect, make_profile
+    from novarag.annotation import annotate as annotated
+    from novarag.datasets.annotated import annotated_line
+    from novarag.report.profile import profile_notes, write_profile
+
+    held = _read(groups)
+    asker = _judge(judge, key_env, timeout, structured=structured) if judge else None
+    weigh = _entailment(nli) if nli else None
+    near = asyncio.run(_closeness(encoder, held)) if encoder else None
+    verdicts = annotated(held, expect=Expect(expect), closeness=near)
+    notes: list[str] = []
+    votes: list[list[list[Vote]]] = [[[] for _ in g.passages] for g in held]
+    if weigh is not None:
+        _add_entailment(held, verdicts, weigh, votes)
+    if asker is not None:
+        notes.append(_add_judge(asyncio.run(asker(held)), votes))
+    verdicts = _combined(verdicts, votes)
+    profile = make_profile(
+        held, verdicts, least=least, expect=expect, replicates=replicates, seed=seed
+    )
+    profile = replace(profile, notes=tuple(notes))
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "annotated.jsonl").open("wb") as lines:
+        for group, row in zip(held, verdicts, strict=True):
+            lines.write(annotated_line(group, row, least=least))
+    print(f"wrote {out / 'annotated.jsonl'}", file=sys.stderr)
+    for path in write_profile(profile, out, source=groups.name, version=__version__):
+        print(f"wrote {path}", file=sys.stderr)
+    _tell(profile, profile_notes(profile))
+
+
+def _read(path: Path) -> list[PassageGroup]:
+    from novarag.datasets import iter_groups
+
+    held = []
+    for number, group in enumerate(iter_groups(path), start=1):
+        if not group.question.answers:
+            raise DataError(
+                "a passage is judged beside a known answer, and there is none.",
+                mend='write ["Paris"] or "Paris".',
+                source=str(path),
+                row=number,
+                column="answers",
+            )
+        held.append(group)
+    if not held:
+        raise DataError("there are no groups.", mend="give a file with rows.", source=str(path))
+    return held
+
+
+def _tell(profile: Profile, notes: Sequence[str]) -> None:
+    print(
+        f"{profile.passages:,} passages, {profile.groups:,} groups, {profile.questions:,} questions"
+    )
+    for line in notes:
+        print(f"- {plain_text(line, longest=1000)}")
+
+
+def _combined(
+    verdicts: Sequence[Sequence[Annotation]], votes: Sequence[Sequence[list[Vote]]]
+) -> list[tuple[Annotation, ...]]:
+    from novarag.annotation import combine
+
+    return [
+        tuple(combine(a, v) for a, v in zip(row, cast, strict=True))
+        for row, cast in zip(verdicts, votes, strict=True)
+    ]
+
+
+def _judge(models: list[str], key_env: str | None, timeout: float, *, structured: bool) -> Any:  # noqa: ANN401 - an async function
+    from novarag.flows import JUDGING
+    from novarag.flows import judge as judged
+    from novarag.llm import Patience
+
+    connect = connector(models, key_env, Patience(timeout=timeout, attempts=4))
+    sampling = JUDGING if structured else replace(JUDGING, regex=None)
+
+    async def ask(groups: list[PassageGroup]) -> list[list[Vote | None]]:
+        async with connect() as llm:
+            await llm.check()
+            return await judged(groups, llm, sampling=sampling)
+
+    return ask
+
+
+def _add_judge(said: list[list[Vote | None]], votes: list[list[list[Vote]]]) -> str:
+    unread = 0
+    for row, cast in zip(said, votes, strict=True):
+        for vote, places in zip(row, cast, strict=True):
+            if vote is None:
+                unread += 1
+            else:
+                places.append(vote)
+    total = sum(len(row) for row in said)
+    return (
+        f"A judge was asked about {total:,} passages; {unread:,} replies failed or could not be"
+        " read, and the words' verdict stands there."
+    )
+
+
+def _entailment(name: str) -> Any:  # noqa: ANN401 - the user's own function
+    found = import_object(name)
+    if not callable(found):
+        raise UsageError(
+            f"{name!r} cannot be called; give a function of (premise, hypothesis) pairs"
+        )
+    return found
+
+
+def _add_entailment(
+    groups: Sequence[PassageGroup],
+    verdicts: Sequence[Sequence[Annotation]],
+    weigh: Any,  # noqa: ANN401 - the user's own function
+    votes: list[list[list[Vote]]],
+) -> None:
+    from novarag.annotation.judging import hypothesis, nli_vote
+
+    places = [(n, i) for n, g in enumerate(groups) for i in range(len(g.passages))]
+    for start in range(0, len(places), _BATCH):
+        part = places[start : start + _BATCH]
+        pairs = [(groups[n].passages[i].text, hypothesis(groups[n].question)) for n, i in part]
+        rows = [[float(c) for c in row] for row in weigh(pairs)]
+        if len(rows) != len(pairs) or any(len(row) != _THREE for row in rows):
+            raise UsageError(
+                f"--nli got {len(pairs)} pairs and must return as many rows of three chances:"
+                " entailment, neutral, contradiction"
+            )
+        for (n, i), row in zip(part, rows, strict=True):
+            votes[n][i].append(nli_vote((row[0], row[1], row[2]), verdicts[n][i].chances))
+
+
+async def _closeness(spec: str, groups: Sequence[PassageGroup]) -> list[list[float]]:
+    from novarag.annotation.nearness import closeness
+
+    try:
+        load: Any = import_module("novarag.retrieval.encoding").load_encoder
+    except ImportError as error:
+        raise UsageError(f"an encoder cannot be loaded here: {error}") from error
+    found = load(spec)
+    asked = await found.encode([g.question.text for g in groups], query=True)
+    texts = list(dict.fromkeys(p.text for g in groups for p in g.passages))
+    vectors = await found.encode(texts)
+    at = {text: i for i, text in enumerate(texts)}
+    return closeness(asked, [vectors[[at[p.text] for p in g.passages]] for g in groups])

@@ -1,0 +1,261 @@
+"""`novarag annotate`, its judges, its report, and `novarag measure --mix`."""
+
+import json
+import re
+import sys
+import types
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from novarag import Passage, PassageGroup, Question, ScriptedLLM
+from novarag.cli import app
+from novarag.datasets import load_groups
+from novarag.datasets.mix import read_mix
+from novarag.errors import DataError, ServiceError
+from novarag.flows import judge
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
+ROWS = [
+    {
+        "id": "q1",
+        "question": "When was the Borsk bridge opened to trains?",
+        "answers": ["26 October 1918"],
+        "passages": [
+            {"text": "Borsk bridge\nThe Borsk bridge was opened to trains on October 26, 1918.", "kind": "gold"},
+            {"text": f"Aldby\nAldby is a market town with a river. {HOSTILE}", "kind": "irrelevant"},
+        ],
+    },
+    {
+        "id": "q2",
+        "question": f"Who keeps the mill of Aldby? {HOSTILE}",
+        "answers": ["<b>Nobody</b>"],
+        "passages": [f"Mill\nThe mill of Aldby grinds corn. {HOSTILE}"],
+    },
+    {"id": "q3", "question": "Is Aldby old?", "answers": ["yes"], "passages": ["Aldby is old."]},
+]  # fmt: skip
+
+
+@pytest.fixture
+def groups(tmp_path):
+    path = tmp_path / "groups.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(w) for w in words])
+
+
+def annotated(out):
+    return [json.loads(line) for line in (out / "annotated.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_it_writes_groups_a_profile_and_reports(groups, tmp_path):
+    out = tmp_path / "out"
+    done = run("annotate", groups, "--out", out, "--replicates", 100)
+    assert done.exit_code == 0, done.output
+    assert "support the answer" in done.output
+    rows = annotated(out)
+    first = rows[0]["passages"][0]
+    assert first["kind"] == "gold"
+    assert first["known"] == {"kind": "gold"}
+    assert first["annotation"]["by"] == ["words"]
+    assert 0.6 <= first["annotation"]["confidence"] <= 1
+    assert "October 26, 1918" in first["annotation"]["evidence"]["quote"]
+    assert "kind" not in rows[2]["passages"][0]
+    assert rows[2]["passages"][0]["annotation"]["kind"] is None
+    again = load_groups(out / "annotated.jsonl")
+    assert again[0].kind == "consistent"
+    assert again[2].kind is None
+    profile = json.loads((out / "profile.json").read_text("utf-8"))
+    assert profile["agreement"]["matrix"][0][0] == 1
+    assert set(read_mix(out / "profile.json")) == {"consistent", "counterfactual", "irrelevant"}
+
+
+def test_the_same_input_gives_the_same_bytes(groups, tmp_path):
+    for name in ("a", "b"):
+        assert run("annotate", groups, "--out", tmp_path / name, "--replicates", 100).exit_code == 0
+    for file in sorted((tmp_path / "a").iterdir()):
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+
+
+def test_hostile_text_is_escaped(groups, tmp_path):
+    run("annotate", groups, "--out", tmp_path / "out", "--replicates", 100)
+    page = (tmp_path / "out/report.html").read_text("utf-8")
+    assert "<img" not in page
+    assert "<script" not in page
+    assert "&lt;img" in page
+    text = (tmp_path / "out/report.md").read_text("utf-8")
+    assert "<img" not in text
+    assert re.search(r"(?<!\\)\]\(javascript", text) is None
+
+
+def test_a_claim_is_written_beside_its_kind(tmp_path):
+    stem = "Griffin\nRobert Lee Griffin, nicknamed RG3, is an American football quarterback {}."
+    row = {
+        "question": "is american football quarterback robert griffin playing",
+        "answers": "currently a free agent",
+        "passages": [
+            stem.format("who is currently a free agent"),
+            stem.format("for the Washington Redskins"),
+        ],
+    }
+    path = tmp_path / "g.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = run("annotate", path, "--out", tmp_path / "out", "--replicates", 100)
+    assert "macro-F1" not in done.output
+    (made,) = load_groups(tmp_path / "out/annotated.jsonl")
+    assert made.passages[1].claim == "for the Washington Redskins"
+
+
+def test_a_question_without_answers_is_refused(tmp_path):
+    path = tmp_path / "g.jsonl"
+    path.write_text('{"question": "Who?", "passages": ["x"]}\n', encoding="utf-8")
+    done = run("annotate", path, "--out", tmp_path / "out")
+    assert isinstance(done.exception, DataError)
+    assert "known answer" in str(done.exception)
+    path.write_text("", encoding="utf-8")
+    assert "no groups" in str(run("annotate", path, "--out", tmp_path / "out").exception)
+
+
+def weigh(pairs):
+    return [(0.0, 0.1, 0.9) if "mill" in premise else (0.9, 0.1, 0.0) for premise, _ in pairs]
+
+
+def test_entailment_has_a_vote(groups, tmp_path, monkeypatch):
+    toy = types.ModuleType("toy_nli")
+    toy.weigh, toy.short, toy.number = weigh, lambda pairs: [], 3
+    monkeypatch.setitem(sys.modules, "toy_nli", toy)
+    done = run(
+        "annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:weigh", "--least", 0.5
+    )
+    assert done.exit_code == 0, done.output
+    rows = annotated(tmp_path / "o")
+    assert rows[0]["passages"][0]["annotation"]["by"] == ["words", "nli"]
+    assert rows[2]["passages"][0]["kind"] == "gold"
+    assert "entailment 0.90" in rows[2]["passages"][0]["annotation"]["evidence"]["reason"]
+    short = run("annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:short")
+    assert "rows of three" in str(short.exception)
+    number = run("annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:number")
+    assert "cannot be called" in str(number.exception)
+
+
+def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
+    class Toy:
+        async def encode(self, texts, *, query=False):
+            return np.array([[len(t), t.count("Aldby") + 1] for t in texts], dtype=np.float32)
+
+    room = types.ModuleType("novarag.retrieval.encoding")
+    room.load_encoder = lambda spec: Toy()
+    monkeypatch.setitem(sys.modules, "novarag.retrieval", types.ModuleType("novarag.retrieval"))
+    monkeypatch.setitem(sys.modules, "novarag.retrieval.encoding", room)
+    done = run("annotate", groups, "--out", tmp_path / "out", "--encoder", "toy")
+    assert done.exit_code == 0, done.output
+    monkeypatch.setitem(sys.modules, "novarag.retrieval.encoding", None)
+    done = run("annotate", groups, "--out", tmp_path / "out", "--encoder", "toy")
+    assert "cannot be loaded" in str(done.exception)
+
+
+class Answering:
+    """A model for the command line, which opens and checks it."""
+
+    def __init__(self, script):
+        self.llm = ScriptedLLM(script)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *_):
+        return None
+
+    async def check(self):
+        return None
+
+    async def complete(self, prompt, sampling, *, key=None, tell=None):
+        return await self.llm.complete(prompt, sampling, key=key, tell=tell)
+
+
+def test_a_judge_has_a_vote_and_unread_replies_are_counted(groups, tmp_path, monkeypatch):
+    script = {
+        "Is Aldby old?": "Kind: supports\nStated: yes",
+        "Borsk bridge was opened": "I cannot say.",
+        "market town": "Kind: unrelated\nStated: none",
+    }
+    monkeypatch.setattr("novarag.cli.annotating.connector", lambda *_: lambda: Answering(script))
+    done = run(
+        "annotate",
+        groups,
+        "--out",
+        tmp_path / "o",
+        "--judge",
+        "http://localhost:1/v1=m",
+        "--no-structured",
+    )
+    assert done.exit_code == 0, done.output
+    assert "4 passages; 2 replies failed or could not be read" in done.output
+    rows = annotated(tmp_path / "o")
+    assert rows[2]["passages"][0]["kind"] == "gold"
+    assert rows[2]["passages"][0]["annotation"]["by"] == ["judge"]
+    assert rows[0]["passages"][0]["annotation"]["by"] == ["words"]
+
+
+async def _judged(script):
+    group = PassageGroup(
+        question=Question(id="q", text="Who?", answers=("Ann",)),
+        passages=(Passage(text="alpha"), Passage(text="beta")),
+    )
+    return await judge([group], ScriptedLLM(script))
+
+
+def test_judge_keeps_order():
+    import asyncio
+
+    ((one, two),) = asyncio.run(_judged({"alpha": "Kind: supports\nStated: Ann"}))
+    assert one.claim == "Ann"
+    assert two is None
+    with pytest.raises(ServiceError):
+        asyncio.run(ScriptedLLM({}).complete("x"))
+
+
+def table(path, kinds=("consistent", "irrelevant")):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "question": [f"q{i}" for i in range(120)],
+            "kind": [kinds[i % len(kinds)] for i in range(120)],
+            "confidence": [None, *(rng.integers(0, 11, 119) / 10)],
+            "correct": rng.random(120) < 0.6,
+        }
+    )
+    frame.write_parquet(path)
+    return path
+
+
+def test_measure_weighs_to_a_mix(tmp_path):
+    mix = tmp_path / "mix.json"
+    mix.write_text('{"consistent": 0.9, "irrelevant": 0.1}', encoding="utf-8")
+    answers = table(tmp_path / "answers.parquet")
+    done = run("measure", answers, "--mix", mix, "--replicates", 100, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "Weighed to the mix" in done.output
+    assert "are worth" in done.output
+    assert "1 rows are not weighed" in done.output
+    told = json.loads((tmp_path / "out/mixed.json").read_text("utf-8"))
+    assert told["wanted"] == {"consistent": 0.9, "irrelevant": 0.1}
+    assert run("measure", answers, "--mix", mix, "--replicates", 100).exit_code == 0
+    mix.write_text('{"group_mix": {"counterfactual": {"value": 1}}}', encoding="utf-8")
+    done = run("measure", answers, "--mix", mix, "--replicates", 100)
+    assert "not attainable" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"group_mix": {}}', '{"other": 1}', '{"consistent": true}']
+)
+def test_mixes_that_cannot_be_read(tmp_path, text):
+    path = tmp_path / "mix.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"mix|JSON"):
+        read_mix(path)

@@ -21,7 +21,7 @@ from novarag.retrieval.milvus import open_index
 from retrieval_index import ENCODER
 from retrieval_quality import questions, search
 
-DEPTH = 100
+DEPTH = 50
 CONSTANTS = (0, 1, 2, 5, 10, 20, 60)
 
 

@@ -141,8 +141,8 @@ def bare_search(client, mode: str, given: Material, k: int) -> list:
         asked, vectors = given.asked[start : start + 128], list(given.near[start : start + 128])
         if mode == "hybrid":
             requests = [
-                AnnSearchRequest(asked, "sparse", words, 100),
-                AnnSearchRequest(vectors, "dense", near, 100),
+                AnnSearchRequest(asked, "sparse", words, 50),
+                AnnSearchRequest(vectors, "dense", near, 50),
             ]
             hits = client.hybrid_search(
                 COLLECTION, requests, RRFRanker(2), limit=k, output_fields=fields

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 COLLECTION = "passages"
 _LONGEST = 65_535  # bytes of a text that Milvus takes
-_CANDIDATES = 100  # of each kind that rank fusion starts from; the paper's KNN candidates
+_CANDIDATES = 100  # that a graph is walked for; the paper's KNN candidates
+_DEPTH = 50  # ranks of each search that are fused: more found no more, and cost
 _AT_ONCE = 128  # queries in one call
 _WAIT = 600.0
 # The engine of a file hangs up on a client that pings it while nothing is asked, as in a long batch
@@ -115,7 +116,7 @@ class Index:
         that only the first is fused right.
         """
         found: list[list[Passage]] = []
-        deep = max(_CANDIDATES, k)
+        deep = max(_DEPTH, k)
         for start in range(0, len(queries), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             words = self._keys(list(queries[part]), _BM25, deep)
@@ -128,7 +129,7 @@ class Index:
     def _keys(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[str]]:
         with _told(self.uri):
             hits = self._client.search(self.name, data, limit=k, **how, timeout=_WAIT)
-        return [[hit.id for hit in some] for some in hits]
+        return [some.ids for some in hits]
 
     def _read(self, keys: Collection[str]) -> dict[str, Passage]:
         if not keys:

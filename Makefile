@@ -1,7 +1,7 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
 
-.PHONY: real-rag test-encoder test-frameworks real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean
+.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -100,6 +100,21 @@ real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, whi
 
 scale-docs: ## write the tables of docs/scale.md
 	python proof/scale.py --write
+	python proof/retrieval_scale.py --write
+
+test-retrieval: ## real vectors, and twenty kills while indexing
+	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py
+	python proof/index_crashes.py --passages 30000
+
+retrieval: ## index all of the shared corpus with real vectors, and measure what it finds (an hour)
+	python proof/retrieval_index.py build/retrieval
+	python proof/retrieval_quality.py build/retrieval
+
+retrieval-speed: ## the index beside the bare client, and cost at three sizes (after `make retrieval`)
+	python proof/retrieval_speed.py build/retrieval --write
+
+index-crashes: ## twenty kills while indexing (minutes)
+	python proof/index_crashes.py
 
 funnel-speed: ## ten million trials through the funnel (minutes, 6 GB of disk)
 	python proof/funnel_speed.py

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -149,6 +151,12 @@ def test_other_settings_are_refused(tmp_path):
         build(tmp_path / "x.db", encoder=Toy())
 
 
+def test_a_graph_needs_a_server(tmp_path):
+    with pytest.raises(UsageError, match="needs a server"):
+        build(tmp_path / "x.db", vectors="graph")
+    assert not (tmp_path / "x.db").exists()
+
+
 def test_another_encoder_is_refused_where_vectors_count(filled):
     with open_index(str(filled)) as index:
         with pytest.raises(UsageError, match="another encoder"):
@@ -206,6 +214,36 @@ def test_a_collection_of_somebody_else_is_not_ours(tmp_path):
         open_index(str(tmp_path / "x.db"), name="theirs")
     with pytest.raises(UsageError, match="it has: "):
         open_index(str(tmp_path / "x.db"), name="nobody")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The same engine behind a port: what a cluster's address looks like to us."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from milvus_lite.server import Server
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    engine = Server(str(tmp_path / "served.db"), f"127.0.0.1:{port}")
+    assert engine.init()
+    assert engine.start()
+    yield f"http://127.0.0.1:{port}"
+    engine._p.kill()
+    engine.stop()
+
+
+@pytest.mark.allow_hosts(["127.0.0.1"])
+@pytest.mark.enable_socket
+def test_a_server_is_an_address_and_nothing_else(server, filled):
+    toy = Toy()
+    assert build(server, encoder=toy) == Growth(seen=5, added=5)
+    assert build(server, encoder=toy) == Growth(seen=5, added=0)
+    for mode in ("bm25", "dense", "hybrid"):
+        query = "capital on the Seine"
+        served = find(server, query, k=5, mode=mode, encoder=toy)
+        assert served == find(filled, query, k=5, mode=mode, encoder=toy)
 
 
 def test_a_server_that_is_not_there():

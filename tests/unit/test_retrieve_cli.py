@@ -58,12 +58,28 @@ def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
         assert all(p.text.startswith(f"Cape{i}\n") for p in group.passages)
 
 
+def test_the_users_own_search(questions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "def find(query, k):\n    return [{'text': query, 'title': 'Echo', 'id': 7}]\n", "utf-8"
+    )
+    done = run(
+        app, ["retrieve", str(questions), "--with", "mine:find", "--out", "g.jsonl", "--limit", "3"]
+    )
+    assert done.exit_code == 0, done.output
+    groups = load_groups(tmp_path / "g.jsonl")
+    assert [g.id for g in groups] == ["q0/own-k5", "q1/own-k5", "q2/own-k5"]
+    assert groups[0].passages[0].text == "Echo\nWho built lighthouse0?"
+    assert groups[0].passages[0].source == "7"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--out", "groups.csv", "--uri", "x.db"], "must end in .jsonl"),
         (["--out", "g.jsonl", "--uri", "nowhere.db"], "there is no index nowhere.db"),
         (["--out", "g.jsonl"], "say where to search"),
+        (["--out", "g.jsonl", "--uri", "x.db", "--with", "a:b"], "one of them"),
     ],
 )
 def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
 from novarag.cli.encoders import EncoderSpec, open_encoder
 from novarag.cli.models import KeyEnv  # noqa: TC001 - typer looks at it
 from novarag.cli.screen import Meter
+from novarag.cli.searching import SearchObject, SearchUrl, open_search
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,24 +126,33 @@ def retrieve(
     ] = "bm25",
     k: Annotated[int, typer.Option("--k", "-k", min=1, help="Passages for a question.")] = 5,
     encoder: EncoderSpec = None,
+    with_: SearchObject = None,
+    http: SearchUrl = None,
     collection: Collection = "passages",
     limit: Annotated[int | None, typer.Option(min=1, help="Take only so many questions.")] = None,
     key_env: KeyEnv = None,
     token_env: TokenEnv = "MILVUS_TOKEN",  # noqa: S107 - the name of a variable
 ) -> None:
     """Find passages for questions, and write them as groups that `ask` and `annotate` read."""
-    from novarag.retrieval.milvus import open_index
-    from novarag.retrieval.searching import MilvusRetriever
-
     if out.suffix != ".jsonl":
         raise UsageError(f"{out} must end in .jsonl")
-    if uri is None:
-        raise UsageError("say where to search: --uri")
-    with open_index(uri, name=collection, token=os.environ.get(token_env)) as found:
-        search = MilvusRetriever(found, mode=mode, encoder=_encoder(encoder, key_env))
-        count = write_retrieved(questions, search, out, name=f"{mode}-k{k}", k=k, limit=limit)
-    print(f"{count:,} questions with up to {k} passages each, by {mode}")
-    print(f"wrote {out}; next: novarag annotate {out} --out profile, or novarag ask {out}")
+    if sum(way is not None for way in (uri, with_, http)) != 1:
+        raise UsageError("say where to search: --uri, --with or --http, one of them")
+    with ExitStack() as stack:
+        search: Retriever
+        if uri is None:
+            search, name = open_search(with_=with_, http=http, key_env=key_env), "own"
+        else:
+            from novarag.retrieval.milvus import open_index
+            from novarag.retrieval.searching import MilvusRetriever
+
+            token = os.environ.get(token_env)
+            found = stack.enter_context(open_index(uri, name=collection, token=token))
+            opened = _encoder(encoder, key_env)
+            search, name = MilvusRetriever(found, mode=mode, encoder=opened), mode
+        count = write_retrieved(questions, search, out, name=f"{name}-k{k}", k=k, limit=limit)
+    print(f"{count:,} questions with up to {k} passages each")
+    print(f"wrote {out}; next: novarag annotate {out} --out profile")
 
 
 def write_retrieved(
@@ -150,15 +161,22 @@ def write_retrieved(
     """Search for every question and write the groups, whole or not at all."""
     from novarag.datasets.groups import group_line, iter_questions
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial, count = out.with_name(out.name + ".part"), 0
-    with partial.open("wb") as file, Meter("questions") as meter:
+    async def work(file: BinaryIO, meter: Meter) -> int:
+        count = 0
         for block in _blocks(islice(iter_questions(questions), limit)):
-            found = asyncio.run(search.search([q.text for q in block], k=k))
-            for question, passages in zip(block, found, strict=True):
-                file.write(group_line(_group(question, passages, name)))
+            found = await search.search([q.text for q in block], k=k)
+            file.writelines(
+                group_line(_group(question, passages, name))
+                for question, passages in zip(block, found, strict=True)
+            )
             count += len(block)
             meter.show(count, count)
+        return count
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(out.name + ".part")
+    with partial.open("wb") as file, Meter("questions") as meter:
+        count = asyncio.run(work(file, meter))
     if not count:
         partial.unlink()
         raise UsageError(f"{questions} has no questions")

@@ -35,6 +35,9 @@ _CANDIDATES = 100  # of each kind that rank fusion starts from; the paper's KNN 
 _FUSION = 60  # the constant of reciprocal rank fusion
 _AT_ONCE = 128  # queries in one call
 _WAIT = 600.0
+# The engine of a file hangs up on a client that pings it while nothing is asked, as in a long batch
+# of encoding; and a process on this machine needs no ping.
+_QUIET = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
 class Index:
@@ -165,6 +168,8 @@ def create_index(
     uri: str, manifest: Manifest, *, name: str = COLLECTION, token: str | None = None
 ) -> Index:
     """Open a collection made with this manifest, or make it; another manifest is refused."""
+    if is_file(uri) and manifest.vectors != "exact":
+        raise UsageError("in a file every vector is compared: --vectors graph needs a server")
     client = _connect(uri, token, must_exist=False)
     with _released_on_error(client, uri), _told(uri):
         if not client.has_collection(name):
@@ -220,7 +225,8 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
         except ImportError:
             raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
-        return MilvusClient(uri, token=token or "", timeout=10)
+        quiet = {"grpc_options": _QUIET} if is_file(uri) else {}
+        return MilvusClient(uri, token=token or "", timeout=10, **quiet)
 
 
 def _release(client: MilvusClient, uri: str) -> None:

@@ -108,6 +108,7 @@ test-retrieval: ## real vectors, and twenty kills while indexing
 
 retrieval: ## index all of the shared corpus with real vectors, and measure what it finds (an hour)
 	python proof/retrieval_index.py build/retrieval
+	python proof/fusion.py build/retrieval
 	python proof/retrieval_quality.py build/retrieval
 
 retrieval-speed: ## the index beside the bare client, and cost at three sizes (after `make retrieval`)

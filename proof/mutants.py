@@ -16,6 +16,7 @@ N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_t
 LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
+TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),
@@ -94,6 +95,20 @@ MUTANTS = [
     ("search: LangChain is not told k", V + "adapters.py", '{"k": k} if told_k else {}', "{}", TA),
     ("search: LlamaIndex may give fewer", V + "adapters.py", "if isinstance(most, int) and most < k:", "if False:", TA),
     ("search: the model's key goes to the search", W + "endpoint.py", 'key_env=key_env or ""', "key_env=key_env or KEY", TA),
+    ("index: a last passage of one word", V + "chunks.py", "short, longer = divmod(len(found), count)", "short, longer = words, 0", TI),
+    ("index: the title only on the first passage", V + "chunks.py", "yield _passage(top + \" \".join(found[start:end])", "yield _passage((top if not number else \"\") + \" \".join(found[start:end])", TI),
+    ("index: any analyzer of that name", V + "manifest.py", "if manifest.told() != told:", "if False:", TI),
+    ("index: encoders are not compared", V + "manifest.py", 'encoder = told.pop("encoder") or {"name": None}', 'told.pop("encoder"); encoder = {}', TI),
+    ("index: what is there is added again", V + "milvus.py", 'passage = wanted.pop(row["key"])', 'passage = wanted[row["key"]]', TM),
+    ("index: texts may change", V + "milvus.py", 'if passage.text != row["text"]:', "if False:", TM),
+    ("index: ids are keys", V + "milvus.py", "return blake2b(_source(passage).encode(), digest_size=16).hexdigest()", "return _source(passage)[:32]", TM),
+    ("index: other settings are overlooked", V + "milvus.py", "    if other:\n        index.close()", "    if False:\n        index.close()", TM),
+    ("index: k1 is the engine's", V + "milvus.py", '"bm25_k1": manifest.k1', '"bm25_k1": 1.2', TM),
+    ("index: b is the engine's", V + "milvus.py", '"bm25_b": manifest.b', '"bm25_b": 0.75', TM),
+    ("index: deep ranks beat the first", V + "fusion.py", "CONSTANT = 2.0", "CONSTANT = 60.0", V + "fusion.py"),
+    ("index: orphans are not waited for", V + "milvus.py", "wait_for_orphans(uri)", "pass", TM),
+    ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
+    ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),
     ("run: half a retrieval is believed", "src/novarag/cli/experimenting.py", 'return bool(told["hash"] == hash_of(self._found))', "return True", TX),
     ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self._place(name) / "manifest.json").is_file() for name in self._runs):', "if False:", TX),
     ("run: passages are shown by rank", "src/novarag/cli/experimenting.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),

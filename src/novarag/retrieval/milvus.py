@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.errors import DataError, ServiceError, StorageError, UsageError
 from novarag.records import Passage
+from novarag.retrieval.fusion import fuse
 from novarag.retrieval.lite import check_file, is_file, wait_for_orphans
 from novarag.retrieval.manifest import ANALYZERS, differences, read_manifest, write_manifest
 from novarag.taxonomy import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 COLLECTION = "passages"
 _LONGEST = 65_535  # bytes of a text that Milvus takes
 _CANDIDATES = 100  # of each kind that rank fusion starts from; the paper's KNN candidates
-_FUSION = 60  # the constant of reciprocal rank fusion
 _AT_ONCE = 128  # queries in one call
 _WAIT = 600.0
 # The engine of a file hangs up on a client that pings it while nothing is asked, as in a long batch
@@ -109,24 +109,35 @@ class Index:
     def by_both(
         self, queries: Sequence[str], vectors: NDArray[np.float32], *, k: int
     ) -> list[list[Passage]]:
-        """Find passages by words and by vectors, and fuse the two by reciprocal rank."""
-        from pymilvus import AnnSearchRequest, RRFRanker
+        """Find passages by words and by vectors, and fuse the two by reciprocal rank.
 
+        The fusion is ours: the engine of a file counts ranks through all queries of a call, so
+        that only the first is fused right.
+        """
         found: list[list[Passage]] = []
         deep = max(_CANDIDATES, k)
         for start in range(0, len(queries), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            requests = [
-                AnnSearchRequest(list(data[part]), **how, limit=deep)
-                for data, how in ((queries, _request(_BM25)), (vectors, _request(self._dense())))
-            ]
-            with _told(self.uri):
-                hits = self._client.hybrid_search(
-                    self.name, requests, RRFRanker(_FUSION), limit=k,
-                    output_fields=["source", "text"], timeout=_WAIT,
-                )  # fmt: skip
-            found += [[_passage(hit["entity"]) for hit in some] for some in hits]
+            words = self._keys(list(queries[part]), _BM25, deep)
+            near = self._keys(list(vectors[part]), self._dense(), deep)
+            best = [fuse(pair)[:k] for pair in zip(words, near, strict=True)]
+            passages = self._read({key for keys in best for key in keys})
+            found += [[passages[key] for key in keys] for keys in best]
         return found
+
+    def _keys(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[str]]:
+        with _told(self.uri):
+            hits = self._client.search(self.name, data, limit=k, **how, timeout=_WAIT)
+        return [[hit.id for hit in some] for some in hits]
+
+    def _read(self, keys: Collection[str]) -> dict[str, Passage]:
+        if not keys:
+            return {}
+        with _told(self.uri):
+            rows = self._client.query(
+                self.name, ids=sorted(keys), output_fields=["key", "source", "text"], timeout=_WAIT
+            )
+        return {row["key"]: _passage(row) for row in rows}
 
     def _dense(self) -> dict[str, Any]:
         deep = {} if self.manifest.vectors == "exact" else {"ef": _CANDIDATES}
@@ -145,10 +156,6 @@ class Index:
 
 
 _BM25 = {"anns_field": "sparse", "search_params": {"metric_type": "BM25", "params": {}}}
-
-
-def _request(how: dict[str, Any]) -> dict[str, Any]:
-    return {"anns_field": how["anns_field"], "param": how["search_params"]}
 
 
 def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) -> Index:

@@ -1,4 +1,4 @@
-"""What the outside world must look like to us. The only Protocols in the house."""
+"""What the outside world must look like to us; encoders, whose vectors need numpy, apart."""
 
 from __future__ import annotations
 

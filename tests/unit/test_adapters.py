@@ -332,7 +332,7 @@ def test_objects_are_found_by_name(tmp_path, monkeypatch):
         ("my_search:Own", "is a class"),
         ("my_search:number", "cannot search: it is a int"),
         ("my_search:none", "cannot be imported"),
-        ("my_search", "not package.module:OBJECT"),
+        ("my_search", "write package.module:OBJECT"),
     ]:
         with pytest.raises(UsageError, match=said):
             open_search(with_=name)

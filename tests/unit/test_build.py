@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from chaos.serving import bill, chaos
 from novarag.cli import app
 from novarag.config import load_pipeline
-from novarag.errors import DataError
-from novarag.strategies import NOVA
-from novarag.strategies.structured import reply_pattern
+from novarag.errors import DataError, UnknownName
+from novarag.strategies import COT, NOVA, VANILLA
+from novarag.strategies.structured import FORMED, reply_pattern, strategy_pattern
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke
@@ -258,3 +258,21 @@ def test_a_reply_of_the_pattern_is_read(k, stated):
     assert reading.flaw is None
     assert reading.rule_step
     assert len(reading.judgment.passages) == k
+
+
+def test_every_form_is_read_and_none_says_the_prompt_back():
+    import re
+
+    said = "Answer: Rome\nConfidence: 40%"
+    assert VANILLA.read(said).flaw is COT.read(f"So it is.\n{said}").flaw is None
+    assert re.fullmatch(strategy_pattern("vanilla", 3), said)
+    assert re.fullmatch(strategy_pattern("cot", 3), f"So it is.\n{said}")
+    assert not re.fullmatch(strategy_pattern("cot", 3), said)
+    assert strategy_pattern("nova", 3, step_length=9) == reply_pattern(3, step_length=9)
+    for name in ("vanilla", "cot"):
+        for answer in ("[your answer: yes or no]", " ", ""):
+            assert not re.search(
+                strategy_pattern(name, 3), f"So.\nAnswer: {answer}\nConfidence: 40%"
+            )
+    with pytest.raises(UnknownName, match=", ".join(sorted(FORMED))):
+        strategy_pattern("cot-paper", 3)

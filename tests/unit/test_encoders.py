@@ -107,6 +107,16 @@ def test_batches_come_back_in_the_order_they_were_given(kind):
         assert all(r["truncate"] for r in server.requests)
 
 
+def test_only_a_server_that_says_what_it_takes_is_told_to_cut():
+    async def work(encoder):
+        await encoder.encode(["one"])
+
+    for model, longest in (("m", 512), ("other", None)):
+        server = Server()
+        with_server(work, server, model=model)
+        assert [r.get("truncate_prompt_tokens") for r in server.requests] == [longest, longest]
+
+
 def test_identities_say_what_the_server_said():
     async def work(encoder):
         return encoder.identity

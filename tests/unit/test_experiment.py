@@ -234,6 +234,15 @@ def test_a_form_with_a_line_for_each_passage_needs_them_all(tmp_path):
     assert not (tmp_path / "out" / "runs").exists()
 
 
+@pytest.mark.parametrize("preset", ["real-bm25", "real-dense"])
+def test_every_setting_of_a_preset_stands_beside_its_reason(preset, root):
+    lines = (root / "configs" / f"{preset}.toml").read_text("utf-8").splitlines()
+    for number, line in enumerate(lines):
+        if "=" in line and not line.startswith(("#", "title", "by")):
+            beside = line.partition("#")[2] + "".join(lines[number - 3 : number])
+            assert " L" in f" {beside}" or "ours" in beside.lower(), line
+
+
 def test_presets_are_the_papers(tmp_path):
     (tmp_path / "my.toml").write_text(
         '[model]\nendpoints = ["http://x=m"]\n[questions]\nfile = "q"\n'

@@ -20,7 +20,7 @@ def import_object(name: str) -> object:
     """Import what is named as package.module:OBJECT."""
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise UsageError(f"{name!r} is not package.module:OBJECT")
+        raise UsageError(f"{name!r} cannot be imported: write package.module:OBJECT")
     sys.path.insert(0, "")  # a module beside the user's data, as `python -m` would find it
     try:
         found: object = getattr(import_module(module), attribute)

@@ -7,7 +7,7 @@ length, every number finite.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,11 @@ class Dialect:
     root: str = ""
 
 
-def _openai_body(model: str, texts: Sequence[str]) -> dict[str, object]:
-    return {"model": model, "input": list(texts), "encoding_format": "float"}
+def _openai_body(
+    model: str, texts: Sequence[str], *, longest: int | None = None
+) -> dict[str, object]:
+    body: dict[str, object] = {"model": model, "input": list(texts), "encoding_format": "float"}
+    return body if longest is None else body | {"truncate_prompt_tokens": longest}
 
 
 def _openai_rows(content: Any) -> list[Any]:  # noqa: ANN401 - foreign; what it is not raises
@@ -127,6 +130,10 @@ async def connect_encoder(
     sender = Sender([endpoint], dialect.path, patience=patience)
     async with sender:  # what it says first: that is asked once, so a wrong address shows at once
         said = await _introduce(sender, endpoint, "/models" if kind == "openai" else "/info")
+        if kind == "openai" and said.get("max_tokens"):
+            # Only vLLM says how much a model takes, and vLLM refuses more unless told to cut it.
+            cut = partial(_openai_body, longest=said["max_tokens"])
+            dialect = replace(dialect, write=cut)
         try:
             probed = await _post(sender, dialect, endpoint.model, _PROBES)
         except CallError as error:

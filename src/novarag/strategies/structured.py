@@ -31,7 +31,8 @@ def reply_pattern(k: int, *, step_length: int = 200, answer_length: int = 80) ->
 
 
 def _verdict(length: int) -> str:
-    return rf"Answer: [^\n]{{1,{length}}}\nConfidence: (100|[1-9]?[0-9])%"
+    """An answer that begins with a bracket is the prompt's placeholder, said back."""
+    return rf"Answer: [^ \[\n][^\n]{{0,{length - 1}}}\nConfidence: (100|[1-9]?[0-9])%"
 
 
 def strategy_pattern(name: str, k: int, *, step_length: int = 200) -> str:

@@ -598,6 +598,13 @@ class TestProfile:
         assert found.kinds["undecided"].value == 1
         assert found.conflicts.count == 0
 
+    def test_what_was_not_seen_is_not_known_to_be_absent(self):
+        found = self.profile(self.groups(), least=1.1)
+        unseen = 1 - 0.025 ** (1 / 6)  # six questions; the exact bound of none in six
+        assert (found.conflicts.share.low, found.conflicts.share.high) == (0, unseen)
+        sure = found.kinds["undecided"]
+        assert (sure.low, sure.high) == (pytest.approx(1 - unseen), 1)
+
     def test_nothing_to_count(self):
         empty = [PassageGroup(question=ASKED, passages=())]
         found = self.profile(empty)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.annotation.verdicts import Annotation
     from novarag.annotation.wording import Sentence
+    from novarag.metrics.tally import Floats
     from novarag.records import PassageGroup
 
 UNDECIDED = "undecided"
@@ -160,11 +161,25 @@ class _Table:
         return {
             word: Figure(
                 float(cells[:, i].sum() / total) if total else 0.0,
-                *(interval(drawn[:, i]) if total else (None, None)),
+                *(self._ends(drawn[:, i]) if total else (None, None)),
                 int(total),
             )
             for i, word in enumerate(known)
         }
+
+    def _ends(self, drawn: Floats) -> tuple[float | None, float | None]:
+        """Return the interval of a share; what was never seen may still be there.
+
+        A bootstrap of nothing is nothing. Of `n` questions without it, the exact upper bound is
+        what `n` draws miss with a chance of 2.5 %; and the same from above.
+        """
+        low, high = interval(drawn)
+        unseen = 1 - 0.025 ** (1 / len(self.names))
+        if high == 0:
+            high = unseen
+        if low == 1:
+            low = 1 - unseen
+        return low, high
 
     def finding(self, found: Sequence[Example | None]) -> Finding:
         """Return how many groups show something, with the first few of them."""

@@ -22,6 +22,12 @@ from hashlib import sha256
 from pathlib import Path
 
 SUPPORTS, OTHER = "gold", "counterfactual"
+TITLES = {
+    SUPPORTS: "supports",
+    OTHER: "states another answer",
+    "relevant": "related",
+    "irrelevant": "unrelated",
+}
 DATA = Path(os.environ.get("NOVARAG_DATA", "../shared/data"))
 
 
@@ -117,7 +123,7 @@ def score(record: Path) -> None:
     for number in sorted({row["round"] for row in rows}):
         part = [row for row in rows if row["round"] == number]
         print(f"round {number}: {len(part)} passages read blind")
-        for kind, title in ((SUPPORTS, "supports"), (OTHER, "states another answer")):
+        for kind, title in TITLES.items():
             said = [row for row in part if row["annotator"] == kind]
             if not said:
                 print(f"  precision of {title!r}: none was annotated so")

@@ -62,5 +62,5 @@ async def judge(
             return None  # one passage is not worth the others; the caller counts
         return read_judge(reply.completions[0].text)
 
-    asked = [[one(g, i) for i in range(len(g.passages))] for g in groups]
-    return [list(await asyncio.gather(*row)) for row in asked]
+    said = iter(await asyncio.gather(*(one(g, i) for g in groups for i in range(len(g.passages)))))
+    return [[next(said) for _ in g.passages] for g in groups]

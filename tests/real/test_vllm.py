@@ -130,3 +130,22 @@ def test_thirty_real_questions_killed_in_the_middle(server, data, tmp_path):
     assert answered["prompt_tokens"].min() > 0
     assert answered["completion_tokens"].sum() == trials["logprobs"].list.len().sum()
     assert 1 <= len(ledger.filter(outcome="unknown, cut off by a kill")) <= 2
+
+
+def test_a_real_model_judges_passages(server, tmp_path):
+    rows = [
+        {
+            "id": f"q{i}", "question": f"In which year was lighthouse{i} lit?", "answers": ["1871"],
+            "passages": [f"Lighthouse{i} was lit in 1871.", "Bread rises slowly."],
+        }
+        for i in range(3)
+    ]  # fmt: skip
+    path = tmp_path / "groups.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    words = [sys.executable, "-m", "novarag", "annotate", str(path), "--judge", f"{server}/v1=base", "--out", "judged"]  # fmt: skip
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=420)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in (tmp_path / "judged" / "annotated.jsonl").open()]
+    assert len(found) == 3
+    profile = json.loads((tmp_path / "judged" / "profile.json").read_text("utf-8"))
+    assert "0 of 6" in str(profile["notes"]) or "judge" in str(profile["witnesses"])

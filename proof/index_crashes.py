@@ -124,6 +124,11 @@ def disturbed(uri: str, count: int, kills: int, seed: int) -> None:
     while done < kills:
         worker = start(uri, count)
         assert worker.stdout is not None
+        if done % 4 == 3:  # some while the collection is made or opened
+            time.sleep(chance.uniform(0.5, 2.5))
+            kill(worker, engine_too=True)
+            done, midway = done + 1, midway + 1
+            continue
         assert worker.stdout.readline() == b"open\n", "it did not come back"
         _let_grow(worker.stdout, chance.randint(0, most))
         time.sleep(chance.uniform(0, 0.4))  # into the next batch

@@ -110,7 +110,7 @@ MUTANTS = [
     ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
     ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),
     ("run: half a retrieval is believed", "src/novarag/cli/experimenting.py", 'return bool(told["hash"] == hash_of(self._found))', "return True", TX),
-    ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self._place(name) / "manifest.json").is_file() for name in self._runs):', "if False:", TX),
+    ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self.out / "runs").glob("*/manifest.json")):', "if False:", TX),
     ("run: passages are shown by rank", "src/novarag/cli/experimenting.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
     ("run: settings are checked too late", "src/novarag/cli/experimenting.py", "way.check()", "pass", TX),
     ("llm: redirects are followed", W + "sending.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/test_chat.py"),

@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.manifest import Manifest
 from novarag.retrieval.milvus import COLLECTION, create_index, open_index
 from novarag.retrieval.searching import MODES, MilvusRetriever
-from retrieval_quality import corpus, questions, vectors_of
+from retrieval_quality import Checks, corpus, questions, vectors_of
 
 INPUTS = Path(__file__).parents[1] / "docs" / "evidence" / "retrieval-inputs.json"
 IDENTITY = EncoderIdentity(
@@ -253,25 +254,32 @@ def graph(given: Material, size: int) -> dict[str, float]:
     }
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/retrieval"))
     parser.add_argument("--sizes", default="10000,68559,500000")
     parser.add_argument("--write", action="store_true", help="keep the figures for scale.py")
     told = parser.parse_args()
     print(described())
-    given = material(told.folder)
+    given, checks = material(told.folder), Checks()
     rate = indexing_ratio(given)
-    print(f"{'holds' if rate[0] >= 0.7 else 'FAILS'}: indexing at {rate[0]:.2f} of the bare client's"
-          f" rate, at least 0.7 (CPU {rate[1]:.2f})")  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        part = given.grown(PART)
-        with create_index(f"{folder}/x.db", MANIFEST) as index:
-            asyncio.run(fill(index, part.passages, encoder=part.encoder()))
-            for mode in MODES:
-                rate = search_ratio(index, part, mode)
-                print(f"{'holds' if rate[0] >= 0.8 else 'FAILS'}: search by {mode} at {rate[0]:.2f}"
-                      f" of the bare client's rate, at least 0.8 (CPU {rate[1]:.2f})")  # fmt: skip
+    checks(
+        f"indexing at {rate[0]:.2f} of the bare client's rate, at least 0.7 (CPU {rate[1]:.2f})",
+        holds=rate[0] >= 0.7,
+    )
+    part = given.grown(PART)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        create_index(f"{folder}/x.db", MANIFEST) as index,
+    ):
+        asyncio.run(fill(index, part.passages, encoder=part.encoder()))
+        for mode in MODES:
+            rate = search_ratio(index, part, mode)
+            checks(
+                f"search by {mode} at {rate[0]:.2f} of the bare client's rate, at least 0.8"
+                f" (CPU {rate[1]:.2f})",
+                holds=rate[0] >= 0.8,
+            )
     sizes = [int(size) for size in told.sizes.split(",")]
     rows = [growth(given, size) | graph(given, size) for size in sizes]
     for row in rows:
@@ -292,7 +300,8 @@ def main() -> None:
             "sizes": [{k: float(f"{v:.5g}") for k, v in row.items()} for row in rows],
         }
         INPUTS.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return 1 if checks.failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -48,14 +48,14 @@ class Toy:
         return np.array(counts, dtype=np.float32).reshape(-1, 26)
 
 
-def passages(texts=TEXTS):
-    return list(cut(Document(id=name, text=text) for name, text in texts.items()))
+def passages(texts=TEXTS, words=100):
+    return list(cut((Document(id=name, text=text) for name, text in texts.items()), words=words))
 
 
 def build(uri, *, encoder=None, texts=TEXTS, **settings):
     manifest = Manifest(encoder=encoder and encoder.identity, **settings)
     with create_index(str(uri), manifest) as index:
-        return asyncio.run(fill(index, passages(texts), encoder=encoder))
+        return asyncio.run(fill(index, passages(texts, manifest.words), encoder=encoder))
 
 
 def find(uri, query, *, k=3, mode="bm25", encoder=None):
@@ -151,6 +151,45 @@ def test_one_id_with_two_texts_is_refused(tmp_path):
             index.missing([other])
 
 
+def test_a_document_that_grew_is_refused(tmp_path):
+    long = " ".join(str(i) for i in range(150))
+    build(tmp_path / "x.db", texts={"d": "short", "other": long})
+    for texts in ({"d": long}, {"other": "short"}):
+        with pytest.raises(DataError, match="another text"):
+            build(tmp_path / "x.db", texts=texts)
+    whole = tmp_path / "whole.db"  # there ids are the corpus' own
+    with create_index(str(whole), Manifest(words=0)) as index:
+        named = [Passage(text="One.", source="a"), Passage(text="Other.", source="a#1")]
+        assert asyncio.run(fill(index, named)).added == 2
+
+
+def test_a_collection_that_was_killed_in_the_making_is_made_anew(tmp_path, monkeypatch):
+    from pymilvus import MilvusClient
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MilvusClient, "create_index", killed)
+        with pytest.raises(KeyboardInterrupt):
+            build(tmp_path / "x.db")
+    assert build(tmp_path / "x.db").added == 5
+    assert find(tmp_path / "x.db", "soot") == ["ink"]
+
+
+def test_a_password_in_an_address_is_refused():
+    with pytest.raises(UsageError, match="holds a password") as told:
+        open_index("http://root:s3cret@127.0.0.1:19530")
+    assert "s3cret" not in str(told.value)
+
+
+def test_nothing_is_encoded_beside_a_text_that_is_too_long(tmp_path):
+    toy = Toy()
+    with pytest.raises(DataError, match="--words"):
+        build(tmp_path / "x.db", encoder=toy, words=0, texts={"a": "fine", "b": "x" * 70_000})
+    assert toy.calls == 0
+
+
 def test_other_settings_are_refused(tmp_path):
     build(tmp_path / "x.db")
     with pytest.raises(UsageError, match=r"b: 0\.4 and 0\.75"):
@@ -167,7 +206,7 @@ def test_a_graph_needs_a_server(tmp_path):
 
 def test_another_encoder_is_refused_where_vectors_count(filled):
     with open_index(str(filled)) as index:
-        with pytest.raises(UsageError, match="another encoder"):
+        with pytest.raises(UsageError, match="encoder revision: 1 and 2"):
             MilvusRetriever(index, mode="dense", encoder=Toy("2"))
         with pytest.raises(UsageError, match="give --encoder"):
             MilvusRetriever(index, mode="hybrid")
@@ -206,7 +245,7 @@ def test_k1_and_b_reach_the_engine(tmp_path):
 def test_a_text_beyond_the_engine_says_what_to_do(tmp_path):
     with create_index(str(tmp_path / "x.db"), Manifest()) as index:
         with pytest.raises(DataError, match="--words"):
-            index.add([Passage(text="é" * 40_000, source="a")])
+            index.missing([Passage(text="é" * 40_000, source="a")])
         with pytest.raises(UsageError, match="needs an id"):
             index.add([Passage(text="a")])
 

@@ -90,6 +90,13 @@ def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said
     assert not list(tmp_path.glob("g.jsonl*"))
 
 
+def test_a_corpus_that_is_not_there_makes_no_index(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(app, ["index", "missing.jsonl", "--uri", "x.db"])
+    assert "no such file" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_questions_leave_no_file(corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "none.jsonl").write_text("\n", "utf-8")

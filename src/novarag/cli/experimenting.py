@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +69,10 @@ class _Way:
 
     @property
     def _uri(self) -> str:
-        return self.experiment.index.uri or str(self.out / "index.db")
+        """Where the index is; one of our own is named by its corpus, as an index only grows."""
+        told = self._stamp
+        name = sha256(json.dumps([told["corpus"], told["cut"]]).encode()).hexdigest()[:8]
+        return self.experiment.index.uri or str(self.out / f"index-{name}.db")
 
     @cached_property
     def _means(self) -> Means:
@@ -144,8 +149,9 @@ class _Way:
             "questions": [hash_of(Path(told.questions.file)), told.questions.limit],
             "corpus": [[Path(file).name, _hash_of_any(Path(file))] for file in files],
             "cut": None if told.corpus is None else [told.corpus.words, told.corpus.limit],
-            "index": None if told.retrieve.own else asdict(told.index),
+            "index": None if told.retrieve.own else _decisive(asdict(told.index)),
             "search": [told.retrieve.own or told.retrieve.mode, told.retrieve.k],
+            "order": [told.retrieve.shuffle, told.seed],
         }
 
     @property
@@ -153,15 +159,13 @@ class _Way:
         return self.out / "retrieved.jsonl"
 
     def _is_retrieved(self) -> bool:
-        import json
-
         file = self.out / "retrieved.json"
         if not file.is_file() or not self._found.is_file():
             return False
         told = json.loads(file.read_bytes())
         if told["settings"] == json.loads(json.dumps(self._stamp)):
             return bool(told["hash"] == hash_of(self._found))
-        if any((self._place(name) / "manifest.json").is_file() for name in self._runs):
+        if any((self.out / "runs").glob("*/manifest.json")):
             raise UsageError(
                 f"{self.out} was begun with other questions, corpus or search; change them back,"
                 " or write another `out` in the experiment"
@@ -216,8 +220,6 @@ class _Way:
         return open_index(self._uri, name=self.experiment.index.collection, token=self._token)
 
     def _search(self, retriever: Retriever) -> None:
-        import json
-
         from novarag.cli.indexing import write_retrieved
 
         told = self.experiment
@@ -330,6 +332,11 @@ class _Way:
             resampling=(told.measure.replicates, told.seed),
         )  # fmt: skip
         return 0
+
+
+def _decisive(index: dict[str, object]) -> dict[str, object]:
+    """Leave out what does not decide which passages are found."""
+    return {name: value for name, value in index.items() if not name.endswith("_env")}
 
 
 def _hash_of_any(path: Path) -> list[str] | str:

@@ -69,9 +69,12 @@ def index(
     token_env: TokenEnv = "MILVUS_TOKEN",  # noqa: S107 - the name of a variable
 ) -> None:
     """Index a corpus for BM25 and, with an encoder, for vectors; run it again to go on."""
+    from novarag.datasets.corpus import find_files
     from novarag.retrieval.manifest import Manifest
     from novarag.retrieval.milvus import create_index
 
+    for path in corpus:
+        find_files(path)  # before an index is made for a corpus that is not there
     opened = _encoder(encoder, key_env)
     manifest = Manifest(
         analyzer=analyzer, k1=k1, b=b, words=words, vectors=vectors,

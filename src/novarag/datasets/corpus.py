@@ -27,12 +27,13 @@ _LONGEST_ID = 500
 def iter_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
     """Read documents from files or folders of files, one by one, in a stable order."""
     for path in paths:
-        for file in _files(Path(path)):
+        for file in find_files(Path(path)):
             for number, row in enumerate(rows_of(file), start=1):
                 yield _document(row, source=str(file), row_number=number)
 
 
-def _files(path: Path) -> list[Path]:
+def find_files(path: Path) -> list[Path]:
+    """List the files of a corpus, which must be there."""
     if not path.is_dir():
         return [existing(path)]
     found = sorted(f for f in path.rglob("*") if f.is_file() and f.name.endswith(SUFFIXES))
@@ -48,13 +49,15 @@ def _files(path: Path) -> list[Path]:
 def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Document:
     column = next((name for name in TEXTS if row.get(name) is not None), TEXTS[0])
     text = row.get(column)
+    title = row.get(TITLE)
+    if isinstance(title, str) and isinstance(text, str) and not text.strip():
+        text, title = title, None  # some corpora have documents that are a title and nothing else
     if not isinstance(text, str) or not text.strip():
         raise DataError(
             "the document has no text.",
             mend=f"write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
             source=source, row=row_number, column=column,
         )  # fmt: skip
-    title = row.get(TITLE)
     given = next((row[name] for name in IDS if row.get(name) is not None), None)
     title, text = whole(str(title or "")).strip(), whole(text).strip()
     name = _hash_of(title, text) if given is None else whole(str(given)).strip()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from novarag.errors import StorageError, UsageError
+from novarag.retrieval.manifest import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,11 +66,8 @@ def check_encoder(index: Index, encoder: Encoder | None) -> None:
         raise UsageError(f"{index.uri} has no vectors: it was made without --encoder")
     if ours is None:
         raise UsageError(f"{index.uri} was made with the encoder {theirs.name}: give --encoder")
-    raise UsageError(
-        f"{index.uri} was made with another encoder: {theirs.name} at {theirs.revision[:12]},"
-        f" {theirs.max_tokens} tokens; this is {ours.name} at {ours.revision[:12]},"
-        f" {ours.max_tokens} tokens"
-    )
+    other = differences(index.manifest, replace(index.manifest, encoder=ours))
+    raise UsageError(f"{index.uri} was made with another encoder ({'; '.join(other)})")
 
 
 def _blocks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:

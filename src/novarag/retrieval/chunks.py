@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from novarag.records import Document
 
 WORDS = 100
-_LONGEST_WORD = 400  # characters; what is longer is no word, and would swell a passage
+_LONGEST_WORD = 100  # characters; what is longer is no word, as in a script without spaces
 _LONGEST_TITLE = 1000
 
 
@@ -33,6 +33,18 @@ def cut(documents: Iterable[Document], *, words: int = WORDS) -> Iterator[Passag
         raise UsageError(f"a passage cannot have {words} words")
     for document in documents:
         yield from _passages(document, words)
+
+
+def other_name(name: str) -> str | None:
+    """Return what a passage would be called, were its document cut otherwise.
+
+    >>> other_name("d"), other_name("d#1"), other_name("d#2")
+    ('d#1', 'd', None)
+    """
+    before, found, number = name.rpartition("#")
+    if not found or not number.isdecimal():
+        return f"{name}#1"
+    return before if number == "1" else None
 
 
 def _passages(document: Document, words: int) -> Iterator[Passage]:

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.errors import DataError, ServiceError, StorageError, UsageError
 from novarag.records import Passage
+from novarag.retrieval.chunks import other_name
 from novarag.retrieval.fusion import fuse
 from novarag.retrieval.lite import check_file, is_file, wait_for_orphans
 from novarag.retrieval.manifest import ANALYZERS, differences, read_manifest, write_manifest
 from novarag.taxonomy import Provenance
+from novarag.web.endpoint import parse_address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -69,18 +71,31 @@ class Index:
         """Return those that are not in the index yet, each once."""
         wanted: dict[str, Passage] = {}
         for passage in passages:
+            _check_size(passage)
             if wanted.setdefault(_key(passage), passage).text != passage.text:
                 raise _other_text(passage, self.uri)
+        cut_otherwise = self._cut_otherwise(wanted.values())
         with _told(self.uri):
             rows = self._client.query(
-                self.name, ids=list(wanted), output_fields=["key", "text"],
+                self.name, ids=[*wanted, *cut_otherwise], output_fields=["key", "text"],
                 consistency_level="Strong", timeout=_WAIT,
             )  # fmt: skip
         for row in rows:
+            if row["key"] in cut_otherwise:
+                raise _other_text(cut_otherwise[row["key"]], self.uri)
             passage = wanted.pop(row["key"])
             if passage.text != row["text"]:
                 raise _other_text(passage, self.uri)
         return list(wanted.values())
+
+    def _cut_otherwise(self, passages: Iterable[Passage]) -> dict[str, Passage]:
+        """Key the passages by what they were called had their documents been longer or shorter.
+
+        A document that grew from one passage to several has other ids, and would stand there twice.
+        """
+        if not self.manifest.words:
+            return {}
+        return {_hash(other): p for p in passages if (other := other_name(_source(p))) is not None}
 
     def add(self, passages: Sequence[Passage], vectors: NDArray[np.float32] | None = None) -> None:
         """Add passages that are missing, with their vectors where the index has an encoder."""
@@ -91,8 +106,8 @@ class Index:
             for row, vector in zip(rows, vectors, strict=True):
                 row["dense"] = vector
         if rows:
-            with _told(self.uri):
-                self._client.insert(self.name, rows, timeout=_WAIT)
+            with _told(self.uri):  # tried once: an insert that is tried again may be there twice
+                self._client.insert(self.name, rows, retry_times=0)
 
     def settle(self) -> None:
         """Have the engine write what it holds; a server then builds its search structures."""
@@ -105,7 +120,7 @@ class Index:
 
     def by_vectors(self, vectors: NDArray[np.float32], *, k: int) -> list[list[Passage]]:
         """Find passages by the dot product of vectors."""
-        return self._search(list(vectors), self._dense(), k)
+        return self._search(list(vectors), self._dense(k), k)
 
     def by_both(
         self, queries: Sequence[str], vectors: NDArray[np.float32], *, k: int
@@ -120,7 +135,7 @@ class Index:
         for start in range(0, len(queries), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             words = self._keys(list(queries[part]), _BM25, deep)
-            near = self._keys(list(vectors[part]), self._dense(), deep)
+            near = self._keys(list(vectors[part]), self._dense(deep), deep)
             best = [fuse(pair)[:k] for pair in zip(words, near, strict=True)]
             passages = self._read({key for keys in best for key in keys})
             found += [[passages[key] for key in keys] for keys in best]
@@ -128,7 +143,9 @@ class Index:
 
     def _keys(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[str]]:
         with _told(self.uri):
-            hits = self._client.search(self.name, data, limit=k, **how, timeout=_WAIT)
+            hits = self._client.search(
+                self.name, data, limit=k, **how, consistency_level="Strong", timeout=_WAIT
+            )
         return [some.ids for some in hits]
 
     def _read(self, keys: Collection[str]) -> dict[str, Passage]:
@@ -136,12 +153,13 @@ class Index:
             return {}
         with _told(self.uri):
             rows = self._client.query(
-                self.name, ids=sorted(keys), output_fields=["key", "source", "text"], timeout=_WAIT
-            )
+                self.name, ids=sorted(keys), output_fields=["key", "source", "text"],
+                consistency_level="Strong", timeout=_WAIT,
+            )  # fmt: skip
         return {row["key"]: _passage(row) for row in rows}
 
-    def _dense(self) -> dict[str, Any]:
-        deep = {} if self.manifest.vectors == "exact" else {"ef": _CANDIDATES}
+    def _dense(self, k: int) -> dict[str, Any]:
+        deep = {} if self.manifest.vectors == "exact" else {"ef": max(_CANDIDATES, k)}
         return {"anns_field": "dense", "search_params": {"metric_type": "IP", "params": deep}}
 
     def _search(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[Passage]]:
@@ -150,7 +168,7 @@ class Index:
             with _told(self.uri):
                 hits = self._client.search(
                     self.name, data[start : start + _AT_ONCE], limit=k, **how,
-                    output_fields=["source", "text"], timeout=_WAIT,
+                    output_fields=["source", "text"], consistency_level="Strong", timeout=_WAIT,
                 )  # fmt: skip
             found += [[_passage(hit["entity"]) for hit in some] for some in hits]
         return found
@@ -180,6 +198,8 @@ def create_index(
         raise UsageError("in a file every vector is compared: --vectors graph needs a server")
     client = _connect(uri, token, must_exist=False)
     with _released_on_error(client, uri), _told(uri):
+        if client.has_collection(name) and _is_half_made(client, name):
+            client.drop_collection(name)
         if not client.has_collection(name):
             _create(client, name, manifest)
             return Index(client, name, uri, manifest)
@@ -193,6 +213,14 @@ def create_index(
             " another file or --collection"
         )
     return index
+
+
+def _is_half_made(client: MilvusClient, name: str) -> bool:
+    """Say whether a kill came between a collection of ours and its indexes; it is empty then."""
+    described = client.describe_collection(name)
+    manifest = read_manifest(described["description"], source=name)
+    needed = {"sparse"} if manifest.encoder is None else {"sparse", "dense"}
+    return not needed.issubset(client.list_indexes(name))
 
 
 def _create(client: MilvusClient, name: str, manifest: Manifest) -> None:
@@ -226,6 +254,8 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
     if is_file(uri):
         check_file(uri, must_exist=must_exist)
         wait_for_orphans(uri)
+    else:
+        parse_address(uri)  # complains about a password, which would end up in messages and files
     with warnings.catch_warnings(), _told(uri):
         warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
         try:
@@ -283,7 +313,11 @@ def _translate(error: Exception, uri: str) -> Exception | None:
 
 
 def _key(passage: Passage) -> str:
-    return blake2b(_source(passage).encode(), digest_size=16).hexdigest()
+    return _hash(_source(passage))
+
+
+def _hash(name: str) -> str:
+    return blake2b(name.encode(), digest_size=16).hexdigest()
 
 
 def _source(passage: Passage) -> str:
@@ -292,13 +326,17 @@ def _source(passage: Passage) -> str:
     return passage.source
 
 
-def _row(passage: Passage) -> dict[str, Any]:
+def _check_size(passage: Passage) -> None:
+    """Complain about a text that the engine would refuse, before anybody encodes it."""
     size = len(passage.text.encode())
     if size > _LONGEST:
         raise DataError(
             f"{passage.source} has a text of {size:,} bytes, and {_LONGEST:,} is the most.",
             mend="cut documents into passages with --words.",
         )
+
+
+def _row(passage: Passage) -> dict[str, Any]:
     return {"key": _key(passage), "source": _source(passage), "text": passage.text}
 
 

@@ -145,8 +145,7 @@ def test_a_real_model_judges_passages(server, tmp_path):
     words = [sys.executable, "-m", "novarag", "annotate", str(path), "--judge", f"{server}=base", "--out", "judged"]  # fmt: skip
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=420)
     assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in (tmp_path / "judged" / "annotated.jsonl").open()]
-    assert len(found) == 3
+    assert len((tmp_path / "judged" / "annotated.jsonl").read_text("utf-8").splitlines()) == 3
     profile = json.loads((tmp_path / "judged" / "profile.json").read_text("utf-8"))
     assert "asked about 6 passages; 0 replies failed" in profile["notes"][0]
     assert profile["witnesses"]["judge"] > 0

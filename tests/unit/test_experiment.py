@@ -1,6 +1,7 @@
 """From a corpus to a report by one command: settings, kills, nothing paid twice."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -122,6 +123,35 @@ def test_other_settings_are_refused_once_questions_are_asked(tmp_path):
         assert "was begun with other questions, corpus or search" in str(done.exception)
         kept = groups_of(tmp_path / "out")
         assert max(len(group["passages"]) for group in kept) == 5
+
+
+def test_other_settings_are_refused_whatever_strategies_are_named_now(tmp_path):
+    write_world(tmp_path, count=12)
+    with chaos() as server:
+        told = write_experiment(tmp_path, server, "out")
+        assert run(app, ["run", str(told)]).exit_code == 0
+        before = (tmp_path / "out" / "groups.jsonl").read_bytes()
+        for change in ('strategies = ["nova"]', 'strategies = ["nova"]\nseed = 5'):
+            text = told.read_text().replace('strategies = ["vanilla", "cot"]', change)
+            told.write_text("seed = 9\n" + text + "[retrieve]\nk = 3\n", "utf-8")
+            done = run(app, ["run", str(told)])
+            assert "begun with other" in str(done.exception)
+            told = write_experiment(tmp_path, server, "out")
+    assert (tmp_path / "out" / "groups.jsonl").read_bytes() == before
+
+
+def test_a_changed_corpus_is_not_mixed_with_the_old(tmp_path):
+    write_world(tmp_path, count=12)
+    with chaos() as server:
+        told = write_experiment(tmp_path, server, "out")
+        assert run(app, ["run", str(told)]).exit_code == 0
+        shutil.rmtree(tmp_path / "out" / "runs")
+        row = {"id": "new", "text": "Lighthouse0 was built by Somebody Else."}
+        (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+        assert run(app, ["run", str(told)]).exit_code == 0
+    lines = (tmp_path / "out" / "retrieved.jsonl").read_text("utf-8").splitlines()
+    found = [json.loads(line) for line in lines]
+    assert {p["source"] for row in found for p in row["passages"]} == {"new"}
 
 
 def test_a_strategy_more_asks_only_that_one(tmp_path):

@@ -65,7 +65,8 @@ def load_encoder(
 ) -> LocalEncoder:
     """Load a folder, a `package:NAME/FOLDER` of an installed package, or a model of the hub.
 
-    Only weights in the safetensors format are read, and no code that comes with a model is run.
+    Weights are safetensors, every part of a folder and the main part of a model of the hub; no code
+    that comes with a model is run.
     """
     try:
         from sentence_transformers import SentenceTransformer

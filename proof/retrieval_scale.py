@@ -129,6 +129,10 @@ class Plan:
         }
 
 
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def tables(measured: dict, assumed: dict[str, float]) -> list[str]:
     """Return what was measured, what is assumed and what follows as Markdown."""
     rows = measured["sizes"]
@@ -140,7 +144,7 @@ def tables(measured: dict, assumed: dict[str, float]) -> list[str]:
         low, high = power(rows, name)
         grows = f"{low:.2f} to {high:.2f}" if name.endswith("per_query") else ""
         told = name.replace("_", " ").replace("cpu", "CPU")
-        lines.append(f"| {told} | " + " | ".join(f"{r[name]:.4g}" for r in rows) + f" | {grows} |")
+        lines.append(f"| {told} | " + " | ".join(_figure(r[name]) for r in rows) + f" | {grows} |")
     lines += [
         f"| encode CPU ms per passage | {measured['encode_cpu_ms_per_passage']:.4g} |"
         + " |" * len(rows),

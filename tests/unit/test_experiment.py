@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -262,6 +263,22 @@ def test_a_form_with_a_line_for_each_passage_needs_them_all(tmp_path):
         done = run(app, ["run", str(told)])
     assert "3 questions have fewer than 5 passages" in str(done.exception)
     assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_annotated_passages_tell_kinds_of_groups_apart(tmp_path):
+    write_world(tmp_path)
+    with chaos() as server:
+        told = write_experiment(
+            tmp_path, server, "out", more='by = ["strategy", "kind"]\n[annotate]\n'
+        )
+        for _ in range(2):
+            done = run(app, ["run", str(told)])
+            assert done.exit_code == 0, done.output
+        assert bill(server, "count")["served"] == 120
+    out = tmp_path / "out"
+    asked = pl.read_parquet(out / "runs" / "cot" / "trials" / "*.parquet")
+    assert asked["kind"].drop_nulls().len() > 0
+    assert (out / "annotation" / "report.html").is_file()
 
 
 @pytest.mark.parametrize("preset", ["real-bm25", "real-dense"])

@@ -49,7 +49,8 @@ def run(
     found = load_experiment(*experiment)
     way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
     way.check()
-    walk([way.index, way.retrieve, way.ask, way.measure])
+    annotated = [] if found.annotate is None else [way.annotate]
+    walk([way.index, way.retrieve, *annotated, way.ask, way.measure])
     print(f"next: open {way.out / 'report' / 'report.html'}")
 
 
@@ -262,7 +263,26 @@ class _Way:
         share = f"{hits:,} of {asked:,} questions ({hits / asked:.1%})"
         return f"An accepted answer stands in the passages of {share}."
 
-    # — asking and measuring —
+    # — annotating, asking and measuring —
+
+    @property
+    def _asked(self) -> Path:
+        """The groups as they are asked: with the kinds that annotation found, if there was any."""
+        plain = self.experiment.annotate is None
+        return self.out / ("groups.jsonl" if plain else "annotation/annotated.jsonl")
+
+    def annotate(self) -> int:
+        """Say what each passage is, so that the report can tell kinds of groups apart."""
+        from novarag.cli.annotating import annotate
+
+        told = self.experiment.annotate
+        if told is None:
+            return 0
+        annotate(
+            self.out / "groups.jsonl", self.out / "annotation", least=told.least,
+            replicates=told.replicates, seed=self.experiment.seed,
+        )  # fmt: skip
+        return 0
 
     @cached_property
     def _runs(self) -> dict[str, Strategy]:
@@ -293,7 +313,7 @@ class _Way:
         from novarag.datasets import iter_groups
         from novarag.runs import is_finished
 
-        file = self.out / "groups.jsonl"
+        file = self._asked
         self._check_form(file)
         source = Source(groups=partial(iter_groups, file), name=file.name, hash=hash_of(file))
         for name, strategy in self._runs.items():

@@ -54,6 +54,14 @@ class RetrieveSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotateSettings:
+    """From what confidence on a passage that was found gets a kind; by its words alone."""
+
+    least: float = at_least(0, 0.6)
+    replicates: int = at_least(100, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StrategiesSettings:
     """How the groups are asked: once by each strategy."""
 
@@ -89,6 +97,7 @@ class Experiment:
     seed: int = at_least(0, 0)
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieve: RetrieveSettings = field(default_factory=RetrieveSettings)
+    annotate: AnnotateSettings | None = None
     ask: StrategiesSettings = field(default_factory=StrategiesSettings)
     measure: MeasureSettings = field(default_factory=MeasureSettings)
 

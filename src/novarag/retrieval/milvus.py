@@ -264,7 +264,8 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
             raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
         quiet = {"grpc_options": _QUIET} if is_file(uri) else {}
-        return MilvusClient(uri, token=token or "", timeout=10, **quiet)
+        wait = 60 if is_file(uri) else 10  # an engine that starts on a busy machine takes a while
+        return MilvusClient(uri, token=token or "", timeout=wait, **quiet)
 
 
 def _release(client: MilvusClient, uri: str) -> None:

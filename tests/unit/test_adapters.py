@@ -205,12 +205,12 @@ def test_another_wire_format_is_a_pair_of_functions(monkeypatch):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"<html>", "no list of results"),
-        (b"{}", "no list of results"),
+        (b"<html>", "one list for each query"),
+        (b"{}", "one list for each query"),
         (b'{"results": 3}', "a int where a list"),
         (b'{"results": [[]]}', "1 lists for 2 queries"),
         (b'{"results": [[{"title": "x"}], []]}', "has no text"),
-        (b"[]", "no list of results"),
+        (b"[]", "one list for each query"),
     ],
 )
 def test_a_reply_that_is_none_is_said(content, said):

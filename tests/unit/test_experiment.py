@@ -78,7 +78,7 @@ def test_from_a_corpus_to_a_report_and_nothing_twice(tmp_path, monkeypatch):
     report = json.loads((out / "report" / "report.json").read_text())
     assert report["heading"]["notes"] == [
         "Passages: the best 5 by bm25, shuffled.",
-        "An accepted answer stands in the passages of 60 of 60 questions (100.0%).",
+        "An accepted answer stands in the passages of 60 of 60 questions (100.0 %).",
     ]
     groups = groups_of(out)
     assert len(groups) == 60

@@ -177,6 +177,21 @@ def test_a_collection_that_was_killed_in_the_making_is_made_anew(tmp_path, monke
     assert find(tmp_path / "x.db", "soot") == ["ink"]
 
 
+def test_an_empty_index_says_so_and_takes_other_settings(tmp_path):
+    build(tmp_path / "x.db", texts={})
+    with pytest.raises(UsageError, match="is empty"):
+        find(tmp_path / "x.db", "soot")
+    assert build(tmp_path / "x.db", b=0.75).added == 5
+
+
+@pytest.mark.parametrize("name", ["my coll", "", "x-y", "1st"])
+def test_a_collection_has_a_plain_name(tmp_path, name):
+    with pytest.raises(UsageError, match="letters, digits and underscores"):
+        create_index(str(tmp_path / "x.db"), Manifest(), name=name)
+    with pytest.raises(UsageError, match="letters, digits and underscores"):
+        open_index(str(tmp_path / "x.db"), name=name)
+
+
 def test_a_password_in_an_address_is_refused():
     with pytest.raises(UsageError, match="holds a password") as told:
         open_index("http://root:s3cret@127.0.0.1:19530")
@@ -192,7 +207,7 @@ def test_nothing_is_encoded_beside_a_text_that_is_too_long(tmp_path):
 
 def test_other_settings_are_refused(tmp_path):
     build(tmp_path / "x.db")
-    with pytest.raises(UsageError, match=r"b: 0\.4 and 0\.75"):
+    with pytest.raises(UsageError, match=r"b is 0\.4 there, 0\.75 here"):
         build(tmp_path / "x.db", b=0.75)
     with pytest.raises(UsageError, match="encoder"):
         build(tmp_path / "x.db", encoder=Toy())
@@ -206,7 +221,7 @@ def test_a_graph_needs_a_server(tmp_path):
 
 def test_another_encoder_is_refused_where_vectors_count(filled):
     with open_index(str(filled)) as index:
-        with pytest.raises(UsageError, match="encoder revision: 1 and 2"):
+        with pytest.raises(UsageError, match="revision is 1 there, 2 here"):
             MilvusRetriever(index, mode="dense", encoder=Toy("2"))
         with pytest.raises(UsageError, match="give --encoder"):
             MilvusRetriever(index, mode="hybrid")

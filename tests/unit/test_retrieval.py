@@ -88,7 +88,7 @@ def test_a_title_alone_is_a_text(tmp_path):
 
 def test_a_document_without_text_is_named(tmp_path):
     path = write(tmp_path / "c.jsonl", {"id": "a", "text": "Good."}, {"id": "b", "text": " "})
-    with pytest.raises(DataError, match=r"row 2.*no text"):
+    with pytest.raises(DataError, match=r"row 2.*text is empty"):
         list(iter_documents([path]))
 
 
@@ -130,15 +130,18 @@ def test_another_analysis_under_the_same_name_is_refused():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"b": 0.75}, ["b: 0.4 and 0.75"]),
-        ({"words": 0}, ["words: 100 and 0"]),
-        ({"encoder": replace(MINI, revision="def")}, ["encoder revision: abc and def"]),
-        ({"encoder": None}, ["encoder name: mini and None", "encoder revision: abc and None"]),
+        ({"b": 0.75}, ["b is 0.4 there, 0.75 here"]),
+        ({"words": 0}, ["words is 100 there, 0 here"]),
+        (
+            {"encoder": replace(MINI, revision="def")},
+            ["the encoder's revision is abc there, def here"],
+        ),
+        ({"encoder": None}, ["the encoder is mini there, none here"]),
     ],
 )
 def test_manifests_say_in_what_they_differ(change, said):
     ours = Manifest(encoder=MINI)
-    assert differences(ours, replace(ours, **change))[: len(said)] == said
+    assert differences(ours, replace(ours, **change)) == said
     assert differences(ours, ours) == []
 
 

@@ -1,6 +1,7 @@
 """Index and retrieve, as their users meet them."""
 
 import json
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -42,12 +43,12 @@ def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
     uri, out = tmp_path / "x.db", tmp_path / "out" / "groups.jsonl"
     done = run(app, ["index", str(corpus), "--uri", str(uri)])
     assert done.exit_code == 0, done.output
-    assert "40 passages added, 0 were there; the index has 40" in done.output
+    assert ", 0 already there; the index has 40" in done.output
     again = run(app, ["index", str(corpus), "--uri", str(uri)])
-    assert "0 passages added, 40 were there" in again.output
+    assert "0 passages added, 40 already there; the index has 40" in again.output
     done = run(app, ["retrieve", str(questions), "--uri", str(uri), "-k", "2", "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "20 questions" in done.output
+    assert "40 passages for 20 questions\n" in done.output
     groups = load_groups(out)
     assert [g.id for g in groups][:2] == ["q0/bm25-k2", "q1/bm25-k2"]
     for i, group in enumerate(groups):
@@ -60,6 +61,7 @@ def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
 
 def test_the_users_own_search(questions, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
     (tmp_path / "mine.py").write_text(
         "def find(query, k):\n    return [{'text': query, 'title': 'Echo', 'id': 7}]\n", "utf-8"
     )
@@ -88,6 +90,43 @@ def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said
     assert done.exit_code != 0
     assert said in str(done.exception)
     assert not list(tmp_path.glob("g.jsonl*"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"id": "a", "question": "One?"}, {"id": "a", "question": "Two?"}], "two questions are called 'a'"),
+        ([{"id": "a", "question": "boom"}], "mine:find raised ZeroDivisionError: division by zero"),
+    ],
+)  # fmt: skip
+def test_what_fails_leaves_no_file(tmp_path, monkeypatch, rows, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    (tmp_path / "mine.py").write_text(
+        "def find(query, k):\n    return [] if query != 'boom' else 1 / 0\n", "utf-8"
+    )
+    questions = tmp_path / "q.jsonl"
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    done = run(app, ["retrieve", "q.jsonl", "--with", "mine:find", "--out", "g.jsonl"])
+    assert said in str(done.exception)
+    assert not list(tmp_path.glob("g.jsonl*"))
+
+
+def test_questions_that_find_nothing_and_have_no_answers_are_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    (tmp_path / "mine.py").write_text("def find(query, k):\n    return []\n", "utf-8")
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "One?"}\n', "utf-8")
+    done = run(app, ["retrieve", "q.jsonl", "--with", "mine:find", "--out", "g.jsonl"])
+    assert "0 passages for 1 questions; nothing for 1 of them" in done.output
+    assert "1 questions have no answers" in done.output
+
+
+def test_an_empty_corpus_is_no_success(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "none.jsonl").write_text("\n", "utf-8")
+    done = run(app, ["index", "none.jsonl", "--uri", "x.db"])
+    assert "has no documents" in str(done.exception)
 
 
 def test_a_corpus_that_is_not_there_makes_no_index(tmp_path, monkeypatch):

@@ -251,17 +251,20 @@ class _Way:
         from novarag.grading import contains, normalize
         from novarag.records import AnswerForm
 
-        asked, hits = 0, 0
+        asked, hits, others = 0, 0, 0
         for group in iter_groups(self._found):
             if group.question.answers and group.question.form is AnswerForm.OPEN:
                 asked += 1
                 texts = [normalize(passage.text) for passage in group.passages]
                 golds = [normalize(answer) for answer in group.question.answers]
                 hits += any(contains(text, gold) for text in texts for gold in golds)
+            else:
+                others += 1
         if not asked:
             return "No question has an answer that could stand in a passage."
-        share = f"{hits:,} of {asked:,} questions ({hits / asked:.1%})"
-        return f"An accepted answer stands in the passages of {share}."
+        share = f"{hits:,} of {asked:,} questions ({100 * hits / asked:.1f} %)"
+        left = f"; {others:,} with yes or no, or no answer, were not looked at" if others else ""
+        return f"An accepted answer stands in the passages of {share}{left}."
 
     # — annotating, asking and measuring —
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -16,7 +18,7 @@ from novarag.cli.encoders import EncoderSpec, open_encoder
 from novarag.cli.models import KeyEnv  # noqa: TC001 - typer looks at it
 from novarag.cli.screen import Meter
 from novarag.cli.searching import SearchObject, SearchUrl, open_search
-from novarag.errors import UsageError
+from novarag.errors import DataError, NovaragError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from novarag.retrieval.milvus import Index
 
 _BLOCK = 1000  # questions searched together
+_ENCODED = 250  # passages encoded together: what a kill costs, and how often progress shows
+_MOST = 16_384  # passages that Milvus finds for one query
 
 Uri = Annotated[
     str, typer.Option(help="A file such as index.db, or http://HOST:PORT of a Milvus server.")
@@ -81,10 +85,16 @@ def index(
         encoder=None if opened is None else opened.identity,
     )  # fmt: skip
     token = os.environ.get(token_env)
-    with create_index(uri, manifest, name=collection, token=token) as found:
-        build_index(found, corpus, opened, limit=limit)
-    sizes = "" if opened is None else " --mode hybrid --encoder …"
-    print(f"next: novarag retrieve QUESTIONS --uri {uri}{sizes} --out groups.jsonl")
+    try:
+        with create_index(uri, manifest, name=collection, token=token) as found:
+            growth = build_index(found, corpus, opened, limit=limit)
+    except KeyboardInterrupt:
+        print("\nstopped: run the same command to go on", file=sys.stderr)
+        sys.exit(130)
+    if not growth.seen:
+        raise UsageError(f"{', '.join(map(str, corpus))} has no documents")
+    more = "" if opened is None else f" --mode hybrid --encoder {encoder}"
+    print(f"next: novarag retrieve QUESTIONS --uri {uri}{more} --out groups.jsonl")
 
 
 def build_index(
@@ -92,25 +102,31 @@ def build_index(
 ) -> Growth:
     """Fill an index from files, showing how far it is."""
     from novarag.datasets.corpus import iter_documents
-    from novarag.retrieval.building import fill
+    from novarag.retrieval.building import BATCH, fill
     from novarag.retrieval.chunks import cut
 
     began, meter = monotonic(), Meter("passages")
     passages = cut(islice(iter_documents(corpus), limit), words=found.manifest.words)
     with meter:
         growth = asyncio.run(
-            fill(found, passages, encoder=encoder, tell=lambda g: meter.show(g.seen, g.added))
-        )
-    seconds = monotonic() - began
+            fill(
+                found, passages, encoder=encoder, batch=BATCH if encoder is None else _ENCODED,
+                tell=lambda g: meter.show(g.seen, g.added),
+            )
+        )  # fmt: skip
+    speed = f" ({growth.added / (monotonic() - began):,.0f} a second)" if growth.added else ""
     print(
-        f"{growth.added:,} passages added, {growth.seen - growth.added:,} were there; the index has"
-        f" {found.count():,} ({growth.added / seconds:,.0f} a second)"
+        f"{growth.added:,} passages added{speed}, {growth.seen - growth.added:,} already there;"
+        f" the index has {found.count():,}"
     )
     return growth
 
 
 def _encoder(spec: str | None, key_env: str | None) -> Encoder | None:
-    return None if spec is None else open_encoder(spec, key_env=key_env)
+    if spec is None:
+        return None
+    print(f"opening the encoder {spec}", file=sys.stderr)
+    return open_encoder(spec, key_env=key_env)
 
 
 def retrieve(
@@ -127,7 +143,9 @@ def retrieve(
         Literal["bm25", "dense", "hybrid"],
         typer.Option(help="Search by words, by vectors, or by both (reciprocal rank)."),
     ] = "bm25",
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="Passages for a question.")] = 5,
+    k: Annotated[
+        int, typer.Option("--k", "-k", min=1, max=_MOST, help="Passages for a question.")
+    ] = 5,
     encoder: EncoderSpec = None,
     with_: SearchObject = None,
     http: SearchUrl = None,
@@ -153,38 +171,81 @@ def retrieve(
             found = stack.enter_context(open_index(uri, name=collection, token=token))
             opened = _encoder(encoder, key_env)
             search, name = MilvusRetriever(found, mode=mode, encoder=opened), mode
-        count = write_retrieved(questions, search, out, name=f"{name}-k{k}", k=k, limit=limit)
-    print(f"{count:,} questions with up to {k} passages each")
+        try:
+            found_now = write_retrieved(
+                questions, search, out, name=f"{name}-k{k}", k=k, limit=limit
+            )
+        except NovaragError:
+            raise
+        except Exception as error:  # what a function of the user's raises
+            raise UsageError(
+                f"{with_ or http or uri} raised {type(error).__name__}: {error}"
+            ) from error
+    print(found_now)
+    if found_now.unanswered:
+        print(f"{found_now.unanswered:,} questions have no answers, which `annotate` needs")
     print(f"wrote {out}; next: novarag annotate {out} --out profile")
 
 
 def write_retrieved(
     questions: Path, search: Retriever, out: Path, *, name: str, k: int, limit: int | None = None
-) -> int:
+) -> Retrieved:
     """Search for every question and write the groups, whole or not at all."""
     from novarag.datasets.groups import group_line, iter_questions
 
-    async def work(file: BinaryIO, meter: Meter) -> int:
-        count = 0
+    told = Retrieved()
+
+    async def work(file: BinaryIO, meter: Meter) -> None:
         for block in _blocks(islice(iter_questions(questions), limit)):
             found = await search.search([q.text for q in block], k=k)
             file.writelines(
                 group_line(_group(question, passages, name))
                 for question, passages in zip(block, found, strict=True)
             )
-            count += len(block)
-            meter.show(count, count)
-        return count
+            told.count(block, found)
+            meter.show(told.questions, told.questions)
 
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(out.name + ".part")
-    with partial.open("wb") as file, Meter("questions") as meter:
-        count = asyncio.run(work(file, meter))
-    if not count:
-        partial.unlink()
-        raise UsageError(f"{questions} has no questions")
-    partial.replace(out)
-    return count
+    try:
+        with partial.open("wb") as file, Meter("questions") as meter:
+            asyncio.run(work(file, meter))
+        if not told.questions:
+            raise UsageError(f"{questions} has no questions")
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+    return told
+
+
+@dataclass(slots=True)
+class Retrieved:
+    """What a search found for a file of questions."""
+
+    questions: int = 0
+    passages: int = 0
+    empty: int = 0
+    unanswered: int = 0
+    ids: set[str] = field(default_factory=set)
+
+    def count(self, block: Sequence[Question], found: Sequence[Sequence[Passage]]) -> None:
+        """Count what a block of questions found; an id may stand there once."""
+        for question, passages in zip(block, found, strict=True):
+            if question.id in self.ids:
+                raise DataError(
+                    f"two questions are called {question.id!r}.",
+                    mend="give each question an id of its own.", column="id",
+                )  # fmt: skip
+            self.ids.add(question.id)
+            self.questions += 1
+            self.passages += len(passages)
+            self.empty += not passages
+            self.unanswered += not question.answers
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        nothing = f"; nothing for {self.empty:,} of them" if self.empty else ""
+        return f"{self.passages:,} passages for {self.questions:,} questions{nothing}"
 
 
 def _group(question: Question, passages: Sequence[Passage], name: str) -> PassageGroup:

@@ -35,8 +35,9 @@ def open_search(
         raise UsageError("name the search by --with or by --http, one of them")
     if http is not None:
         from novarag.retrieval.http import HttpRetriever
+        from novarag.web.sending import Patience
 
-        return HttpRetriever(http, key_env=key_env)
+        return HttpRetriever(http, key_env=key_env, patience=Patience(attempts=3))
     return as_retriever(import_object(with_ or ""), with_ or "")
 
 

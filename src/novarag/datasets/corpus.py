@@ -54,8 +54,8 @@ def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Doc
         text, title = title, None  # some corpora have documents that are a title and nothing else
     if not isinstance(text, str) or not text.strip():
         raise DataError(
-            "the document has no text.",
-            mend=f"write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
+            "the document has no text." if text is None else "the text is empty.",
+            mend=f"drop the row, or write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
             source=source, row=row_number, column=column,
         )  # fmt: skip
     given = next((row[name] for name in IDS if row.get(name) is not None), None)

@@ -33,12 +33,13 @@ async def fill(
     passages: Iterable[Passage],
     *,
     encoder: Encoder | None = None,
+    batch: int = BATCH,
     tell: Callable[[Growth], None] | None = None,
 ) -> Growth:
     """Add every passage that the index lacks, in batches that are whole or not there."""
     check_encoder(index, encoder)
     growth, before = Growth(), await asyncio.to_thread(index.count)
-    for block in _blocks(passages):
+    for block in _blocks(passages, batch):
         new = await asyncio.to_thread(index.missing, block)
         vectors = None if encoder is None else await encoder.encode([p.text for p in new])
         await asyncio.to_thread(index.add, new, vectors)
@@ -70,7 +71,7 @@ def check_encoder(index: Index, encoder: Encoder | None) -> None:
     raise UsageError(f"{index.uri} was made with another encoder ({'; '.join(other)})")
 
 
-def _blocks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
+def _blocks(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
     rest = iter(passages)
-    while block := list(islice(rest, BATCH)):
+    while block := list(islice(rest, size)):
         yield block

@@ -88,5 +88,5 @@ class HttpRetriever:
         except DataError as error:
             raise CallError(Outcome.INCOMPLETE, str(error)) from None
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            what = f"the body is no list of results ({type(error).__name__})"
+            what = f'wanted {{"results": [[…], …]}}, one list for each query ({error!r})'
             raise CallError(Outcome.MALFORMED, what) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from hashlib import sha256
 from importlib.util import find_spec
+from logging import getLogger
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,7 @@ def load_encoder(
     if folder is not None:
         _refuse_pickles(folder)
     logging.disable_progress_bar()
+    getLogger("huggingface_hub").setLevel("CRITICAL")  # we raise what it would print
     try:
         model = SentenceTransformer(
             str(folder or spec), device=device, trust_remote_code=False,

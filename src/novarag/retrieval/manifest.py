@@ -96,19 +96,29 @@ def _parse(told: Mapping[str, Any]) -> Manifest:
     return manifest
 
 
-def differences(ours: Manifest, theirs: Manifest) -> list[str]:
+def differences(theirs: Manifest, ours: Manifest) -> list[str]:
     """Say in what two manifests differ; an empty list where the indexes compare.
 
     >>> differences(Manifest(), Manifest(k1=1.2))
-    ['k1: 0.9 and 1.2']
+    ['k1 is 0.9 there, 1.2 here']
     """
-    a, b = _flat(ours), _flat(theirs)
+    there, here = _flat(theirs), _flat(ours)
     return [
-        f"{name}: {a.get(name)} and {b.get(name)}" for name in a | b if a.get(name) != b.get(name)
+        f"{name} is {_short(there[name])} there, {_short(here[name])} here"
+        for name in here
+        if name in there and there[name] != here[name]
     ]
 
 
 def _flat(manifest: Manifest) -> dict[str, object]:
     told = asdict(manifest)
-    encoder = told.pop("encoder") or {"name": None}
-    return told | {f"encoder {name}": value for name, value in encoder.items()}
+    encoder = told.pop("encoder")
+    if encoder is None:
+        return told | {"the encoder": None}
+    named = {f"the encoder's {part}": value for part, value in encoder.items()}
+    return told | {"the encoder": encoder["name"]} | named
+
+
+def _short(value: object) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= 40 else f"{text[:24]}…"

@@ -9,6 +9,7 @@ would keep the old text's words.
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -38,6 +39,7 @@ _CANDIDATES = 100  # that a graph is walked for; the paper's KNN candidates
 _DEPTH = 50  # ranks of each search that are fused: more found no more, and cost
 _AT_ONCE = 128  # queries in one call
 _WAIT = 600.0
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 # The engine of a file hangs up on a client that pings it while nothing is asked, as in a long batch
 # of encoding; and a process on this machine needs no ping.
 _QUIET = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
@@ -179,6 +181,7 @@ _BM25 = {"anns_field": "sparse", "search_params": {"metric_type": "BM25", "param
 
 def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) -> Index:
     """Open a collection that is there."""
+    _check_name(name)
     client = _connect(uri, token, must_exist=True)
     with _released_on_error(client, uri), _told(uri):
         if not client.has_collection(name):
@@ -194,6 +197,7 @@ def create_index(
     uri: str, manifest: Manifest, *, name: str = COLLECTION, token: str | None = None
 ) -> Index:
     """Open a collection made with this manifest, or make it; another manifest is refused."""
+    _check_name(name)
     if is_file(uri) and manifest.vectors != "exact":
         raise UsageError("in a file every vector is compared: --vectors graph needs a server")
     client = _connect(uri, token, must_exist=False)
@@ -206,6 +210,10 @@ def create_index(
     _release(client, uri)
     index = open_index(uri, name=name, token=token)
     other = differences(index.manifest, manifest)
+    if other and not index.count():  # nothing is lost: a build that never began
+        index._client.drop_collection(name)
+        _create(index._client, name, manifest)
+        return Index(index._client, name, uri, manifest)
     if other:
         index.close()
         raise UsageError(
@@ -250,6 +258,11 @@ def _create(client: MilvusClient, name: str, manifest: Manifest) -> None:
     client.create_collection(name, schema=schema, index_params=indexes)
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"a collection is named by letters, digits and underscores, not {name!r}")
+
+
 def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
     if is_file(uri):
         check_file(uri, must_exist=must_exist)
@@ -264,7 +277,7 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
             raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
         quiet = {"grpc_options": _QUIET} if is_file(uri) else {}
-        wait = 60 if is_file(uri) else 10  # an engine that starts on a busy machine takes a while
+        wait = 60.0 if is_file(uri) else 10  # an engine that starts on a busy machine takes a while
         return MilvusClient(uri, token=token or "", timeout=wait, **quiet)
 
 
@@ -305,9 +318,15 @@ def _translate(error: Exception, uri: str) -> Exception | None:
 
     if isinstance(error, MilvusException):
         said = str(error.message).strip() or type(error).__name__
+        if "Fail connecting" in said:
+            return ServiceError(
+                f"nobody answers at {uri}: is Milvus running there?", retryable=True
+            )
         if "Open local milvus failed" in said:
             return StorageError(f"{uri} cannot be opened: another process may have it open")
         return ServiceError(f"Milvus at {uri}: {said}", retryable=False)
+    if isinstance(error, PermissionError):
+        return StorageError(f"{uri} cannot be opened: its folder cannot be written to")
     if isinstance(error, RpcError):
         return ServiceError(f"Milvus at {uri} does not answer: {error}", retryable=True)
     return None

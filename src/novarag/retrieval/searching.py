@@ -28,6 +28,8 @@ class MilvusRetriever:
             check_encoder(index, encoder)
             if encoder is None:
                 raise UsageError(f"{index.uri} has no vectors: search it by bm25")
+        if not index.count():
+            raise UsageError(f"{index.uri} is empty: `novarag index CORPUS` fills it")
         self.index, self.mode, self.encoder = index, mode, encoder
 
     async def search(self, queries: Sequence[str], *, k: int) -> list[list[Passage]]:

@@ -148,15 +148,16 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
         async def encode(self, texts, *, query=False):
             return np.array([[len(t), t.count("Aldby") + 1] for t in texts], dtype=np.float32)
 
-    room = types.ModuleType("novarag.retrieval.encoding")
-    room.load_encoder = lambda spec: Toy()
-    monkeypatch.setitem(sys.modules, "novarag.retrieval", types.ModuleType("novarag.retrieval"))
-    monkeypatch.setitem(sys.modules, "novarag.retrieval.encoding", room)
-    done = run("annotate", groups, "--out", tmp_path / "out", "--encoder", "toy")
+    asked = []
+
+    def open_toy(spec, *, key_env=None):
+        asked.append((spec, key_env))
+        return Toy()
+
+    monkeypatch.setattr("novarag.cli.annotating.open_encoder", open_toy)
+    done = run("annotate", groups, "--out", tmp_path / "o", "--encoder", "toy", "--key-env", "K")
     assert done.exit_code == 0, done.output
-    monkeypatch.setitem(sys.modules, "novarag.retrieval.encoding", None)
-    done = run("annotate", groups, "--out", tmp_path / "out", "--encoder", "toy")
-    assert "cannot be loaded" in str(done.exception)
+    assert asked == [("toy", "K")]
 
 
 class Answering:

@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ import typer
 
 from novarag import __version__
 from novarag.cli.common import import_object
+from novarag.cli.encoders import open_encoder
 from novarag.cli.models import KeyEnv, Timeout, connector
 from novarag.errors import DataError, UsageError
 from novarag.texts import plain_text
@@ -81,7 +81,7 @@ def annotate(
     held = _read(groups)
     asker = _judge(judge, key_env, timeout, structured=structured) if judge else None
     weigh = _entailment(nli) if nli else None
-    near = asyncio.run(_closeness(encoder, held)) if encoder else None
+    near = asyncio.run(_closeness(encoder, held, key_env=key_env)) if encoder else None
     verdicts = annotated(held, expect=Expect(expect), closeness=near)
     notes: list[str] = []
     votes: list[list[list[Vote]]] = [[[] for _ in g.passages] for g in held]
@@ -204,14 +204,12 @@ def _add_entailment(
             votes[n][i].append(nli_vote((row[0], row[1], row[2]), verdicts[n][i].chances))
 
 
-async def _closeness(spec: str, groups: Sequence[PassageGroup]) -> list[list[float]]:
+async def _closeness(
+    spec: str, groups: Sequence[PassageGroup], *, key_env: str | None
+) -> list[list[float]]:
     from novarag.annotation.nearness import closeness
 
-    try:
-        load: Any = import_module("novarag.retrieval.encoding").load_encoder
-    except ImportError as error:
-        raise UsageError(f"an encoder cannot be loaded here: {error}") from error
-    found = load(spec)
+    found = open_encoder(spec, key_env=key_env)
     asked = await found.encode([g.question.text for g in groups], query=True)
     texts = list(dict.fromkeys(p.text for g in groups for p in g.passages))
     vectors = await found.encode(texts)

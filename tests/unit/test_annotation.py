@@ -221,6 +221,23 @@ class TestMentions:
     def test_what_is_no_mention(self, text, answer):
         assert [h for h in hows(text, answer) if h is not How.SURNAME] == []
 
+    @pytest.mark.parametrize(
+        ("text", "answer"),
+        [
+            ("It told us nothing", "United States"),
+            ("Let us go", "US"),
+            ("un homme", "United Nations"),
+            ("il a eu tort", "European Union"),
+        ],
+    )
+    def test_short_names_stand_in_capitals(self, text, answer):
+        assert hows(text, answer) == []
+
+    def test_short_names_in_capitals_are_names(self):
+        assert hows("the US and the UN", "United States", "United Nations") == [How.ALIAS] * 2
+        assert hows("the US's coast", "US") == [How.WORDS]
+        assert hows("the united states", "US") == [How.ALIAS]
+
     def test_a_long_prose_answer_is_not_known_by_its_first_clause(self):
         prose = (
             "Mass number, also called nucleon number, is the total number of protons in a nucleus"

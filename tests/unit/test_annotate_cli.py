@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import types
+from contextlib import closing
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag import Passage, PassageGroup, Question, ScriptedLLM
+from novarag.calls import CallError, Outcome
 from novarag.cli import app
 from novarag.datasets import load_groups
 from novarag.datasets.mix import read_mix
-from novarag.errors import DataError, ServiceError
+from novarag.datasets.votes import Votes
+from novarag.errors import DataError, ServiceError, StorageError
 from novarag.flows import judge
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
@@ -201,6 +204,103 @@ def test_a_judge_has_a_vote_and_unread_replies_are_counted(groups, tmp_path, mon
     assert rows[2]["passages"][0]["kind"] == "gold"
     assert rows[2]["passages"][0]["annotation"]["by"] == ["judge"]
     assert rows[0]["passages"][0]["annotation"]["by"] == ["words"]
+
+
+class Counting(Answering):
+    """Counts what it is asked; `failing` prompts end in an error."""
+
+    def __init__(self, asked, *, error=None, failing="", reply="Kind: unrelated\nStated: none"):
+        self.asked, self.error, self.failing, self.reply = asked, error, failing, reply
+        self.llm = ScriptedLLM({"": reply})
+
+    async def complete(self, prompt, sampling, *, key=None, tell=None):
+        self.asked.append(prompt)
+        if self.error is not None and self.failing in prompt:
+            raise self.error
+        return await super().complete(prompt, sampling, key=key, tell=tell)
+
+
+def judging(monkeypatch, llm, groups, out):
+    monkeypatch.setattr("novarag.cli.annotating.connector", lambda *_: lambda: llm)
+    return run("annotate", groups, "--out", out, "--judge", "http://localhost:1/v1=m")
+
+
+def test_no_reply_is_paid_twice(groups, tmp_path, monkeypatch):
+    asked, out = [], tmp_path / "o"
+    broken = CallError(Outcome.TIMED_OUT, "slow")
+    done = judging(monkeypatch, Counting(asked, error=broken, failing="mill"), groups, out)
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 4
+    votes = tmp_path / "o.votes.jsonl"
+    assert [set(json.loads(line)) for line in votes.read_text("utf-8").splitlines()] == [
+        {"model", "prompt", "reply"}
+    ] * 3
+    votes.write_bytes(votes.read_bytes()[:-20])  # a kill in the middle of a line
+    asked.clear()
+    done = judging(monkeypatch, Counting(asked), groups, out)
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 2
+    asked.clear()
+    assert judging(monkeypatch, Counting(asked), groups, out).exit_code == 0
+    assert asked == []
+    assert annotated(out)[2]["passages"][0]["annotation"]["by"] == ["judge"]
+
+
+def test_another_model_is_asked_anew(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    with closing(Votes(path, model="a")) as votes:
+        votes["p"] = "half \ud83d"
+    path.write_bytes(path.read_bytes() + b"[1]\n")
+    with closing(Votes(path, model="a")) as votes:
+        assert dict(votes) == {"p": "half ?"}
+    with closing(Votes(path, model="b")) as votes:
+        assert dict(votes) == {}
+    with pytest.raises(StorageError, match="cannot write"):
+        Votes(tmp_path, model="a")
+
+
+def test_if_every_request_fails_so_does_the_command(groups, tmp_path, monkeypatch):
+    asked = []
+    broken = CallError(Outcome.TIMED_OUT, "slow")
+    done = judging(monkeypatch, Counting(asked, error=broken), groups, tmp_path / "o")
+    assert done.exception is broken
+    assert len(asked) == 4
+    assert not (tmp_path / "o").exists()
+
+
+def test_access_denied_is_said_at_once(groups, tmp_path, monkeypatch):
+    denied = CallError(Outcome.DENIED, "no key")
+    done = judging(
+        monkeypatch, Counting([], error=denied, failing="market town"), groups, tmp_path / "o"
+    )
+    assert done.exception is denied
+
+
+def test_the_place_is_checked_before_anything_is_asked(groups, tmp_path, monkeypatch):
+    asked, out = [], tmp_path / "o"
+    out.write_text("mine", encoding="utf-8")
+    done = judging(monkeypatch, Counting(asked), groups, out)
+    assert "is a file" in str(done.exception)
+    done = judging(monkeypatch, Counting(asked), groups, out / "below")
+    assert isinstance(done.exception, StorageError)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/letter.txt").write_text("mine", encoding="utf-8")
+    done = judging(monkeypatch, Counting(asked), groups, tmp_path / "p")
+    assert "letter.txt" in str(done.exception)
+    assert asked == []
+
+
+def test_what_was_there_stays_if_writing_fails(groups, tmp_path, monkeypatch):
+    out = tmp_path / "o"
+    assert run("annotate", groups, "--out", out, "--replicates", 100).exit_code == 0
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+
+    def broken(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("novarag.report.profile.write_profile", broken)
+    run("annotate", groups, "--out", out, "--replicates", 100, "--least", 0.9)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
 async def _judged(script):

@@ -124,6 +124,19 @@ def test_a_question_without_answers_is_refused(tmp_path):
     assert "no groups" in str(run("annotate", path, "--out", tmp_path / "out").exception)
 
 
+def test_an_interval_from_zero_is_told_and_no_mix_is_no_mix(tmp_path):
+    path, out = tmp_path / "g.jsonl", tmp_path / "out"
+    rows = [{"question": f"Is it {i}?", "answers": "yes",
+             "passages": [{"text": "It is.", "kind": "gold"}]} for i in range(3)]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = run("annotate", path, "--out", out, "--replicates", 100)
+    assert "macro-F1 is 0.000 (0.000 to 0.708)" in done.output
+    with pytest.raises(DataError, match="no mix"):
+        read_mix(out / "profile.json")
+    for name in ("report.html", "report.md"):
+        assert "No group is judged" in (out / name).read_text("utf-8")
+
+
 def weigh(pairs):
     return [(0.0, 0.1, 0.9) if "mill" in premise else (0.9, 0.1, 0.0) for premise, _ in pairs]
 

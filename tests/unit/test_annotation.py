@@ -1,6 +1,7 @@
 """The annotator: traps of words, numbers and dates; votes; the profile."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from novarag.annotation.wording import (
     words_of,
 )
 from novarag.records import AnswerForm
+from novarag.report.profile import profile_notes
 
 GOLD, OTHER, RELATED, UNRELATED = KINDS
 
@@ -233,6 +235,10 @@ class TestMentions:
     def test_short_names_stand_in_capitals(self, text, answer):
         assert hows(text, answer) == []
 
+    @pytest.mark.parametrize("answer", ["Kent County", "Red River", "Yale University"])
+    def test_a_place_is_no_person(self, answer):
+        assert hows(f"The {answer.split()[1]} is wide.", answer) == []
+
     def test_short_names_in_capitals_are_names(self):
         assert hows("the US and the UN", "United States", "United Nations") == [How.ALIAS] * 2
         assert hows("the US's coast", "US") == [How.WORDS]
@@ -356,6 +362,8 @@ class TestWords:
         far = verdicts(ASKED, text, near=[[0.0], [0.0] * 6])[0]
         close = verdicts(ASKED, text, near=[[1.0], [0.0] * 6])[0]
         assert close.chances[2] > far.chances[2]
+        shares = {re.search(r"\d+ %", said.evidence.reason)[0] for said in (close, far)}
+        assert len(shares) == 1  # the words' share is the words' alone
 
     def test_the_same_words_give_the_same_verdicts(self):
         assert verdicts(ASKED, TEMPLE, CURLING) == verdicts(ASKED, TEMPLE, CURLING)
@@ -395,6 +403,18 @@ class TestTwins:
         question = ask("what is robert griffin", "currently")
         _, two = verdicts(question, same.format("currently"), same.format("hardly"))
         assert two.claim == "hardly"
+
+    def test_two_villages_are_not_two_versions(self):
+        village = "{} is a small village in north-eastern Poland within {} County near the border."
+        question = ask("In which county is the village of Borsk in Poland?", "Sokolka County")
+        texts = [village.format("Borsk", "Sokolka"), village.format("Jurasze", "Hajnowka")]
+        assert TWIN not in verdicts(question, *texts, filler=FILLER[2:])[1].by
+
+    def test_a_twin_needs_a_passage_that_supports(self):
+        question = ask("Who won the chess cup of Utrecht?", *self.ASKED.answers)
+        one, two = verdicts(question, self.NEW, self.OLD)
+        assert one.kind is not GOLD
+        assert TWIN not in two.by
 
     def test_sentences_that_differ_elsewhere_are_no_twins(self):
         other = self.OLD.replace("for the Washington Redskins", "and a father")
@@ -479,8 +499,6 @@ class TestJudge:
         assert read_judge(reply) is None
 
     def test_the_pattern_can_be_read(self):
-        import re
-
         said = "Kind: another answer\nStated: Lyon"
         assert re.fullmatch(PATTERN, said)
         assert read_judge(said) is not None
@@ -566,6 +584,16 @@ class TestAgreement:
         assert found.macro_f1.value == pytest.approx(by_hand)
         assert found.macro_f1.low <= by_hand <= found.macro_f1.high
 
+    def test_none_or_all_of_a_few_is_not_certainty(self):
+        known = [GOLD] * 12 + [OTHER] * 12
+        said = [GOLD] * 12 + [RELATED] * 12
+        found = agree(known, said, [str(i) for i in range(24)], replicates=100)
+        twelve = 1 - 0.025 ** (1 / 12)
+        assert found.recall["gold"].low == pytest.approx(1 - twelve)
+        assert found.recall["gold"].high == 1
+        assert found.precision["relevant"].high == pytest.approx(twelve)
+        assert found.recall["counterfactual"].high == pytest.approx(twelve)
+
     def test_a_kind_nobody_has_is_left_out_of_the_mean(self):
         found = agree([GOLD] * 12, [GOLD] * 12, [str(i) for i in range(12)], replicates=100)
         assert found.macro_f1.value == 1
@@ -599,13 +627,16 @@ class TestProfile:
         assert found.kinds["gold"].value == pytest.approx(2 / 13)
         assert found.kinds["gold"].low <= found.kinds["gold"].value <= found.kinds["gold"].high
         assert [sum(rank.values()) for rank in found.ranks] == pytest.approx([1] * 6)
-        assert found.undecided_groups == 2
-        assert found.group_mix["counterfactual"].value == pytest.approx(1 / 4)
+        assert found.undecided_groups == 1
+        assert found.group_mix["counterfactual"].value == pytest.approx(1 / 5)
+        assert found.group_mix["irrelevant"].value == pytest.approx(3 / 5)
         assert found.conflicts.count == 1
         assert len(found.conflicts.examples[0].passages) == 2
         assert found.stale.count == 1
         assert "4,613" in found.stale.examples[0].reasons[0]
-        assert found.unsupported.count == 2
+        assert (found.unsupported.count, found.unsupported.among) == (3, 5)
+        assert found.unsupported.share.value == pytest.approx(3 / 5)
+        assert (found.conflicts.among, found.stale.among) == (6, 6)
         assert found.examples["gold"][0].confidence >= found.examples["gold"][-1].confidence
         assert found.agreement is None
         assert found.witnesses["twin"] == 1
@@ -620,14 +651,25 @@ class TestProfile:
         unseen = 1 - 0.025 ** (1 / 6)  # six questions; the exact bound of none in six
         assert (found.conflicts.share.low, found.conflicts.share.high) == (0, unseen)
         sure = found.kinds["undecided"]
-        assert (sure.low, sure.high) == (pytest.approx(1 - unseen), 1)
+        five = 1 - 0.025 ** (1 / 5)  # one question has no passage
+        assert (sure.low, sure.high) == (pytest.approx(1 - five), 1)
 
     def test_nothing_to_count(self):
-        empty = [PassageGroup(question=ASKED, passages=())]
-        found = self.profile(empty)
-        assert found.kinds["gold"].value == 0
-        assert found.kinds["gold"].low is None
+        found = self.profile([PassageGroup(question=ASKED, passages=())])
+        assert found.kinds == {}
         assert found.ranks == ()
+        assert found.group_mix["irrelevant"].value == 1
+        assert found.unsupported.count == 1
+        assert profile_notes(found)[0] == "There is no passage in any group."
+
+    def test_no_judged_group_has_no_mix(self):
+        question = Question(id="y", text="Is it?", answers=("no",), form=AnswerForm.YES_NO)
+        found = self.profile([PassageGroup(question=question, passages=(Passage(text="It is."),))])
+        assert found.group_mix == {}
+        assert found.unsupported.share is None
+        notes = profile_notes(found)
+        assert notes[1] == "0 of 0 judged groups have no passage that supports the answer."
+        assert "there is no mix" in notes[4]
 
     def test_known_kinds_give_agreement(self):
         groups = [

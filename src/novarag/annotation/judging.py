@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ class Vote:
     reason: str = ""
 
 
+@lru_cache(maxsize=1)
 def judge_template() -> Template:
     """Load the judge's prompt."""
     text = files("novarag.annotation").joinpath("prompts/judge.txt").read_text("utf-8")

@@ -51,6 +51,13 @@ _SAME = (
     ("wwi", "ww1", "world war i", "world war 1", "first world war"),
     ("wwii", "ww2", "world war ii", "world war 2", "second world war"),
 )
+_PLACE_WORDS = (
+    "county river university street city lake mount mountain mountains island islands college"
+    " school road avenue bridge park station airport church castle valley district province state"
+    " states kingdom republic ocean beach bay club company band museum hospital stadium tower war"
+    " league award awards prize cup records party association institute society council army"
+)
+_PLACES = frozenset(_PLACE_WORDS.split())
 _LONG, _PERSON = 3, (2, 3)
 _LETTERS = 4  # of a name that is also a word unless it stands in capitals
 _SURNAME = 4  # letters of a surname that may stand alone
@@ -159,7 +166,8 @@ def _person(words: Sequence[Word], answer: str, folded: Sequence[str]) -> list[M
     if len(names) != len(answer.split()) or not _PERSON[0] <= len(folded) <= _PERSON[1]:
         return []
     first, last = folded[0], folded[-1]
-    if not (first.isalpha() and last.isalpha() and len(last) >= _SURNAME):
+    named = first.isalpha() and last.isalpha() and len(last) >= _SURNAME
+    if not named or last in _PLACES:
         return []
     ends = [i for i, w in enumerate(words) if w.word == last]
     both = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -133,11 +134,11 @@ def _best_mention(
     spots: Sequence[Mention], sentences: Sequence[Sentence], shares: Sequence[float]
 ) -> tuple[Mention | None, int | None]:
     """Choose the mention that stands with most of the question, strong ones first."""
+    starts = [sentence.start for sentence in sentences]
     places = [
         (spot.how in STRONG, shares[i], -spot.start, spot, i)
         for spot in spots
-        for i, sentence in enumerate(sentences)
-        if sentence.start <= spot.start < sentence.end
+        for i in [bisect_right(starts, spot.start) - 1]  # mentions are made of sentences' words
     ]
     if not places:
         return None, None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from novarag.annotation.wording import (
     stems_of,
     words_of,
 )
+from novarag.errors import UsageError
 from novarag.records import AnswerForm
 from novarag.report.profile import profile_notes
 
@@ -130,9 +132,10 @@ class TestValues:
         for value in find_values(text):
             assert 0 <= value.start < value.end <= len(text)
 
-    def test_hostile_digits_take_no_time(self):
-        assert find_values("9," * 20000) is not None
-        assert find_values("one " * 5000) is not None
+    def test_values_do_not_overlap(self):
+        values = find_values("On 3 May 1911 and 1912, forty men and 40 thousand; 7 May")
+        assert [v.number for v in values] == [1911, 1912, 40, 40000, 0]
+        assert all(a.end <= b.start for a, b in pairwise(values))
 
 
 class TestWording:
@@ -532,11 +535,25 @@ class TestJudge:
         words = (0.1, 0.1, 0.6, 0.2)
         vote = nli_vote((0.9, 0.05, 0.05), words)
         assert vote.chances == pytest.approx((0.9, 0.05, 0.0375, 0.0125))
-        assert nli_vote((0, 0, 0), words).chances[0] == pytest.approx(1 / 3)
-        assert nli_vote((-1, 2, 3), (1.0, 0.0, 0.0, 0.0)).chances[3] == 0
-        assert nli_vote((float("nan"), 1, 1), words).chances[0] == pytest.approx(1 / 3)
+        assert nli_vote((0.2, 0.3, 0.5), (1.0, 0.0, 0.0, 0.0)).chances[3] == 0
+        assert sum(nli_vote((0.33, 0.33, 0.33), words).chances) == pytest.approx(1)
         assert "Chief of Protocol" in hypothesis(ASKED)
         assert hypothesis(ask("Who?")).endswith("known")
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            (0, 0, 0),
+            (-1, 1, 1),
+            (2.1, -0.3, 4),
+            (float("nan"), 0.5, 0.5),
+            (float("inf"), 0, 0),
+            (1, 1, 1),
+        ],
+    )
+    def test_what_are_no_chances_is_refused(self, row):
+        with pytest.raises(UsageError, match="softmax first"):
+            nli_vote(row, (0.1, 0.1, 0.6, 0.2))
 
     @given(st.lists(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), min_size=1, max_size=4))
     def test_pooled_chances_are_chances(self, rows):
@@ -562,6 +579,19 @@ class TestNearness:
         assert found == [pytest.approx(row) for row in longer]
         assert all(0 <= c <= 1 for row in found for c in row)
         assert np.mean(found[0]) > np.mean(found[4])
+
+    def test_another_question_is_another_one(self):
+        asked = np.array([[1.0, 0], [1, 0], [0, 1]])
+        passages = [np.array([[1.0, 0.2]])] * 2 + [np.array([[0.2, 1.0]])]
+        by_name = closeness(asked, passages, names=["a", "a", "b"])
+        assert [c for (c,) in by_name] == pytest.approx([1.0] * 3)
+        passages[0] = np.array([[0.6, 0.8]])
+        low, high = (0.8 + 2 * 0.2 / 1.04**0.5) / 3, (0.6 + 2 / 1.04**0.5) / 3
+        assert closeness(asked, passages, names=["a", "a", "b"])[0] == [
+            pytest.approx((0.6 - low) / (high - low))
+        ]
+        alone = closeness(asked[:2], passages[:2], names=["a", "a"])
+        assert alone[0] == [pytest.approx(0.6 / ((0.6 + 1 / 1.04**0.5) / 2))]
 
     def test_edges(self):
         one = closeness(np.ones((1, 2)), [np.array([[1.0, 1.0], [0.0, 0.0]])])

@@ -252,4 +252,8 @@ async def _closeness(
     texts = list(dict.fromkeys(p.text for g in groups for p in g.passages))
     vectors = await found.encode(texts)
     at = {text: i for i, text in enumerate(texts)}
-    return closeness(asked, [vectors[[at[p.text] for p in g.passages]] for g in groups])
+    return closeness(
+        asked,
+        [vectors[[at[p.text] for p in g.passages]] for g in groups],
+        names=[g.question.id for g in groups],
+    )

@@ -365,6 +365,31 @@ def test_measure_weighs_to_a_mix(tmp_path):
     assert "not attainable" in str(done.exception)
 
 
+def test_a_mix_is_checked_before_the_bootstrap(tmp_path, monkeypatch):
+    def never(*_args, **_options):
+        raise AssertionError
+
+    monkeypatch.setattr("novarag.metrics.measure", never)
+    answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
+    mix.write_text("{", encoding="utf-8")
+    done = run("measure", answers, "--mix", mix)
+    assert isinstance(done.exception, DataError)
+    mix.write_text('{"counterfactual": 1}', encoding="utf-8")
+    assert "not attainable" in str(run("measure", answers, "--mix", mix).exception)
+
+
+def test_a_mix_says_what_it_pools(tmp_path):
+    answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
+    mix.write_text('{"consistent": 0.9, "irrelevant": 0.1}', encoding="utf-8")
+    pl.read_parquet(answers).with_columns(
+        model=pl.Series(["a", "b"] * 60), one=pl.lit("x")
+    ).write_parquet(answers)
+    several = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "model")
+    assert "Weighed to the mix of the profile, every model pooled:" in several.output
+    alone = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "one")
+    assert "Weighed to the mix of the profile:" in alone.output
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[]", "{}", '{"group_mix": {}}', '{"other": 1}', '{"consistent": true}']
 )

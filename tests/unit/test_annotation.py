@@ -408,8 +408,11 @@ class TestTwins:
         assert two.claim == "hardly"
 
     def test_two_villages_are_not_two_versions(self):
-        village = "{} is a small village in north-eastern Poland within {} County near the border."
-        question = ask("In which county is the village of Borsk in Poland?", "Sokolka County")
+        village = (
+            "{} is a small village in the administrative district of Gmina Podlaska, within {}"
+            " County, in north-eastern Poland, close to the border with Belarus."
+        )
+        question = ask("In which county is the village Borsk near Belarus?", "Sokolka")
         texts = [village.format("Borsk", "Sokolka"), village.format("Jurasze", "Hajnowka")]
         assert TWIN not in verdicts(question, *texts, filler=FILLER[2:])[1].by
 

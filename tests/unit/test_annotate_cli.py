@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import types
+from contextlib import closing
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag import Passage, PassageGroup, Question, ScriptedLLM
+from novarag.calls import CallError, Outcome
 from novarag.cli import app
 from novarag.datasets import load_groups
 from novarag.datasets.mix import read_mix
-from novarag.errors import DataError, ServiceError
+from novarag.datasets.votes import Votes
+from novarag.errors import DataError, ServiceError, StorageError
 from novarag.flows import judge
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
@@ -121,6 +124,19 @@ def test_a_question_without_answers_is_refused(tmp_path):
     assert "no groups" in str(run("annotate", path, "--out", tmp_path / "out").exception)
 
 
+def test_an_interval_from_zero_is_told_and_no_mix_is_no_mix(tmp_path):
+    path, out = tmp_path / "g.jsonl", tmp_path / "out"
+    rows = [{"question": f"Is it {i}?", "answers": "yes",
+             "passages": [{"text": "It is.", "kind": "gold"}]} for i in range(3)]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = run("annotate", path, "--out", out, "--replicates", 100)
+    assert "macro-F1 is 0.000 (0.000 to 0.708)" in done.output
+    with pytest.raises(DataError, match="no mix"):
+        read_mix(out / "profile.json")
+    for name in ("report.html", "report.md"):
+        assert "No group is judged" in (out / name).read_text("utf-8")
+
+
 def weigh(pairs):
     return [(0.0, 0.1, 0.9) if "mill" in premise else (0.9, 0.1, 0.0) for premise, _ in pairs]
 
@@ -148,16 +164,16 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
         async def encode(self, texts, *, query=False):
             return np.array([[len(t), t.count("Aldby") + 1] for t in texts], dtype=np.float32)
 
-    opened = []
+    asked = []
 
     def open_toy(spec, *, key_env=None):
-        opened.append((spec, key_env))
+        asked.append((spec, key_env))
         return Toy()
 
     monkeypatch.setattr("novarag.cli.annotating.open_encoder", open_toy)
-    done = run("annotate", groups, "--out", tmp_path / "out", "--encoder", "toy")
+    done = run("annotate", groups, "--out", tmp_path / "o", "--encoder", "toy", "--key-env", "K")
     assert done.exit_code == 0, done.output
-    assert opened == [("toy", None)]
+    assert asked == [("toy", "K")]
 
 
 class Answering:
@@ -201,6 +217,103 @@ def test_a_judge_has_a_vote_and_unread_replies_are_counted(groups, tmp_path, mon
     assert rows[2]["passages"][0]["kind"] == "gold"
     assert rows[2]["passages"][0]["annotation"]["by"] == ["judge"]
     assert rows[0]["passages"][0]["annotation"]["by"] == ["words"]
+
+
+class Counting(Answering):
+    """Counts what it is asked; `failing` prompts end in an error."""
+
+    def __init__(self, asked, *, error=None, failing="", reply="Kind: unrelated\nStated: none"):
+        self.asked, self.error, self.failing, self.reply = asked, error, failing, reply
+        self.llm = ScriptedLLM({"": reply})
+
+    async def complete(self, prompt, sampling, *, key=None, tell=None):
+        self.asked.append(prompt)
+        if self.error is not None and self.failing in prompt:
+            raise self.error
+        return await super().complete(prompt, sampling, key=key, tell=tell)
+
+
+def judging(monkeypatch, llm, groups, out):
+    monkeypatch.setattr("novarag.cli.annotating.connector", lambda *_: lambda: llm)
+    return run("annotate", groups, "--out", out, "--judge", "http://localhost:1/v1=m")
+
+
+def test_no_reply_is_paid_twice(groups, tmp_path, monkeypatch):
+    asked, out = [], tmp_path / "o"
+    broken = CallError(Outcome.TIMED_OUT, "slow")
+    done = judging(monkeypatch, Counting(asked, error=broken, failing="mill"), groups, out)
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 4
+    votes = tmp_path / "o.votes.jsonl"
+    assert [set(json.loads(line)) for line in votes.read_text("utf-8").splitlines()] == [
+        {"model", "prompt", "reply"}
+    ] * 3
+    votes.write_bytes(votes.read_bytes()[:-20])  # a kill in the middle of a line
+    asked.clear()
+    done = judging(monkeypatch, Counting(asked), groups, out)
+    assert done.exit_code == 0, done.output
+    assert len(asked) == 2
+    asked.clear()
+    assert judging(monkeypatch, Counting(asked), groups, out).exit_code == 0
+    assert asked == []
+    assert annotated(out)[2]["passages"][0]["annotation"]["by"] == ["judge"]
+
+
+def test_another_model_is_asked_anew(tmp_path):
+    path = tmp_path / "votes.jsonl"
+    with closing(Votes(path, model="a")) as votes:
+        votes["p"] = "half \ud83d"
+    path.write_bytes(path.read_bytes() + b"[1]\n")
+    with closing(Votes(path, model="a")) as votes:
+        assert dict(votes) == {"p": "half ?"}
+    with closing(Votes(path, model="b")) as votes:
+        assert dict(votes) == {}
+    with pytest.raises(StorageError, match="cannot write"):
+        Votes(tmp_path, model="a")
+
+
+def test_if_every_request_fails_so_does_the_command(groups, tmp_path, monkeypatch):
+    asked = []
+    broken = CallError(Outcome.TIMED_OUT, "slow")
+    done = judging(monkeypatch, Counting(asked, error=broken), groups, tmp_path / "o")
+    assert done.exception is broken
+    assert len(asked) == 4
+    assert not (tmp_path / "o").exists()
+
+
+def test_access_denied_is_said_at_once(groups, tmp_path, monkeypatch):
+    denied = CallError(Outcome.DENIED, "no key")
+    done = judging(
+        monkeypatch, Counting([], error=denied, failing="market town"), groups, tmp_path / "o"
+    )
+    assert done.exception is denied
+
+
+def test_the_place_is_checked_before_anything_is_asked(groups, tmp_path, monkeypatch):
+    asked, out = [], tmp_path / "o"
+    out.write_text("mine", encoding="utf-8")
+    done = judging(monkeypatch, Counting(asked), groups, out)
+    assert "is a file" in str(done.exception)
+    done = judging(monkeypatch, Counting(asked), groups, out / "below")
+    assert isinstance(done.exception, StorageError)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/letter.txt").write_text("mine", encoding="utf-8")
+    done = judging(monkeypatch, Counting(asked), groups, tmp_path / "p")
+    assert "letter.txt" in str(done.exception)
+    assert asked == []
+
+
+def test_what_was_there_stays_if_writing_fails(groups, tmp_path, monkeypatch):
+    out = tmp_path / "o"
+    assert run("annotate", groups, "--out", out, "--replicates", 100).exit_code == 0
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+
+    def broken(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("novarag.report.profile.write_profile", broken)
+    run("annotate", groups, "--out", out, "--replicates", 100, "--least", 0.9)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
 async def _judged(script):
@@ -250,6 +363,31 @@ def test_measure_weighs_to_a_mix(tmp_path):
     mix.write_text('{"group_mix": {"counterfactual": {"value": 1}}}', encoding="utf-8")
     done = run("measure", answers, "--mix", mix, "--replicates", 100)
     assert "not attainable" in str(done.exception)
+
+
+def test_a_mix_is_checked_before_the_bootstrap(tmp_path, monkeypatch):
+    def never(*_args, **_options):
+        raise AssertionError
+
+    monkeypatch.setattr("novarag.metrics.measure", never)
+    answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
+    mix.write_text("{", encoding="utf-8")
+    done = run("measure", answers, "--mix", mix)
+    assert isinstance(done.exception, DataError)
+    mix.write_text('{"counterfactual": 1}', encoding="utf-8")
+    assert "not attainable" in str(run("measure", answers, "--mix", mix).exception)
+
+
+def test_a_mix_says_what_it_pools(tmp_path):
+    answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
+    mix.write_text('{"consistent": 0.9, "irrelevant": 0.1}', encoding="utf-8")
+    pl.read_parquet(answers).with_columns(
+        model=pl.Series(["a", "b"] * 60), one=pl.lit("x")
+    ).write_parquet(answers)
+    several = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "model")
+    assert "Weighed to the mix of the profile, every model pooled:" in several.output
+    alone = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "one")
+    assert "Weighed to the mix of the profile:" in alone.output
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from novarag.metrics.tally import Floats
     from novarag.taxonomy import PassageKind
 
 _COLUMNS = len(KINDS) + 1  # the last column is "undecided"
@@ -58,10 +59,15 @@ def agree(
     ]
     value, drawn = _figures(whole[None]), _figures(np.concatenate(parts))
     n = int(whole.sum())
+    held, said_of = cells.sum(axis=2), cells.sum(axis=1)[:, : len(KINDS)]
+    bases = {"precision": said_of, "recall": held, "f1": held + said_of}
 
     def figures(name: str) -> dict[str, Figure]:
+        asked = np.count_nonzero(bases[name], axis=0)
         return {
-            kind.value: Figure(float(value[name][0, i]), *interval(drawn[name][:, i]), n)
+            kind.value: Figure(
+                float(value[name][0, i]), *share_ends(drawn[name][:, i], int(asked[i])), n
+            )
             for i, kind in enumerate(KINDS)
         }
 
@@ -70,9 +76,24 @@ def agree(
         precision=figures("precision"),
         recall=figures("recall"),
         f1=figures("f1"),
-        macro_f1=Figure(float(value["macro"][0]), *interval(drawn["macro"]), n),
-        accuracy=Figure(float(value["accuracy"][0]), *interval(drawn["accuracy"]), n),
+        macro_f1=Figure(float(value["macro"][0]), *share_ends(drawn["macro"], len(names)), n),
+        accuracy=Figure(float(value["accuracy"][0]), *share_ends(drawn["accuracy"], len(names)), n),
     )
+
+
+def share_ends(drawn: Floats, questions: int) -> tuple[float | None, float | None]:
+    """Return the interval of a share; what was never seen may still be there.
+
+    A bootstrap of nothing is nothing. Of `questions` without it, the exact upper bound is what as
+    many draws miss with a chance of 2.5 %; and the same from above.
+    """
+    low, high = interval(drawn)
+    unseen = 1 - 0.025 ** (1 / max(questions, 1))
+    if high == 0:
+        high = unseen
+    if low == 1:
+        low = 1 - unseen
+    return low, high
 
 
 def _figures(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,8 @@ class Clues:
 
     Shares are weighed by how rare a word is: `about` of the question's words in the passage, `best`
     in its best sentence, `subject` of its rarest words, `around` in the sentences about the
-    mention. `rarity` says how unlikely the answer is to turn up by chance.
+    mention. `rarity` says how unlikely the answer is to turn up by chance; `rarest` is the
+    question's rarest word, as a stem. `held` is what `about` is before an encoder has its say.
     """
 
     mention: Mention | None
@@ -35,8 +37,10 @@ class Clues:
     rarity: float
     in_question: bool
     about: float
+    held: float
     best: float
     subject: float
+    rarest: str
     rival: Rival | None
     shared: tuple[str, ...]
     sentence: Sentence | None
@@ -98,6 +102,7 @@ def gather(
     quoted = at if at is not None else shares.index(best) if shares else None
     held = _stems(sentences)
     about = lexicon.share(asked, held)
+    rare = sorted(asked, key=lambda w: (-lexicon.weight(w), w))
     answer = [w.word for w in words_of(mention.answer)] if mention is not None else []
     said = words_of(text[mention.start : mention.end]) if mention is not None else []
     known = {w.word for w in words_of(question.text)}
@@ -108,8 +113,10 @@ def gather(
         in_question=bool(answer)
         and (known.issuperset(answer) or known.issuperset(w.word for w in said)),
         about=about if closeness is None else (about + closeness) / 2,
+        held=about,
         best=best,
-        subject=lexicon.share(sorted(asked, key=lambda w: (-lexicon.weight(w), w))[:_HEAVY], held),
+        subject=lexicon.share(rare[:_HEAVY], held),
+        rarest=rare[0] if rare else "",
         rival=find_rival(text, sentences, question, asked, lexicon),
         shared=_shared(text, [s for s in (sentences[quoted], title) if s], asked, lexicon)
         if quoted is not None
@@ -127,11 +134,11 @@ def _best_mention(
     spots: Sequence[Mention], sentences: Sequence[Sentence], shares: Sequence[float]
 ) -> tuple[Mention | None, int | None]:
     """Choose the mention that stands with most of the question, strong ones first."""
+    starts = [sentence.start for sentence in sentences]
     places = [
         (spot.how in STRONG, shares[i], -spot.start, spot, i)
         for spot in spots
-        for i, sentence in enumerate(sentences)
-        if sentence.start <= spot.start < sentence.end
+        for i in [bisect_right(starts, spot.start) - 1]  # mentions are made of sentences' words
     ]
     if not places:
         return None, None

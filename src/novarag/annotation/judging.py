@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from novarag.annotation.model import KINDS
 from novarag.annotation.verdicts import Annotation, Evidence
+from novarag.errors import UsageError
 from novarag.records import Prompt
 from novarag.strategies.template import Template, lay_out
 from novarag.taxonomy import PassageKind
@@ -53,6 +55,7 @@ _NOTHING = frozenset({"", "none", "n/a", "nothing"})
 _SLOTS = frozenset({"question", "answers", "passage"})
 _THOUGHT = "</think>"
 _FOUR = 4
+_ROUNDING = 0.02  # by which three chances may miss 1, in half precision or cut to two digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ class Vote:
     reason: str = ""
 
 
+@lru_cache(maxsize=1)
 def judge_template() -> Template:
     """Load the judge's prompt."""
     text = files("novarag.annotation").joinpath("prompts/judge.txt").read_text("utf-8")
@@ -112,12 +116,15 @@ def hypothesis(question: Question) -> str:
 def nli_vote(weighed: tuple[float, float, float], words: Chances) -> Vote:
     """Turn chances of entailment, neutral and contradiction into a vote.
 
-    Words part related from unrelated. Three chances that cannot be are a vote for nothing.
+    Words part related from unrelated. What cannot be three chances is refused.
     """
     entails, neutral, denies = weighed
     total = entails + neutral + denies
-    if not total > 0 or min(entails, neutral, denies) < 0:
-        entails, neutral, denies, total = 1.0, 1.0, 1.0, 3.0
+    if not (all(0 <= c <= 1 for c in weighed) and abs(total - 1) <= _ROUNDING):
+        raise UsageError(
+            "an entailment model must give three chances from 0 to 1 that add up to 1, not"
+            f" {entails:g}, {neutral:g}, {denies:g}; if these are logits, take the softmax first"
+        )
     open_ = words[2] + words[3]
     apart = words[3] / open_ if open_ > 0 else 0.0
     left = neutral / total

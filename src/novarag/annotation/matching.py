@@ -51,7 +51,15 @@ _SAME = (
     ("wwi", "ww1", "world war i", "world war 1", "first world war"),
     ("wwii", "ww2", "world war ii", "world war 2", "second world war"),
 )
+_PLACE_WORDS = (
+    "county river university street city lake mount mountain mountains island islands college"
+    " school road avenue bridge park station airport church castle valley district province state"
+    " states kingdom republic ocean beach bay club company band museum hospital stadium tower war"
+    " league award awards prize cup records party association institute society council army"
+)
+_PLACES = frozenset(_PLACE_WORDS.split())
 _LONG, _PERSON = 3, (2, 3)
+_LETTERS = 4  # of a name that is also a word unless it stands in capitals
 _SURNAME = 4  # letters of a surname that may stand alone
 _MOST = 0.6  # share of a long answer's words that one sentence must hold
 _PROSE = 8  # words of an answer that is a name; a longer one is prose
@@ -78,8 +86,16 @@ def _ways(text: str, words: Sequence[Word], answer: str) -> Iterator[list[Mentio
     if not folded:
         return
     plain = [_singular(word) for word in folded]
-    yield _spots(words, plain, answer, How.WORDS)
-    yield [m for alias in _aliases(folded) for m in _spots(words, alias, answer, How.ALIAS)]
+    exact = _spots(words, plain, answer, How.WORDS)
+    if _is_short(folded) and any(folded[0] in names for names in _SAME):
+        exact = [m for m in exact if text[m.start : m.start + 2].isupper()]
+    yield exact
+    yield [
+        m
+        for alias in _aliases(folded)
+        for m in _spots(words, alias, answer, How.ALIAS)
+        if not _is_short(alias) or text[m.start : m.start + 2].isupper()
+    ]
     yield _initials(text, words, answer)
     yield _values(text, answer)
     yield _person(words, answer, folded)
@@ -101,6 +117,11 @@ def _spots(words: Sequence[Word], wanted: Sequence[str], answer: str, how: How) 
         for i in range(len(words) - size + 1)
         if size and all(_singular(words[i + j].word) == wanted[j] for j in range(size))
     ]
+
+
+def _is_short(words: Sequence[str]) -> bool:
+    """Say whether a name is short letters that may be another word: "us", "un"."""
+    return len(words) == 1 and len(words[0]) <= _LETTERS
 
 
 def _aliases(folded: Sequence[str]) -> list[list[str]]:
@@ -145,7 +166,8 @@ def _person(words: Sequence[Word], answer: str, folded: Sequence[str]) -> list[M
     if len(names) != len(answer.split()) or not _PERSON[0] <= len(folded) <= _PERSON[1]:
         return []
     first, last = folded[0], folded[-1]
-    if not (first.isalpha() and last.isalpha() and len(last) >= _SURNAME):
+    named = first.isalpha() and last.isalpha() and len(last) >= _SURNAME
+    if not named or last in _PLACES:
         return []
     ends = [i for i, w in enumerate(words) if w.word == last]
     both = [

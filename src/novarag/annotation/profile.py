@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.annotation.agreement import Agreement, agree
+from novarag.annotation.agreement import Agreement, agree, share_ends
 from novarag.annotation.model import KINDS
 from novarag.annotation.twins import stale_pairs
 from novarag.annotation.wording import cut_sentences
 from novarag.metrics.panels import Figure
-from novarag.metrics.resampling import draws, interval
+from novarag.metrics.resampling import draws
 from novarag.taxonomy import GroupKind, PassageKind, group_kind
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from novarag.annotation.verdicts import Annotation
     from novarag.annotation.wording import Sentence
-    from novarag.metrics.tally import Floats
     from novarag.records import PassageGroup
 
 UNDECIDED = "undecided"
 EXAMPLES = 5
+_YES, _NO = "yes", "no"
 _EVERYTHING = (*(k.value for k in KINDS), UNDECIDED)
 
 
@@ -43,9 +43,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How often something happens among the questions, and some examples."""
+    """How often something happens, among how many groups, and some examples.
 
-    share: Figure
+    Among no groups there is no share.
+    """
+
+    share: Figure | None
+    among: int
     count: int
     examples: tuple[Example, ...]
 
@@ -55,7 +59,7 @@ class Profile:
     """What was found. Shares of passages by kind, of groups by group kind, and by rank.
 
     `group_mix` counts only groups whose every passage has a best guess; it is what measurements
-    can be weighed by.
+    can be weighed by. A share of nothing is not there: `kinds` and `group_mix` may be empty.
     """
 
     groups: int
@@ -116,7 +120,8 @@ def make_profile(
         ),
         stale=table.finding([_stale(g) for g in groups]),
         unsupported=table.finding(
-            [_unsupported(g, row) for g, row in _paired(groups, annotations)]
+            [_unsupported(g, row) for g, row in _paired(groups, annotations)],
+            among=[_guess(row) is not None for row in annotations],
         ),
         examples={k.value: table.most_sure(k) for k in KINDS},
         agreement=_agreement(groups, kinds, replicates, seed),
@@ -144,12 +149,15 @@ class _Table:
         self.at = [self.names[g.question.id] for g in groups]
 
     def shares(self, words: Sequence[Sequence[str]], known: Sequence[str]) -> dict[str, Figure]:
-        """Return the share of each word among all, with intervals."""
+        """Return the share of each word among all, with intervals; nothing of nothing."""
         cells = np.zeros((len(self.names), len(known)))
         for at, row in zip(self.at, words, strict=True):
             for word in row:
                 cells[at, known.index(word)] += 1
         total = float(cells.sum())
+        if not total:
+            return {}
+        asked = int(np.count_nonzero(cells.sum(axis=1)))
         width = cells.shape[1]
         with np.errstate(invalid="ignore", divide="ignore"):
             drawn = np.concatenate(
@@ -160,36 +168,28 @@ class _Table:
             )
         return {
             word: Figure(
-                float(cells[:, i].sum() / total) if total else 0.0,
-                *(self._ends(drawn[:, i]) if total else (None, None)),
-                int(total),
+                float(cells[:, i].sum() / total), *share_ends(drawn[:, i], asked), int(total)
             )
             for i, word in enumerate(known)
         }
 
-    def _ends(self, drawn: Floats) -> tuple[float | None, float | None]:
-        """Return the interval of a share; what was never seen may still be there.
-
-        A bootstrap of nothing is nothing. Of `n` questions without it, the exact upper bound is
-        what `n` draws miss with a chance of 2.5 %; and the same from above.
-        """
-        low, high = interval(drawn)
-        unseen = 1 - 0.025 ** (1 / len(self.names))
-        if high == 0:
-            high = unseen
-        if low == 1:
-            low = 1 - unseen
-        return low, high
-
-    def finding(self, found: Sequence[Example | None]) -> Finding:
-        """Return how many groups show something, with the first few of them."""
-        shown = self.shares([["yes" if f is not None else "no"] for f in found], ("yes", "no"))
+    def finding(
+        self, found: Sequence[Example | None], *, among: Sequence[bool] | None = None
+    ) -> Finding:
+        """Return how many groups show something, with the first few; `among` says which count."""
+        counted = among if among is not None else [True] * len(found)
+        words = [
+            [_YES if f is not None else _NO] if known else []
+            for f, known in zip(found, counted, strict=True)
+        ]
+        shown = self.shares(words, (_YES, _NO))
         examples: dict[str, Example] = {}
         for example in found:
             if example is not None:
                 examples.setdefault(example.question, example)
         return Finding(
-            share=shown["yes"],
+            share=shown.get(_YES),
+            among=sum(counted),
             count=sum(f is not None for f in found),
             examples=tuple(examples.values())[:EXAMPLES],
         )
@@ -229,9 +229,14 @@ def _example(
 
 
 def _guess(row: Sequence[Annotation]) -> GroupKind | None:
-    """Name a group by the best guess for each passage; None where one has none."""
+    """Name a group by the best guess for each passage; None where one has none.
+
+    Where the search found nothing, no passage answers.
+    """
+    if not row:
+        return GroupKind.IRRELEVANT
     kinds = [a.kind for a in row if a.kind is not None]
-    return group_kind(kinds) if len(kinds) == len(row) and row else None
+    return group_kind(kinds) if len(kinds) == len(row) else None
 
 
 def _by_rank(kinds: Sequence[Sequence[PassageKind | None]]) -> tuple[dict[str, float], ...]:
@@ -279,8 +284,10 @@ def _sentence_with(text: str, sentences: Sequence[Sentence], value: str) -> str:
 
 def _unsupported(group: PassageGroup, row: Sequence[Annotation]) -> Example | None:
     """No passage is even guessed to support the answer, though every one was judged."""
-    if not row or any(a.kind in {None, PassageKind.GOLD} for a in row):
+    if any(a.kind in {None, PassageKind.GOLD} for a in row):
         return None
+    if not row:
+        return _example(group, [])
     best = max(row, key=lambda a: a.chances[0] + a.chances[2])
     return _example(group, [(best.evidence.quote, best.evidence.reason)])
 

@@ -43,7 +43,6 @@ class Rival:
     end: int
     sentence: Sentence
     near: float
-    alone: bool
 
 
 def wanted_type(question: Question) -> Wanted | None:
@@ -87,8 +86,7 @@ def find_rival(
         near = lexicon.share(asked, around)
         if best is None or near > best.near:
             start, end = _closest(spans, sentence, asked)
-            one = len({text[a:b] for a, b in spans}) == 1
-            best = Rival(wanted, text[start:end], start, end, sentence, near, one)
+            best = Rival(wanted, text[start:end], start, end, sentence, near)
     return best
 
 

@@ -47,31 +47,34 @@ class Cut:
     clues: Clues
 
 
-def find_twin(cuts: Sequence[Cut], at: int) -> Twin | None:
+def find_twin(cuts: Sequence[Cut], at: int, supports: Sequence[bool]) -> Twin | None:
     """Find a sentence that says what a supporting passage says, with other words for the answer.
 
     This passage must not mention the answer at all. Two titles that differ are two subjects; where
-    one passage has none, the sentences must be all the more alike.
+    one passage has none, the sentences must be all the more alike, and both hold the rarest word
+    of the question: "X is a village" and "Y is a village" are alike too.
     """
     own = cuts[at]
     if own.clues.mention is not None:
         return None
     for number, other in enumerate(cuts):
-        if not other.clues.strong:
+        if not (supports[number] and other.clues.strong):
             continue
-        alike = _least_alike(own, other)
-        for sentence in own.sentences if alike is not None else ():
-            found = _in_place(other, sentence, alike or 1.0)
+        for sentence in own.sentences:
+            alike = _least_alike(own, sentence, other)
+            found = _in_place(other, sentence, alike) if alike is not None else None
             if found is not None:
                 return Twin(number, *found, sentence)
     return None
 
 
-def _least_alike(one: Cut, other: Cut) -> float | None:
-    """Say how alike sentences must be; None where the passages are about different things."""
-    a, b = one.clues.title, other.clues.title
+def _least_alike(one: Cut, sentence: Sentence, other: Cut) -> float | None:
+    """Say how alike sentences must be; None where they are about different things."""
+    a, b, said = one.clues.title, other.clues.title, other.clues.sentence
     if a is None or b is None:
-        return _UNTITLED
+        subject = one.clues.rarest
+        both = said is not None and subject in said.stems and subject in sentence.stems
+        return _UNTITLED if both else None
     return _TITLED if [w.word for w in a.words] == [w.word for w in b.words] else None
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _YEAR_ROUND = (
     "january february march april may june july august september october november december"
@@ -92,12 +96,19 @@ def find_values(text: str) -> list[Value]:
     """
     found: list[Value] = []
     for make, pattern in ((_date, _DATE), (_year, _YEAR), (_digits, _DIGITS), (_spelt, _SPELT)):
-        for match in pattern.finditer(text):
-            if not any(v.start < match.end() and match.start() < v.end for v in found):
-                value = make(match)
-                if value is not None:
-                    found.append(value)
-    return sorted(found, key=lambda v: v.start)
+        fresh = [make(match) for match in _free(pattern.finditer(text), found)]
+        found = sorted([*found, *(v for v in fresh if v is not None)], key=lambda v: v.start)
+    return found
+
+
+def _free(matches: Iterator[re.Match[str]], taken: Sequence[Value]) -> Iterator[re.Match[str]]:
+    """Yield the matches that touch no value; both are in order, so one walk is enough."""
+    at = 0
+    for match in matches:
+        while at < len(taken) and taken[at].end <= match.start():
+            at += 1
+        if at == len(taken) or taken[at].start >= match.end():
+            yield match
 
 
 def whole_value(text: str) -> Value | None:

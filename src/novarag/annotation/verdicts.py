@@ -27,7 +27,6 @@ LEAST = 0.6
 
 WORDS, TWIN = "words", "twin"
 _TWIN_CHANCES: Chances = (0.05, 0.75, 0.2, 0.0)  # too few exist to fit; see docs/annotating.md
-_UNDECIDED: Chances = (1 / 3, 1 / 3, 1 / 3, 0.0)
 _LONGEST_QUOTE = 300
 _CANNOT = "words cannot decide a yes/no question"
 
@@ -77,8 +76,9 @@ def annotate(
             _cut(p, cuts[p.text], group.question, lexicon, c)
             for p, c in zip(group.passages, near, strict=True)
         ]
+        chances = [weights.chances(cut.clues, expect) for cut in held]
         found.append(
-            tuple(_verdict(held, i, group.question, expect, weights) for i in range(len(held)))
+            tuple(_verdict(held, i, group.question, expect, chances) for i in range(len(held)))
         )
     return found
 
@@ -92,7 +92,11 @@ def _cut(
 
 
 def _verdict(
-    cuts: Sequence[Cut], at: int, question: Question, expect: Expect, weights: Weights
+    cuts: Sequence[Cut],
+    at: int,
+    question: Question,
+    expect: Expect,
+    every: Sequence[Chances],
 ) -> Annotation:
     cut = cuts[at]
     if not cut.sentences or is_placeholder(cut.text):
@@ -103,10 +107,10 @@ def _verdict(
         return Annotation(
             kind=PassageKind.IRRELEVANT, confidence=1.0, evidence=empty, by=(WORDS,), chances=sure
         )
-    chances = weights.chances(cut.clues, expect)
+    chances = every[at]
     if question.form is AnswerForm.YES_NO or not question.answers:
         return _undecided(cut, chances, question)
-    twin = find_twin(cuts, at)
+    twin = find_twin(cuts, at, [c.index(max(c)) == 0 for c in every])
     if twin is not None:
         return _by_twin(cut, twin)
     kind = KINDS[chances.index(max(chances))]
@@ -174,7 +178,7 @@ def _mentioned(clues: Clues, text: str, beside: str) -> str:
 
 def _share(clues: Clues) -> str:
     mention = "" if clues.mention is None else "mentions the answer, and "
-    return f"{mention}holds {100 * clues.about:.0f} % of the question by weight"
+    return f"{mention}holds {100 * clues.held:.0f} % of the question by weight"
 
 
 def _quote(cut: Cut, sentence: Sentence | None) -> str:

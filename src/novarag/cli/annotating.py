@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -14,8 +16,9 @@ import typer
 from novarag import __version__
 from novarag.cli.common import import_object
 from novarag.cli.encoders import open_encoder
-from novarag.cli.models import KeyEnv, Timeout, connector
-from novarag.errors import DataError, UsageError
+from novarag.cli.models import KeyEnv, Timeout, connector, model_name
+from novarag.errors import DataError, StorageError, UsageError
+from novarag.folders import whole_folder
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _BATCH = 256  # pairs an entailment model is handed at once
 _THREE = 3
+LINES = "annotated.jsonl"
+OURS = frozenset({LINES, "profile.json", "report.html", "report.md"})
 
 
 def annotate(
@@ -79,28 +84,29 @@ def annotate(
     from novarag.report.profile import profile_notes, write_profile
 
     held = _read(groups)
+    _check_place(out)
     asker = _judge(judge, key_env, timeout, structured=structured) if judge else None
     weigh = _entailment(nli) if nli else None
-    near = asyncio.run(_closeness(encoder, key_env, held)) if encoder else None
+    near = asyncio.run(_closeness(encoder, held, key_env=key_env)) if encoder else None
     verdicts = annotated(held, expect=Expect(expect), closeness=near)
     notes: list[str] = []
     votes: list[list[list[Vote]]] = [[[] for _ in g.passages] for g in held]
     if weigh is not None:
         _add_entailment(held, verdicts, weigh, votes)
     if asker is not None:
-        notes.append(_add_judge(asyncio.run(asker(held)), votes))
+        notes.append(_add_judge(asyncio.run(asker(held, _votes_beside(out))), votes))
     verdicts = _combined(verdicts, votes)
     profile = make_profile(
         held, verdicts, least=least, expect=expect, replicates=replicates, seed=seed
     )
     profile = replace(profile, notes=tuple(notes))
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "annotated.jsonl").open("wb") as lines:
-        for group, row in zip(held, verdicts, strict=True):
-            lines.write(annotated_line(group, row, least=least))
-    print(f"wrote {out / 'annotated.jsonl'}", file=sys.stderr)
-    for path in write_profile(profile, out, source=groups.name, version=__version__):
-        print(f"wrote {path}", file=sys.stderr)
+    with whole_folder(out, _check_free) as draft:
+        with (draft / LINES).open("wb") as lines:
+            for group, row in zip(held, verdicts, strict=True):
+                lines.write(annotated_line(group, row, least=least))
+        written = write_profile(profile, draft, source=groups.name, version=__version__)
+    for name in (LINES, *(path.name for path in written)):
+        print(f"wrote {out / name}", file=sys.stderr)
     _tell(profile, profile_notes(profile))
 
 
@@ -123,6 +129,34 @@ def _read(path: Path) -> list[PassageGroup]:
     return held
 
 
+def _check_place(out: Path) -> None:
+    """Refuse a place that cannot be written to, before anything is asked or paid."""
+    _check_free(out)
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out.absolute().parent):
+            pass
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {out}: {error.strerror or error}. Mend that and try again."
+        ) from error
+
+
+def _check_free(out: Path) -> None:
+    """Refuse a place with anything but an earlier annotation in it."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; --out takes a folder")
+    strange = sorted(p.name for p in out.iterdir() if p.name not in OURS) if out.is_dir() else []
+    if strange:
+        raise UsageError(f"{out} has other files in it, such as {strange[0]!r}; give another --out")
+
+
+def _votes_beside(out: Path) -> Path:
+    """Name the file of a judge's replies: beside the folder, which is replaced as a whole."""
+    place = out.absolute()
+    return place.with_name(f"{place.name}.votes.jsonl")
+
+
 def _tell(profile: Profile, notes: Sequence[str]) -> None:
     print(
         f"{profile.passages:,} passages, {profile.groups:,} groups, {profile.questions:,} questions"
@@ -143,6 +177,7 @@ def _combined(
 
 
 def _judge(models: list[str], key_env: str | None, timeout: float, *, structured: bool) -> Any:  # noqa: ANN401 - an async function
+    from novarag.datasets.votes import Votes
     from novarag.flows import JUDGING
     from novarag.flows import judge as judged
     from novarag.llm import Patience
@@ -150,10 +185,13 @@ def _judge(models: list[str], key_env: str | None, timeout: float, *, structured
     connect = connector(models, key_env, Patience(timeout=timeout, attempts=4))
     sampling = JUDGING if structured else replace(JUDGING, regex=None)
 
-    async def ask(groups: list[PassageGroup]) -> list[list[Vote | None]]:
-        async with connect() as llm:
-            await llm.check()
-            return await judged(groups, llm, sampling=sampling)
+    async def ask(groups: list[PassageGroup], place: Path) -> list[list[Vote | None]]:
+        with closing(Votes(place, model=model_name(models))) as replies:
+            if replies:
+                print(f"{len(replies):,} replies are in {place} already", file=sys.stderr)
+            async with connect() as llm:
+                await llm.check()
+                return await judged(groups, llm, sampling=sampling, replies=replies)
 
     return ask
 
@@ -205,7 +243,7 @@ def _add_entailment(
 
 
 async def _closeness(
-    spec: str, key_env: str | None, groups: Sequence[PassageGroup]
+    spec: str, groups: Sequence[PassageGroup], *, key_env: str | None
 ) -> list[list[float]]:
     from novarag.annotation.nearness import closeness
 
@@ -214,4 +252,8 @@ async def _closeness(
     texts = list(dict.fromkeys(p.text for g in groups for p in g.passages))
     vectors = await found.encode(texts)
     at = {text: i for i, text in enumerate(texts)}
-    return closeness(asked, [vectors[[at[p.text] for p in g.passages]] for g in groups])
+    return closeness(
+        asked,
+        [vectors[[at[p.text] for p in g.passages]] for g in groups],
+        names=[g.question.id for g in groups],
+    )

@@ -82,6 +82,7 @@ def measure(
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
     from novarag.datasets import Columns, load_answers, rows_stand_alone
+    from novarag.datasets.mix import read_mix
     from novarag.metrics import measure as measured
     from novarag.report import Heading, summary, to_json, write_report
 
@@ -89,16 +90,17 @@ def measure(
         confidence=confidence, correct=correct, question=question, percent=percent,
         unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
     )  # fmt: skip
+    wanted = read_mix(mix) if mix is not None else None
     notes: list[str] = []
     tables = [table for file in files for table in _tables(file, notes)]
     table = load_answers(tables, columns, labels=find_labels(strategy, scale) if reply else None)
+    if wanted is not None:  # first, as it may be refused
+        notes += _mixed(table, wanted, out, by=by or (), resampling=(replicates, seed))
     bar = typer.progressbar(
         length=replicates, label="resampling", file=sys.stderr, hidden=not sys.stderr.isatty()
     )
     with bar:
         found = measured(table, by=by or (), replicates=replicates, seed=seed, progress=bar.update)
-    if mix is not None:
-        notes += _mixed(table, mix, out, replicates=replicates, seed=seed)
     if rows_stand_alone(table):
         notes.append("Every row counts as its own question.")
     heading = Heading(
@@ -119,19 +121,25 @@ def measure(
 
 
 def _mixed(
-    table: DataFrame, profile: Path, out: Path | None, *, replicates: int, seed: int
+    table: DataFrame,
+    wanted: dict[str, float],
+    out: Path | None,
+    *,
+    by: Sequence[str],
+    resampling: tuple[int, int],
 ) -> list[str]:
-    """Weigh the answers to the mix of a profile, and say what comes of it."""
-    from novarag.datasets.mix import read_mix
+    """Weigh the answers to a mix, and say what comes of it; `resampling` is replicates and seed."""
     from novarag.metrics import reweigh
     from novarag.report.mixed import mixed_json, mixed_notes
 
-    found = reweigh(table, read_mix(profile), replicates=replicates, seed=seed)
+    replicates, seed = resampling
+    found = reweigh(table, wanted, replicates=replicates, seed=seed)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         (out / "mixed.json").write_text(mixed_json(found), encoding="utf-8")
         print(f"wrote {out / 'mixed.json'}", file=sys.stderr)
-    return mixed_notes(found)
+    pooled = bool(by) and table.select(by).n_unique() > 1
+    return mixed_notes(found, pooled=by if pooled else ())
 
 
 def _tables(file: Path, notes: list[str]) -> list[Path]:

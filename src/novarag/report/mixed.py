@@ -9,13 +9,19 @@ from novarag.report.page import plain
 from novarag.report.words import number, span, title_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from novarag.metrics import Mixed
 
 HEADLINES = ("accuracy", "overconfidence", "brier", "ece", "auroc")
 
 
-def mixed_notes(mixed: Mixed) -> list[str]:
-    """Say the headline figures, what they are weighed to, and how many rows that is worth."""
+def mixed_notes(mixed: Mixed, *, pooled: Sequence[str] = ()) -> list[str]:
+    """Say the headline figures, what they are weighed to, and how many rows that is worth.
+
+    `pooled` names the columns by which the rows could be told apart, and are not.
+    """
+    whose = f", every {' and '.join(pooled)} pooled" if pooled else ""
     parts = [
         f"{title_of(name)} {number(name, figure.value)}"
         + (f" ({span(name, figure)})" if span(name, figure) else "")
@@ -26,7 +32,7 @@ def mixed_notes(mixed: Mixed) -> list[str]:
         for kind, share in mixed.wanted.items()
     )
     lines = [
-        f"Weighed to the mix of the profile: {'; '.join(parts)}.",
+        f"Weighed to the mix of the profile{whose}: {'; '.join(parts)}.",
         f"That mix is {shares}. {mixed.rows:,} answers to {mixed.questions:,} questions are worth"
         f" {mixed.effective:,.0f} equal ones; the mix itself is taken as given.",
     ]

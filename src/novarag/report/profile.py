@@ -74,33 +74,42 @@ def draw_ranks(ranks: Sequence[Mapping[str, float]]) -> Markup:
 def profile_notes(profile: Profile) -> list[str]:
     """Say in plain sentences what was found."""
     lines = [
-        "Of the passages, "
-        + ", ".join(
-            f"{percent(profile.kinds[k.value].value)} {_verb(k.value)}"
-            + (f" ({span(profile.kinds[k.value])})" if span(profile.kinds[k.value]) else "")
-            for k in KINDS
-        )
-        + f"; {percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
-        f" {profile.least:g}.",
-        _found(profile.unsupported, profile.groups, "have no passage that supports the answer"),
-        _found(profile.conflicts, profile.groups, "hold support and another answer side by side"),
-        _found(
-            profile.stale, profile.groups, "hold near-identical passages that differ in a value"
-        ),
+        _shares(profile),
+        _found(profile.unsupported, "have no passage that supports the answer", kind="judged "),
+        _found(profile.conflicts, "hold support and another answer side by side"),
+        _found(profile.stale, "hold near-identical passages that differ in a value"),
     ]
     if profile.undecided_groups:
         lines.append(
             f"{profile.undecided_groups:,} groups hold a passage that nobody could judge, such as"
-            " those of yes/no questions; they are not in the mix of groups."
+            " those of yes/no questions; they are not among the judged ones, nor in the mix of"
+            " groups." + ("" if profile.group_mix else " No group is judged, so there is no mix.")
         )
     if profile.agreement is not None:
         figure = profile.agreement.macro_f1
+        known = figure.low is not None and figure.high is not None
         lines.append(
             f"Against the kinds the file came with, macro-F1 is {figure.value:.3f}"
-            + (f" ({figure.low:.3f} to {figure.high:.3f})" if figure.low and figure.high else "")
+            + (f" ({figure.low:.3f} to {figure.high:.3f})" if known else "")
             + ", undecided passages counted as missed."
         )
     return [*lines, *profile.notes]
+
+
+def _shares(profile: Profile) -> str:
+    if not profile.kinds:
+        return "There is no passage in any group."
+    told = [(k.value, profile.kinds[k.value]) for k in KINDS]
+    return (
+        "Of the passages, "
+        + ", ".join(
+            f"{percent(figure.value)} {_verb(kind)}"
+            + (f" ({span(figure)})" if span(figure) else "")
+            for kind, figure in told
+        )
+        + f"; {percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
+        f" {profile.least:g}."
+    )
 
 
 def _verb(kind: str) -> str:
@@ -112,10 +121,17 @@ def _verb(kind: str) -> str:
     }[kind]
 
 
-def _found(finding: Finding, groups: int, what: str) -> str:
-    count, share = finding.count, finding.share
-    interval = f", {span(share)}" if span(share) else ""
-    return f"{count:,} of {groups:,} groups ({percent(share.value)}{interval}) {what}."
+def counted(finding: Finding, kind: str = "") -> str:
+    """Say how many groups, of how many, and their share; `kind` says which groups they are."""
+    of = f"{finding.count:,} of {finding.among:,} {kind}groups"
+    if finding.share is None:
+        return of
+    interval = f", {span(finding.share)}" if span(finding.share) else ""
+    return f"{of} ({percent(finding.share.value)}{interval})"
+
+
+def _found(finding: Finding, what: str, *, kind: str = "") -> str:
+    return f"{counted(finding, kind)} {what}."
 
 
 def profile_json(profile: Profile) -> str:
@@ -130,10 +146,11 @@ def write_profile(profile: Profile, folder: Path, *, source: str, version: str) 
         "p": profile, "source": source, "version": version, "says": SAYS, "groups": GROUPS,
         "summary": profile_notes(profile), "style": Markup(style),  # noqa: S704 - our own files
         "style_hash": style_hash(style), "percent": percent, "span": span, "kinds": KINDS,
-        "draw_ranks": draw_ranks,
+        "draw_ranks": draw_ranks, "counted": counted,
         "findings": [
             ("Questions without support", "No passage of the group is even guessed to support the"
-             " answer. Shown: the passage that came nearest.", profile.unsupported),
+             " answer, or there is none. Groups that nobody could judge are not counted. Shown: the"
+             " passage that came nearest.", profile.unsupported),
             ("Conflicts", "One passage supports the answer and another states a different one.",
              profile.conflicts),
             ("Stale duplicates", "Two passages of a group are nearly the same text but differ in a"

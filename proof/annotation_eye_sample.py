@@ -4,7 +4,8 @@
     novarag annotate build/annotation/retrieved.jsonl --out build/annotation/retrieved
     python proof/annotation_eye_sample.py draw build/annotation/retrieved/annotated.jsonl --seed 1 \
         --half check --out build/annotation
-    python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv
+    python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv \
+        --now build/annotation/retrieved/annotated.jsonl
 
 `groups` needs bm25s: k=5 by BM25 (k1=.9, b=.4) over retrieval/corpus, for the questions with known
 answers. `draw` writes sheet.jsonl (question, answers, text) and key.csv (what the annotator said).
@@ -117,9 +118,26 @@ def wilson(hits: int, n: int) -> str:
     )
 
 
-def score(record: Path) -> None:
+def kinds_in(annotated: Path) -> dict[str, str]:
+    """Return what the annotator says now of each passage, by the id of the sheet."""
+    kinds: dict[str, str] = {}
+    for line in annotated.read_text("utf-8").splitlines():
+        group = json.loads(line)
+        for rank, passage in enumerate(group["passages"], start=1):
+            kinds[f"{group['id']}#{rank}"] = passage.get("kind") or "undecided"
+    return kinds
+
+
+def score(record: Path, now: Path | None) -> None:
     with record.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
+    if now is not None:
+        kinds = kinds_in(now)
+        changed = sum(row["annotator"] != kinds[row["id"]] for row in rows)
+        print(f"the annotator as it is; {changed} of {len(rows)} verdicts differ from the recorded")
+        told = Counter(kinds.values())
+        print(f"of all {sum(told.values()):,} passages: {dict(sorted(told.items()))}")
+        rows = [row | {"annotator": kinds[row["id"]]} for row in rows]
     for number in sorted({row["round"] for row in rows}):
         part = [row for row in rows if row["round"] == number]
         print(f"round {number}: {len(part)} passages read blind")
@@ -146,14 +164,16 @@ def main() -> None:
     drawing.add_argument("--half", default="check", choices=["tune", "check", "all"])
     drawing.add_argument("--without", type=Path, help="record of what was read before")
     drawing.add_argument("--out", type=Path, required=True)
-    verbs.add_parser("score").add_argument("record", type=Path)
+    scoring = verbs.add_parser("score")
+    scoring.add_argument("record", type=Path)
+    scoring.add_argument("--now", type=Path, help="score these verdicts instead of the recorded")
     told = parser.parse_args()
     if told.verb == "groups":
         make_groups(told.out)
     elif told.verb == "draw":
         draw(told.annotated, told.seed, told.half, told.out, told.without)
     else:
-        score(told.record)
+        score(told.record, told.now)
 
 
 if __name__ == "__main__":

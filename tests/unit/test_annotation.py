@@ -81,7 +81,8 @@ class TestWords:
         (said,) = verdicts(
             both, "Borsk Mill\nBorsk Mill is older than it looks, as is Aldgate Mill."
         )
-        assert settled(said, 0.6) is None
+        assert settled(said, 0.6) is not GOLD
+        assert said.chances[0] < 0.5
 
     def test_initials_of_the_question_prove_nothing(self):
         question = ask("what does MSC in MSC cruises stand for", "Mediterranean Shipping Company")

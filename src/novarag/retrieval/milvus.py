@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from novarag.errors import DataError, ServiceError, StorageError, UsageError
+from novarag.errors import DataError, NovaragError, ServiceError, StorageError, UsageError
 from novarag.records import Passage
 from novarag.retrieval.chunks import other_name
 from novarag.retrieval.fusion import fuse
@@ -269,12 +269,12 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
         wait_for_orphans(uri)
     else:
         parse_address(uri)  # complains about a password, which would end up in messages and files
+    try:
+        from pymilvus import MilvusClient
+    except ImportError:
+        raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
     with warnings.catch_warnings(), _told(uri):
         warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
-        try:
-            from pymilvus import MilvusClient
-        except ImportError:
-            raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
         quiet = {"grpc_options": _QUIET} if is_file(uri) else {}
         wait = 60.0 if is_file(uri) else 10  # an engine that starts on a busy machine takes a while
@@ -301,35 +301,27 @@ def _released_on_error(client: MilvusClient, uri: str) -> Iterator[None]:
 @contextmanager
 def _told(uri: str) -> Iterator[None]:
     """Raise what the engine raises as an error of ours."""
-    try:
-        yield
-    except ImportError:
-        raise
-    except Exception as error:
-        ours = _translate(error, uri)
-        if ours is None:
-            raise
-        raise ours from error
-
-
-def _translate(error: Exception, uri: str) -> Exception | None:
     from grpc import RpcError
     from pymilvus.exceptions import MilvusException
 
-    if isinstance(error, MilvusException):
-        said = str(error.message).strip() or type(error).__name__
-        if "Fail connecting" in said:
-            return ServiceError(
-                f"nobody answers at {uri}: is Milvus running there?", retryable=True
-            )
-        if "Open local milvus failed" in said:
-            return StorageError(f"{uri} cannot be opened: another process may have it open")
-        return ServiceError(f"Milvus at {uri}: {said}", retryable=False)
-    if isinstance(error, PermissionError):
-        return StorageError(f"{uri} cannot be opened: its folder cannot be written to")
-    if isinstance(error, RpcError):
-        return ServiceError(f"Milvus at {uri} does not answer: {error}", retryable=True)
-    return None
+    try:
+        yield
+    except MilvusException as error:
+        raise _translate(str(error.message).strip() or type(error).__name__, uri) from error
+    except PermissionError as error:
+        said = f"{uri} cannot be opened: its folder cannot be written to"
+        raise StorageError(said) from error
+    except RpcError as error:
+        said = f"Milvus at {uri} does not answer: {error}"
+        raise ServiceError(said, retryable=True) from error
+
+
+def _translate(said: str, uri: str) -> NovaragError:
+    if "Fail connecting" in said:
+        return ServiceError(f"nobody answers at {uri}: is Milvus running there?", retryable=True)
+    if "Open local milvus failed" in said:
+        return StorageError(f"{uri} cannot be opened: another process may have it open")
+    return ServiceError(f"Milvus at {uri}: {said}", retryable=False)
 
 
 def _key(passage: Passage) -> str:

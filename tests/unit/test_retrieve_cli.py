@@ -1,7 +1,6 @@
 """Index and retrieve, as their users meet them."""
 
 import json
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -61,12 +60,12 @@ def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
 
 def test_the_users_own_search(questions, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "own_echo.py").write_text(
         "def find(query, k):\n    return [{'text': query, 'title': 'Echo', 'id': 7}]\n", "utf-8"
     )
     done = run(
-        app, ["retrieve", str(questions), "--with", "mine:find", "--out", "g.jsonl", "--limit", "3"]
+        app,
+        ["retrieve", str(questions), "--with", "own_echo:find", "--out", "g.jsonl", "--limit", "3"],
     )
     assert done.exit_code == 0, done.output
     groups = load_groups(tmp_path / "g.jsonl")
@@ -96,28 +95,26 @@ def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said
     ("rows", "said"),
     [
         ([{"id": "a", "question": "One?"}, {"id": "a", "question": "Two?"}], "two questions are called 'a'"),
-        ([{"id": "a", "question": "boom"}], "mine:find raised ZeroDivisionError: division by zero"),
+        ([{"id": "a", "question": "boom"}], "own_boom:find raised ZeroDivisionError: division by zero"),
     ],
 )  # fmt: skip
 def test_what_fails_leaves_no_file(tmp_path, monkeypatch, rows, said):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "own_boom.py").write_text(
         "def find(query, k):\n    return [] if query != 'boom' else 1 / 0\n", "utf-8"
     )
     questions = tmp_path / "q.jsonl"
     questions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    done = run(app, ["retrieve", "q.jsonl", "--with", "mine:find", "--out", "g.jsonl"])
+    done = run(app, ["retrieve", "q.jsonl", "--with", "own_boom:find", "--out", "g.jsonl"])
     assert said in str(done.exception)
     assert not list(tmp_path.glob("g.jsonl*"))
 
 
 def test_questions_that_find_nothing_and_have_no_answers_are_counted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    (tmp_path / "mine.py").write_text("def find(query, k):\n    return []\n", "utf-8")
+    (tmp_path / "own_nothing.py").write_text("def find(query, k):\n    return []\n", "utf-8")
     (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "One?"}\n', "utf-8")
-    done = run(app, ["retrieve", "q.jsonl", "--with", "mine:find", "--out", "g.jsonl"])
+    done = run(app, ["retrieve", "q.jsonl", "--with", "own_nothing:find", "--out", "g.jsonl"])
     assert "0 passages for 1 questions; nothing for 1 of them" in done.output
     assert "1 questions have no answers" in done.output
 

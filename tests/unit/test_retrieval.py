@@ -48,6 +48,12 @@ def test_passages_hold_every_word_once_evenly_and_under_the_title(text, words, t
     assert len({p.source for p in found}) == len(found)
 
 
+def test_passages_are_cut_evenly():
+    given = Document(id="d", text=" ".join("abcdefg"))
+    assert [len(p.text.split()) for p in cut([given], words=3)] == [3, 2, 2]
+    assert [len(p.text.split()) for p in cut([given], words=6)] == [4, 3]
+
+
 def test_a_whole_document_keeps_its_lines():
     given = Document(id="d", text="one\n\n  two three", title="T")
     assert [p.text for p in cut([given])] == ["T\none\n\n  two three"]

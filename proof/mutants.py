@@ -105,7 +105,7 @@ MUTANTS = [
     ("index: other settings are overlooked", V + "milvus.py", "    if other:\n        index.close()", "    if False:\n        index.close()", TM),
     ("index: k1 is the engine's", V + "milvus.py", '"bm25_k1": manifest.k1', '"bm25_k1": 1.2', TM),
     ("index: b is the engine's", V + "milvus.py", '"bm25_b": manifest.b', '"bm25_b": 0.75', TM),
-    ("index: deep ranks beat the first", V + "fusion.py", "CONSTANT = 2.0", "CONSTANT = 60.0", V + "fusion.py"),
+    ("index: deep ranks beat the first", V + "fusion.py", "CONSTANT = 2.0", "CONSTANT = 60.0", TI),
     ("index: orphans are not waited for", V + "milvus.py", "wait_for_orphans(uri)", "pass", TM),
     ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
     ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),

@@ -14,6 +14,7 @@ from novarag.errors import DataError, UnknownName, UsageError
 from novarag.records import Document
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.encoding import EncoderIdentity
+from novarag.retrieval.fusion import fuse
 from novarag.retrieval.lite import check_file, is_file
 from novarag.retrieval.manifest import (
     Manifest,
@@ -52,6 +53,11 @@ def test_passages_are_cut_evenly():
     given = Document(id="d", text=" ".join("abcdefg"))
     assert [len(p.text.split()) for p in cut([given], words=3)] == [3, 2, 2]
     assert [len(p.text.split()) for p in cut([given], words=6)] == [4, 3]
+
+
+def test_what_both_rank_tenth_does_not_beat_what_one_ranks_first():
+    one, other = [f"a{i}" for i in range(9)], [f"b{i}" for i in range(9)]
+    assert fuse([[*one, "both"], [*other, "both"]])[:2] == ["a0", "b0"]
 
 
 def test_a_whole_document_keeps_its_lines():

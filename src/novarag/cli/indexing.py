@@ -21,7 +21,7 @@ from novarag.cli.searching import SearchObject, SearchUrl, open_search
 from novarag.errors import DataError, NovaragError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from novarag.ports import Retriever
     from novarag.records import Passage, PassageGroup, Question
@@ -175,12 +175,10 @@ def retrieve(
             found_now = write_retrieved(
                 questions, search, out, name=f"{name}-k{k}", k=k, limit=limit
             )
-        except NovaragError:
-            raise
-        except Exception as error:  # what a function of the user's raises
-            raise UsageError(
-                f"{with_ or http or uri} raised {type(error).__name__}: {error}"
-            ) from error
+        except Exception as error:
+            if with_ is None or isinstance(error, NovaragError):
+                raise  # a mistake of ours must not look like the user's
+            raise UsageError(f"{with_} raised {type(error).__name__}: {error}") from error
     print(found_now)
     if found_now.unanswered:
         print(f"{found_now.unanswered:,} questions have no answers, which `annotate` needs")
@@ -192,11 +190,12 @@ def write_retrieved(
 ) -> Retrieved:
     """Search for every question and write the groups, whole or not at all."""
     from novarag.datasets.groups import group_line, iter_questions
+    from novarag.retrieval.building import blocks
 
     told = Retrieved()
 
     async def work(file: BinaryIO, meter: Meter) -> None:
-        for block in _blocks(islice(iter_questions(questions), limit)):
+        for block in blocks(islice(iter_questions(questions), limit), _BLOCK):
             found = await search.search([q.text for q in block], k=k)
             file.writelines(
                 group_line(_group(question, passages, name))
@@ -252,8 +251,3 @@ def _group(question: Question, passages: Sequence[Passage], name: str) -> Passag
     from novarag.records import PassageGroup
 
     return PassageGroup(question=question, passages=tuple(passages), id=f"{question.id}/{name}")
-
-
-def _blocks(questions: Iterator[Question]) -> Iterator[list[Question]]:
-    while block := list(islice(questions, _BLOCK)):
-        yield block

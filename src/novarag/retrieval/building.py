@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from novarag.errors import StorageError, UsageError
 from novarag.retrieval.manifest import differences
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from novarag.retrieval.milvus import Index
 
 BATCH = 1000
+_Row = TypeVar("_Row")
 
 
 @dataclass(slots=True)
@@ -39,7 +40,7 @@ async def fill(
     """Add every passage that the index lacks, in batches that are whole or not there."""
     check_encoder(index, encoder)
     growth, before = Growth(), await asyncio.to_thread(index.count)
-    for block in _blocks(passages, batch):
+    for block in blocks(passages, batch):
         new = await asyncio.to_thread(index.missing, block)
         vectors = None if encoder is None else await encoder.encode([p.text for p in new])
         await asyncio.to_thread(index.add, new, vectors)
@@ -71,7 +72,8 @@ def check_encoder(index: Index, encoder: Encoder | None) -> None:
     raise UsageError(f"{index.uri} was made with another encoder ({'; '.join(other)})")
 
 
-def _blocks(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
-    rest = iter(passages)
+def blocks(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
+    """Hand rows out so many at a time."""
+    rest = iter(rows)
     while block := list(islice(rest, size)):
         yield block

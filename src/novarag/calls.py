@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Sampling:
     """How a model is asked to sample; what is None is left to the server.
 
-    `logprobs` asks for the log-probability of each token of a reply.
+    `logprobs` asks for the log-probability of each token of a reply, `alternatives` for that many
+    tokens which its first token could have been.
     `schema` (a JSON Schema as text) and `regex` ask the server to hold replies to a shape.
     """
 
@@ -28,6 +29,7 @@ class Sampling:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     logprobs: bool = False
+    alternatives: int = 0
     schema: str | None = None
     regex: str | None = None
 
@@ -36,6 +38,8 @@ class Sampling:
             raise UsageError(f"ask for at least one sample, not {self.n}")
         if self.temperature < 0:
             raise UsageError(f"a temperature is not negative: {self.temperature}")
+        if not 0 <= self.alternatives <= 20 or (self.alternatives and not self.logprobs):
+            raise UsageError("alternatives are 0 to 20, and come with log-probabilities")
         if self.schema is not None and self.regex is not None:
             raise UsageError("replies follow a schema or a regex, not both")
 

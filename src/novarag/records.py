@@ -139,7 +139,8 @@ class Prompt:
 class Completion:
     """What came back over the wire, untouched; reasoning that the server kept apart stays apart.
 
-    `tokens` and `logprobs` stand side by side, and are empty unless they were asked for.
+    `tokens` and `logprobs` stand side by side, and are empty unless they were asked for. So are
+    `alternatives`: tokens that the first one could have been, with their log-probabilities.
     """
 
     text: str
@@ -148,6 +149,7 @@ class Completion:
     reasoning: str | None = None
     tokens: tuple[str, ...] = ()
     logprobs: tuple[float, ...] = ()
+    alternatives: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

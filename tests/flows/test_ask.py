@@ -8,7 +8,6 @@ from novarag import (
     Response,
     ScriptedLLM,
     ServiceError,
-    UsageError,
     ask,
     funnel,
     tabulate,
@@ -16,7 +15,7 @@ from novarag import (
 from novarag.calls import Reply
 from novarag.examples import EXAMPLE_GROUP
 from novarag.filters import STAGES
-from novarag.records import Completion
+from novarag.records import Completion, PassageGroup, Question, Trial
 from novarag.strategies import COT, NOVA
 from novarag.trials import make_trial
 from novarag.uncertainty import METHODS, ensemble
@@ -79,14 +78,20 @@ def test_funnel_counts_and_gives_reasons():
     assert result.dropped["stage"].to_list() == ["format", "format", "alignment"]
 
 
+def stated(answer, confidence):
+    return Trial(
+        group=PassageGroup(question=Question(id="q", text="?"), passages=()), strategy="vanilla",
+        sample=0, completion=Completion(text="", model="m"),
+        response=Response(answer=answer, confidence=confidence),
+    )  # fmt: skip
+
+
 def test_ensemble_takes_the_majority_and_its_mean():
     said = [("Paris", 0.5), ("paris!", 0.7), ("Lyon", 1)]
-    r = METHODS["ensemble"]([Response(answer=a, confidence=c) for a, c in said])
+    r = METHODS["ensemble"].of([stated(a, c) for a, c in said])
     assert (r.answer, r.confidence) == ("Paris", pytest.approx(0.6))
 
 
 def test_ensemble_ties_go_to_the_first_sample():
     said = [("Lyon", 0.1), ("Paris", 0.9)]
-    assert ensemble([Response(answer=a, confidence=c) for a, c in said]).answer == "Lyon"
-    with pytest.raises(UsageError):
-        ensemble([])
+    assert ensemble([stated(a, c) for a, c in said]).answer == "Lyon"

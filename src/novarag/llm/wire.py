@@ -6,7 +6,7 @@ A reply is hostile text: what does not have the promised shape is malformed, nev
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -14,6 +14,9 @@ from novarag.calls import CallError, Outcome, Sampling, Usage
 from novarag.errors import UsageError
 from novarag.records import Completion
 from novarag.texts import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NOT_AS_PROMISED = (
     LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError
@@ -48,6 +51,7 @@ def _options(sampling: Sampling) -> dict[str, object]:
         options["stop"] = list(sampling.stop)
     if sampling.logprobs:
         options["logprobs"] = True
+        options.update({"top_logprobs": sampling.alternatives} if sampling.alternatives else {})
     if sampling.schema is not None:
         shape = {"name": "reply", "strict": True, "schema": parse_schema(sampling.schema)}
         options["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -94,6 +98,8 @@ def read_reply(
         )
     if sampling.logprobs and any(c.text and not c.logprobs for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")
+    if sampling.alternatives and any(c.text and not c.alternatives for c in completions):
+        raise CallError(Outcome.INCOMPLETE, "the server sent no alternatives to the first token")
     return completions, usage
 
 
@@ -122,7 +128,13 @@ def _completion(choice: dict[str, Any], model: str) -> Completion:
         reasoning=None if reasoning is None else _text(reasoning),
         tokens=tuple(_text(token["token"]) for token in content),
         logprobs=tuple(float(token["logprob"]) for token in content),
+        alternatives=_alternatives(content),
     )
+
+
+def _alternatives(content: Sequence[dict[str, Any]]) -> tuple[tuple[str, float], ...]:
+    first = (content[0].get("top_logprobs") or ()) if content else ()
+    return tuple((_text(other["token"]), float(other["logprob"])) for other in first)
 
 
 def _text(content: object) -> str:

@@ -18,7 +18,6 @@ import polars as pl
 from novarag.calls import Sampling
 from novarag.errors import StorageError
 from novarag.grouping import evidence_state
-from novarag.records import Completion
 from novarag.runs.drive import add_up, unfinished
 from novarag.runs.finished import check_finished, exchange_trials, shard_name
 from novarag.runs.lease import Lease
@@ -28,7 +27,14 @@ from novarag.runs.requests import Request
 from novarag.runs.seal import unseal
 from novarag.runs.sources import read_groups_file
 from novarag.runs.store import everywhere
-from novarag.runs.tables import TRIALS, read_groups, trial_row, trials_frame
+from novarag.runs.tables import (
+    COMPLETION,
+    TRIALS,
+    completion_of,
+    read_groups,
+    trial_row,
+    trials_frame,
+)
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -39,10 +45,7 @@ if TYPE_CHECKING:
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
 
-_KEPT = (
-    "sample", "model", "reply", "reasoning", "truncated", "request", "prompt_hash", "tokens",
-    "logprobs",
-)  # fmt: skip
+_KEPT = ("sample", "request", "prompt_hash", *COMPLETION)
 _READ = [name for name in TRIALS if name not in {*_KEPT, "question", "group", "strategy"}]
 
 
@@ -126,12 +129,8 @@ def _read_again(
     rows = []
     truths = {name: (g.kind, g.kinds, evidence_state(g)) for name, g in groups.items()}
     columns = old.select("group", *_KEPT).iter_rows()
-    for place, (name, sample, model, *told) in enumerate(columns):
-        reply, reasoning, truncated, key, prompt_hash, tokens, logprobs = told
-        completion = Completion(
-            text=reply, model=model, truncated=truncated, reasoning=reasoning,
-            tokens=tuple(tokens or ()), logprobs=tuple(logprobs or ()),
-        )  # fmt: skip
+    for place, (name, sample, key, prompt_hash, *told) in enumerate(columns):
+        completion = completion_of(told)
         kind, kinds, state = truths[name]
         request = Request(
             key=key, group=groups[name], first=sample, prompt="", prompt_hash=prompt_hash,

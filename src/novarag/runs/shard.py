@@ -351,7 +351,7 @@ def _content(reply: Reply) -> dict[str, Any]:
         "completions": [
             {
                 "text": c.text, "truncated": c.truncated, "reasoning": c.reasoning,
-                "tokens": c.tokens, "logprobs": c.logprobs,
+                "tokens": c.tokens, "logprobs": c.logprobs, "alternatives": c.alternatives,
             }
             for c in reply.completions
         ],
@@ -366,4 +366,5 @@ def _completion(content: dict[str, Any], job: Job) -> Completion:
         reasoning=content["reasoning"],
         tokens=tuple(content["tokens"]),
         logprobs=tuple(content["logprobs"]),
+        alternatives=tuple((token, value) for token, value in content["alternatives"]),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from novarag.grouping import check_judgment
-from novarag.records import AnswerForm, Passage, PassageGroup, Question
+from novarag.records import AnswerForm, Completion, Passage, PassageGroup, Question
 from novarag.taxonomy import Grade, PassageKind, Provenance, RelevantFacet
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ TRIALS: Columns = {
     "group_judged": pl.Int16, "group_right": pl.Int16, "rule_step": pl.Boolean,
     "reply": pl.String, "reasoning": pl.String, "truncated": pl.Boolean, "request": pl.String,
     "prompt_hash": pl.String, "tokens": _TEXTS, "logprobs": pl.List(pl.Float64),
+    "alternatives": pl.List(pl.Struct({"token": pl.String, "logprob": pl.Float64})),
 }  # fmt: skip
 """One row a trial; the samples of a group stand together."""
+
+COMPLETION = ("model", "reply", "reasoning", "truncated", "tokens", "logprobs", "alternatives")
+"""The columns of a trial that hold what came over the wire."""
 
 ATTEMPTS: Columns = {
     "attempt": pl.String, "request": pl.String, "endpoint": pl.String, "sent": pl.Float64,
@@ -165,6 +169,17 @@ def trial_row(request: Request, trial: Trial) -> tuple[Any, ...]:
         None if response is None else response.rule_step,
         completion.text, completion.reasoning, completion.truncated, request.key,
         request.prompt_hash, list(completion.tokens) or None, list(completion.logprobs) or None,
+        [{"token": t, "logprob": v} for t, v in completion.alternatives] or None,
+    )  # fmt: skip
+
+
+def completion_of(cells: Sequence[Any]) -> Completion:
+    """Read back the columns of `COMPLETION`: what came over the wire."""
+    model, text, reasoning, truncated, tokens, logprobs, alternatives = cells
+    return Completion(
+        model=model, text=text, reasoning=reasoning, truncated=truncated,
+        tokens=tuple(tokens or ()), logprobs=tuple(logprobs or ()),
+        alternatives=tuple((a["token"], a["logprob"]) for a in alternatives or ()),
     )  # fmt: skip
 
 

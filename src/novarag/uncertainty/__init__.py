@@ -1,29 +1,56 @@
-"""Uncertainty methods over several responses to one question."""
+"""Ways to come by an answer with a confidence. To add one: write a function, give it a row here.
+
+A method says which replies it needs and is handed those, trial by trial, and nothing else: it
+cannot see what another method made of them, nor whether an answer is right.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from statistics import fmean
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from novarag.errors import UsageError
-from novarag.grading import normalize
-from novarag.records import Response
+from novarag.uncertainty.needs import GREEDY, Need, serving, union
+from novarag.uncertainty.sampled import ensemble
+from novarag.uncertainty.stated import verbal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from novarag.records import Flaw, Response
 
 
-def ensemble(responses: Sequence[Response]) -> Response:
-    """Return the most frequent answer with its mean confidence; ties go to the first sample."""
-    if not responses:
-        raise UsageError("an ensemble needs at least one response")
-    camps: dict[str, list[Response]] = defaultdict(list)
-    for response in responses:
-        camps[normalize(response.answer)].append(response)
-    winner = max(camps.values(), key=len)
-    return Response(answer=winner[0].answer, confidence=fmean(r.confidence for r in winner))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way to come by an answer with a confidence.
+
+    `of` is called with the trials of each need, in the order of `needs`, and returns a response,
+    or the flaw that kept it from one. `means` says how the confidence comes about.
+    """
+
+    name: str
+    title: str
+    needs: tuple[Need, ...]
+    of: Callable[..., Response | Flaw]
+    means: str
+    cites: str | None = None
 
 
-METHODS: dict[str, Callable[[Sequence[Response]], Response]] = {"ensemble": ensemble}
-"""Every method by name."""
+VERBAL = Method(
+    name="verbal",
+    title="Verbal",
+    needs=(GREEDY,),
+    of=verbal,
+    means="The confidence that the likeliest reply states.",
+)
+ENSEMBLE = Method(
+    name="ensemble",
+    title="Ensemble(3)",
+    needs=(Need(samples=3, temperature=0.7),),
+    of=ensemble,
+    means="Three replies; the answer that most of them give, with the mean of its confidences.",
+)
+
+METHODS: dict[str, Method] = {m.name: m for m in (VERBAL, ENSEMBLE)}
+"""Every method by name, in the order reports show them."""
+
+__all__ = ["GREEDY", "METHODS", "Method", "Need", "ensemble", "serving", "union", "verbal"]

@@ -1,0 +1,57 @@
+"""Questions that are put about an answer, once there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from novarag.records import Prompt, Reading
+from novarag.strategies.template import Template, shipped
+
+if TYPE_CHECKING:
+    from novarag.records import PassageGroup
+
+_PROPOSED = "\nProposed answer: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUp:
+    """A prompt about a proposed answer; what the reply means is for a method to say."""
+
+    name: str
+    template: Template
+
+    def render(self, group: PassageGroup) -> Prompt:
+        """Fill the template with a group that `propose` made."""
+        return Prompt(
+            text=self.template.fill(group), strategy=self.name, template_hash=self.template.hash
+        )
+
+    def read(self, reply: str, *, k: int | None = None) -> Reading:  # noqa: ARG002 - as a strategy
+        """Find neither an answer nor a flaw: none was asked for."""
+        return Reading(spans={})
+
+
+def propose(group: PassageGroup, answer: str) -> PassageGroup:
+    """Put an answer beside the question of a group; in a prompt its line is indented.
+
+    The accepted answers are left out: whether the proposed one is right is asked of the model.
+    """
+    text = group.question.text + _PROPOSED + " ".join(answer.split())
+    return replace(group, question=replace(group.question, text=text, answers=()))
+
+
+def proposed(question: str) -> tuple[str, str | None]:
+    """Part a question from the answer that was proposed to it, if there is one.
+
+    >>> proposed("Who?" + _PROPOSED + "Ada")
+    ('Who?', 'Ada')
+    """
+    text, mark, answer = question.rpartition(_PROPOSED)
+    return (text, answer) if mark else (question, None)
+
+
+P_TRUE = FollowUp(name="p-true", template=shipped("p-true"))
+
+FOLLOW_UPS = {f.name: f for f in (P_TRUE,)}
+"""Every follow-up by name."""

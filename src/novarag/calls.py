@@ -103,6 +103,22 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What replies took: requests, and tokens where the server counts them."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One request put on the wire. Without an outcome it is about to be sent."""
 

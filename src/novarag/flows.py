@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from novarag.annotation.judging import PATTERN, read_judge, render_judge
-from novarag.calls import CallError, Outcome, Sampling, Usage
+from novarag.calls import CallError, Cost, Outcome, Sampling, Usage
 from novarag.errors import ServiceError
 from novarag.strategies import STRATEGIES
 from novarag.strategies.follow_up import FOLLOW_UPS, propose
@@ -57,22 +57,6 @@ async def ask(
         return [make_trial(group, strategy, i, c) for i, c in enumerate(reply.completions)]
 
     return [t for ts in await asyncio.gather(*map(one, groups)) for t in ts]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """What replies took: requests, and tokens where the server counts them."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

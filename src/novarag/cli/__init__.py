@@ -14,6 +14,7 @@ from novarag.cli.answering import answer
 from novarag.cli.asking import ask
 from novarag.cli.building import build
 from novarag.cli.cleaning import nova_clean
+from novarag.cli.estimating import estimate
 from novarag.cli.experimenting import run
 from novarag.cli.exporting import export
 from novarag.cli.filtering import filter_trials, reread
@@ -65,6 +66,7 @@ app.command()(show)
 app.command()(recover)
 app.command()(reread)
 app.command()(measure)
+app.command()(estimate)
 app.command(rich_help_panel=RETRIEVAL)(index)
 app.command(rich_help_panel=RETRIEVAL)(retrieve)
 app.command(rich_help_panel=RETRIEVAL)(annotate)

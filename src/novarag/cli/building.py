@@ -24,7 +24,17 @@ from novarag.cli.grouping import (
 )
 from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
 from novarag.cli.noising import questions_of, write_noise
-from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of, walk
+from novarag.cli.running import (
+    Means,
+    Source,
+    Task,
+    begin,
+    check_server,
+    hash_of,
+    means_of,
+    settings_of,
+    walk,
+)
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
 from novarag.grouping import find_mix
@@ -77,10 +87,9 @@ class _Way:
         return Path(self.pipeline.out)
 
     def _means(self, told: Endpoints) -> Means:
-        return Means(
-            models=told.endpoints, key_env=told.key_env, concurrency=told.concurrency,
-            timeout=told.timeout, attempts=told.attempts, driver=self.driver,
-            ray_address=self.ray_address, price=self.price, retry_failed=self.retry_failed,
+        return means_of(
+            told, driver=self.driver, ray_address=self.ray_address, price=self.price,
+            retry_failed=self.retry_failed,
         )  # fmt: skip
 
     def _questions(self, limit: int | None = None) -> Iterator[PassageGroup]:
@@ -114,24 +123,14 @@ class _Way:
     @cached_property
     def _asking(self) -> tuple[Strategy, Settings]:
         from novarag.calls import Sampling
-        from novarag.runs import Settings
-        from novarag.strategies.structured import reply_pattern
 
         told, groups = self.pipeline.ask, self.pipeline.groups
-        strategy = find_strategy(told.strategy)
+        strategy, means = find_strategy(told.strategy), self._means(self.pipeline.model)
         if told.structured and told.strategy != "nova":
             raise UsageError("structured replies are those of the strategy nova: mend [ask]")
         k = groups.k if groups.mix == TRAINING else find_mix(groups.mix, k=groups.k).size
-        pattern = reply_pattern(k, step_length=told.step_length) if told.structured else None
-        return strategy, Settings(
-            strategy=told.strategy, template_hash=strategy.template.hash,
-            model=model_name(self.pipeline.model.endpoints), samples=told.samples,
-            per_request=told.per_request, shard_size=told.shard_size,
-            sampling=Sampling(
-                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
-                seed=told.seed, regex=pattern,
-            ),
-        )  # fmt: skip
+        sampling = Sampling(n=told.samples, temperature=told.temperature)
+        return strategy, settings_of(told, strategy, means, sampling, k=k, name=told.strategy)
 
     @cached_property
     def _filtering(self) -> FilterOptions:

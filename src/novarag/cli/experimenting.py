@@ -14,8 +14,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.common import find_strategy
-from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
-from novarag.cli.running import Means, Source, Task, begin, check_server, hash_of, walk
+from novarag.cli.models import (  # noqa: TC001 - typer looks at them
+    DriverName,
+    PerMillion,
+    RayAddress,
+    RetryFailed,
+)
+from novarag.cli.running import (
+    Means,
+    Source,
+    Task,
+    begin,
+    check_server,
+    hash_of,
+    means_of,
+    settings_of,
+    walk,
+)
 from novarag.cli.screen import parse_price
 from novarag.errors import UnknownName, UsageError
 
@@ -77,11 +92,9 @@ class _Way:
 
     @cached_property
     def _means(self) -> Means:
-        told = self.experiment.model
-        return Means(
-            models=told.endpoints, key_env=told.key_env, concurrency=told.concurrency,
-            timeout=told.timeout, attempts=told.attempts, driver=self.driver,
-            ray_address=self.ray_address, price=self.price, retry_failed=self.retry_failed,
+        return means_of(
+            self.experiment.model, driver=self.driver, ray_address=self.ray_address,
+            price=self.price, retry_failed=self.retry_failed,
         )  # fmt: skip
 
     def check(self) -> None:
@@ -296,20 +309,11 @@ class _Way:
 
     def _settings(self, name: str, strategy: Strategy) -> Settings:
         from novarag.calls import Sampling
-        from novarag.runs import Settings
-        from novarag.strategies.structured import strategy_pattern
 
-        told, k = self.experiment.ask, self.experiment.retrieve.k
-        form = partial(strategy_pattern, name, k, step_length=told.step_length)
-        return Settings(
-            strategy=name, template_hash=strategy.template.hash,
-            model=model_name(self._means.models), samples=told.samples,
-            per_request=told.per_request, shard_size=told.shard_size,
-            sampling=Sampling(
-                temperature=told.temperature, top_p=told.top_p, max_tokens=told.max_tokens,
-                seed=told.seed, regex=form() if told.structured else None,
-            ),
-        )  # fmt: skip
+        told = self.experiment.ask
+        sampling = Sampling(n=told.samples, temperature=told.temperature)
+        k = self.experiment.retrieve.k
+        return settings_of(told, strategy, self._means, sampling, k=k, name=name)
 
     def ask(self) -> int:
         """Ask every group by every strategy."""

@@ -11,6 +11,7 @@ import typer
 from novarag.cli.common import find_strategy
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
+from novarag.strategies.follow_up import FOLLOW_UPS
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def strategy_of(manifest: Manifest, given: str | None) -> Asking:
         return noise
     if ":" in name and given != name:
         raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
-    found = find_strategy(name)
+    found = FOLLOW_UPS.get(name) or find_strategy(name)
     if found.template.hash != manifest.settings.template_hash:
         raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
     return found

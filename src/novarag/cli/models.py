@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from novarag.llm.chat import ChatLLM
     from novarag.web.sending import Patience
 
+SIMULATED = "simulated:"
+
 Models = Annotated[
     list[str],
     typer.Option(
@@ -57,6 +59,11 @@ RetryFailed = Annotated[
 ]
 
 
+def is_simulated(models: Sequence[str]) -> bool:
+    """Say whether the model is a simulated respondent, which needs no server."""
+    return models[0].startswith(SIMULATED)
+
+
 def connector(
     models: Sequence[str], key_env: str | None, patience: Patience
 ) -> Callable[[], ChatLLM]:
@@ -75,4 +82,4 @@ def model_name(models: Sequence[str]) -> str:
     """Return the name that all endpoints serve."""
     from novarag.web.endpoint import parse_endpoint
 
-    return parse_endpoint(models[0]).model
+    return models[0] if is_simulated(models) else parse_endpoint(models[0]).model

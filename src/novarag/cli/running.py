@@ -5,23 +5,30 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import file_digest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from novarag.cli.models import connector
+from novarag.cli.models import SIMULATED, connector, is_simulated, model_name
 from novarag.cli.screen import Price, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from novarag.llm.chat import ChatLLM
-    from novarag.ports import Asking
+    from novarag.calls import Sampling
+    from novarag.config.asking import Endpoints, Replies
+    from novarag.ports import LLM, Asking
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Manifest, Settings
     from novarag.runs.progress import Board
     from novarag.runs.shard import Job, Outlook
+    from novarag.strategies import Strategy
+    from novarag.strategies.follow_up import FollowUp
+
+    AnyLLM = AbstractAsyncContextManager[LLM]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +45,65 @@ class Means:
     price: Price | None = None
     retry_failed: bool = False
 
-    def connector(self) -> Callable[[], ChatLLM]:
-        """Return what opens the model."""
+    def connector(self, groups: Iterable[PassageGroup] = ()) -> Callable[[], AnyLLM]:
+        """Return what opens the model; a simulated respondent must know the groups."""
         from novarag.web.sending import Patience
 
+        if is_simulated(self.models):
+            from novarag.llm.simulated import open_simulated
+
+            return partial(open_simulated, self.models[0].removeprefix(SIMULATED), list(groups))
         patience = Patience(
             concurrency=self.concurrency, timeout=self.timeout, attempts=self.attempts
         )
         return connector(self.models, self.key_env, patience)
+
+
+def means_of(told: Endpoints, **how: Any) -> Means:  # noqa: ANN401 - fields of `Means`
+    """Reach the model that a pipeline or an experiment names."""
+    return Means(
+        models=told.endpoints, key_env=told.key_env, concurrency=told.concurrency,
+        timeout=told.timeout, attempts=told.attempts, **how,
+    )  # fmt: skip
+
+
+def settings_of(
+    told: Replies,
+    asking: Strategy | FollowUp,
+    means: Means,
+    sampling: Sampling,
+    *,
+    k: int | None = None,
+    name: str | None = None,
+) -> Settings:
+    """Say what a run asks: `sampling` as the run needs it, the rest as `told`.
+
+    Structured replies are held to the form of the strategy, for groups of `k` passages. `name` is
+    what the asking was imported by, if it was.
+    """
+    from novarag.runs import Settings
+    from novarag.strategies import Strategy
+    from novarag.strategies.structured import strategy_pattern
+
+    formed = told.structured and isinstance(asking, Strategy) and k is not None
+    return Settings(
+        strategy=name or asking.name,
+        template_hash=asking.template.hash,
+        model=model_name(means.models),
+        samples=sampling.n,
+        per_request=told.per_request,
+        shard_size=told.shard_size,
+        sampling=replace(
+            sampling,
+            n=1,
+            top_p=told.top_p,
+            seed=told.seed,
+            max_tokens=sampling.max_tokens or told.max_tokens,
+            regex=strategy_pattern(asking.name, k or 0, step_length=told.step_length)
+            if formed
+            else None,
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +136,14 @@ def check_server(means: Means, out: str) -> None:
     from novarag.runs import is_finished, open_store
 
     connect = means.connector()
-    if not is_finished(open_store(out)):
+    if not is_simulated(means.models) and not is_finished(open_store(out)):
         asyncio.run(_check(connect))
 
 
-async def _check(connect: Callable[[], ChatLLM]) -> None:
+async def _check(connect: Callable[[], AnyLLM]) -> None:
     async with connect() as llm:
-        await llm.check()
+        if hasattr(llm, "check"):
+            await llm.check()
 
 
 def notice(line: str) -> None:
@@ -131,10 +190,16 @@ class Task:
         self._greet(manifest, len(left))
         async with shown(board, manifest.requests, self.means.price):
             outlooks = await drive(
-                self.job, self.means.connector(), board=board, stop=stop,
+                self.job, self.means.connector(self._groups()), board=board, stop=stop,
                 driver=Driver(self.means.driver), address=self.means.ray_address,
             )  # fmt: skip
         return self._sum_up(outlooks, board, stopped=stop.is_set())
+
+    def _groups(self) -> Iterable[PassageGroup]:
+        """Read what the run asks, for a respondent that must know it."""
+        from novarag.runs.draws import Draw
+
+        return Draw(self.job.store, self.job.manifest).all_groups()
 
     def _greet(self, manifest: Manifest, left: int) -> None:
         settings = manifest.settings

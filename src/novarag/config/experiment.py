@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from novarag.config.pipeline import Endpoints, Questions  # noqa: TC001 - read as settings
+from novarag.config.asking import Endpoints, Replies
+from novarag.config.pipeline import Questions  # noqa: TC001 - read as settings
 from novarag.config.tables import at_least, load_table
 
 if TYPE_CHECKING:
@@ -62,19 +63,12 @@ class AnnotateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategiesSettings:
+class StrategiesSettings(Replies):
     """How the groups are asked: once by each strategy."""
 
     strategies: tuple[str, ...] = ("vanilla", "cot", "multi-step")
     samples: int = at_least(1, 1)
     temperature: float = at_least(0, 0.0)
-    top_p: float | None = None
-    max_tokens: int | None = at_least(1, None)
-    seed: int | None = at_least(0, None)
-    structured: bool = False
-    step_length: int = at_least(1, 200)
-    per_request: int | None = at_least(1, None)
-    shard_size: int = at_least(1, 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

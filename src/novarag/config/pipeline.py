@@ -5,21 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.config.asking import Endpoints, Replies
 from novarag.config.tables import at_least, load_table
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """Which model is asked, and how hard."""
-
-    endpoints: tuple[str, ...]
-    key_env: str | None = None
-    concurrency: int = at_least(1, 64)
-    timeout: float = at_least(0.01, 600.0)
-    attempts: int = at_least(1, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +46,12 @@ class GroupSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskSettings:
+class AskSettings(Replies):
     """How the groups are asked."""
 
     strategy: str = "nova"
     samples: int = at_least(1, 16)
     temperature: float = at_least(0, 1.0)
-    top_p: float | None = None
-    max_tokens: int | None = at_least(1, None)
-    seed: int | None = at_least(0, None)
-    structured: bool = False
-    step_length: int = at_least(1, 200)
-    per_request: int | None = at_least(1, None)
-    shard_size: int = at_least(1, 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

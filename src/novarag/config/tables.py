@@ -36,17 +36,23 @@ def at_least(least: float, default: Any) -> Any:  # noqa: ANN401 - as `field` it
     return field(default=default, metadata={"least": least})
 
 
-def load_table(cls: type[Table], sources: Sequence[str | Path], presets: Sequence[str]) -> Table:
+def load_table(
+    cls: type[Table],
+    sources: Sequence[str | Path],
+    presets: Sequence[str],
+    *,
+    package: str = "novarag.configs",
+) -> Table:
     """Read settings from files or presets; later ones override earlier ones, key by key."""
     merged: dict[str, Any] = {}
     for source in sources:
         named = str(source) in presets
-        _merge(merged, _toml(_preset(str(source)) if named else Path(source), presets))
+        _merge(merged, _toml(_preset(str(source), package) if named else Path(source), presets))
     return _build(cls, merged, "", " + ".join(map(str, sources)))
 
 
-def _preset(name: str) -> Traversable:
-    return files("novarag.configs").joinpath(f"{name}.toml")
+def _preset(name: str, package: str) -> Traversable:
+    return files(package).joinpath(f"{name}.toml")
 
 
 def _toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,9 @@ from novarag.report import svg, words
 from novarag.texts import escape_markdown, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from novarag.calls import Cost
     from novarag.metrics import Measurement, Panel
 
 TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
@@ -32,13 +33,17 @@ SHOWN_DIFFERENCES = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """What a report says of itself: a title, where the answers came from, when and by what."""
+    """What a report says of itself: a title, where the answers came from, when and by what.
+
+    `costs` says for a group by name what its answers took.
+    """
 
     title: str
     sources: Sequence[str]
     made: str
     version: str
     notes: Sequence[str] = ()
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 def to_json(measurement: Measurement, heading: Heading) -> str:
@@ -109,6 +114,7 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
         ratios=words.RATIO_TITLES,
         least=LEAST_ROWS,
         number=words.number,
+        each=words.each,
         span=words.span,
         title_of=words.title_of,
         reliability=svg.reliability,

@@ -45,6 +45,16 @@ def title_of(name: str) -> str:
     return METRICS[name].title if name in METRICS else RATIO_TITLES[name][0]
 
 
+def each(count: int, answers: int) -> str:
+    """Format what one of several answers took.
+
+    >>> each(600, 200), each(5, 2), each(123456, 10)
+    ('3', '2.5', '12,346')
+    """
+    share = count / max(answers, 1)
+    return f"{share:,.0f}" if share >= 100 or share == int(share) else f"{share:.1f}"
+
+
 def number(name: str, value: float | None) -> str:
     """Format one value the way its metric is read.
 

@@ -33,12 +33,9 @@ class FollowUp:
 
 
 def propose(group: PassageGroup, answer: str) -> PassageGroup:
-    """Put an answer beside the question of a group; in a prompt its line is indented.
-
-    The accepted answers are left out: whether the proposed one is right is asked of the model.
-    """
+    """Put an answer beside the question of a group; in a prompt its line is indented."""
     text = group.question.text + _PROPOSED + " ".join(answer.split())
-    return replace(group, question=replace(group.question, text=text, answers=()))
+    return replace(group, question=replace(group.question, text=text))
 
 
 def proposed(question: str) -> tuple[str, str | None]:

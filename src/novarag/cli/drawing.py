@@ -1,0 +1,93 @@
+"""Getting the replies that methods need: each once, whoever needs them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.calls import Sampling
+from novarag.cli.common import find_strategy
+from novarag.cli.running import Means, Source, Task, begin, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.config.asking import Replies
+    from novarag.runs.draws import Draw
+    from novarag.strategies import Strategy
+    from novarag.strategies.follow_up import FollowUp
+    from novarag.uncertainty import Need
+
+_FOLLOW_UP = 1  # token: the first one decides
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """Groups, a model and a strategy under study: all that replies are drawn with.
+
+    `k` is the number of passages of every group, for replies that are held to a form.
+    """
+
+    source: Source
+    strategy: str
+    means: Means
+    replies: Replies
+    folder: Path
+    k: int | None = None
+
+    def draw(self, needs: Sequence[Need]) -> dict[Need, Draw] | int:
+        """Get the replies of every need, or find them; an exit code where a run did not end."""
+        from novarag.runs import is_finished, open_store
+        from novarag.runs.draws import draw_name, open_draw
+        from novarag.uncertainty import GREEDY, serving
+
+        drawn: dict[Need, Draw] = {}
+        for need in sorted(needs, key=lambda n: n.follow_up is not None):
+            greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
+            place = str(self.folder / draw_name(need))
+            code = self._ask(need, place, greedy)
+            if code and not is_finished(open_store(place)):
+                return code
+            drawn[need] = open_draw(place)
+        return drawn
+
+    def _ask(self, need: Need, place: str, greedy: Draw | None) -> int:
+        asking, name = self._asking(need)
+        settings = settings_of(
+            self.replies, asking, self.means, _sampling(need), k=self.k, name=name
+        )
+        source = self.source if greedy is None else _follow_up(greedy)
+        job = begin(asking, source, settings, place, self.means)
+        return asyncio.run(Task(job, self.means, alone=False).run())
+
+    def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:
+        from novarag.strategies.follow_up import FOLLOW_UPS
+
+        if need.follow_up is not None:
+            return FOLLOW_UPS[need.follow_up], need.follow_up
+        name = need.strategy or self.strategy
+        return find_strategy(name), name
+
+
+def _sampling(need: Need) -> Sampling:
+    return Sampling(
+        n=need.samples,
+        temperature=need.temperature,
+        logprobs=need.logprobs,
+        alternatives=need.alternatives,
+        max_tokens=_FOLLOW_UP if need.follow_up else None,
+    )
+
+
+def _follow_up(greedy: Draw) -> Source:
+    """Ask about the answers of a run."""
+    from novarag.runs.draws import follow_ups
+
+    groups = follow_ups(greedy)
+    told = "\0".join(group.question.text for group in groups)
+    digest = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    return Source(groups=partial(iter, groups), name="answers", hash=digest)

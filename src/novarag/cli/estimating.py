@@ -1,0 +1,187 @@
+"""The verb that puts uncertainty methods beside each other."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag import __version__
+from novarag.cli.common import StrategyName, find_strategy, import_object
+from novarag.cli.drawing import Drawing
+from novarag.cli.models import (  # noqa: TC001 - typer looks at them
+    Attempts,
+    Concurrency,
+    DriverName,
+    KeyEnv,
+    MaxTokens,
+    Models,
+    PerMillion,
+    RayAddress,
+    RetryFailed,
+    Seed,
+    ShardSize,
+    Timeout,
+)
+from novarag.cli.running import Means, Source, hash_of
+from novarag.cli.screen import parse_price
+from novarag.config.asking import Replies
+from novarag.errors import UnknownName, UsageError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from novarag.records import PassageGroup
+    from novarag.runs.draws import Draw
+    from novarag.uncertainty import Method, Need
+
+_ALL = "all"
+
+
+def estimate(
+    groups: Annotated[
+        Path, typer.Argument(help="Questions with their passages: JSONL, Parquet or CSV.")
+    ],
+    model: Models,
+    out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help="A method by name, or package.module:OBJECT; may be repeated. Default: all.",
+        ),
+    ] = None,
+    strategy: StrategyName = "vanilla",
+    equivalence: Annotated[
+        str | None,
+        typer.Option(
+            help="What tells the same answer, for semantic entropy: package.module:OBJECT."
+            " Default: the same words."
+        ),
+    ] = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Hold replies to their form; vLLM can.")
+    ] = False,
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
+    ] = 2000,
+    concurrency: Concurrency = 64,
+    timeout: Timeout = 600.0,
+    attempts: Attempts = 8,
+    key_env: KeyEnv = None,
+    price: PerMillion = None,
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    shard_size: ShardSize = 1000,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Put uncertainty methods beside each other; replies that several need are asked for once."""
+    from novarag.datasets import iter_groups
+    from novarag.uncertainty import union
+
+    methods = find_methods(method or [_ALL], equivalence)
+    find_strategy(strategy)
+    means = Means(
+        models=model, key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
+        driver=driver, ray_address=ray_address, price=parse_price(price), retry_failed=retry_failed,
+    )  # fmt: skip
+    source = Source(groups=partial(iter_groups, groups), name=groups.name, hash=hash_of(groups))
+    drawing = Drawing(
+        source=source,
+        strategy=strategy,
+        means=means,
+        replies=Replies(
+            max_tokens=max_tokens, seed=seed, structured=structured, shard_size=shard_size
+        ),
+        folder=out / "draws",
+        k=_passages(iter_groups(groups)) if structured else None,
+    )
+    drawn = drawing.draw(union(need for m in methods for need in m.needs))
+    if isinstance(drawn, int):
+        sys.exit(drawn)
+    _sum_up(drawn, methods, strategy, out, replicates)
+
+
+def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[Method]:
+    """Find methods by name, or import them; `all` is every one there is."""
+    from novarag.uncertainty import METHODS, Method, semantic_entropy
+
+    found: dict[str, Method] = {}
+    for name in names:
+        if name == _ALL:
+            found |= METHODS
+        elif ":" in name:
+            own = import_object(name)
+            if not isinstance(own, Method):
+                raise UsageError(f"{name!r} is not a Method but a {type(own).__name__}")
+            found[own.name] = own
+        elif name in METHODS:
+            found[name] = METHODS[name]
+        else:
+            raise UnknownName(name, [*METHODS, _ALL])
+    if equivalence is not None:
+        if "semantic-entropy" not in found:
+            raise UsageError("--equivalence belongs to the method semantic-entropy")
+        same = import_object(equivalence)
+        of = partial(semantic_entropy, same=same)
+        found["semantic-entropy"] = replace(found["semantic-entropy"], of=of)
+    return list(found.values())
+
+
+def _passages(groups: Iterable[PassageGroup]) -> int:
+    """Return how many passages every group has; a form has a line for each."""
+    sizes = {len(group.passages) for group in groups}
+    if len(sizes) > 1:
+        raise UsageError(
+            f"structured replies need groups of one size, and these have {min(sizes)} to"
+            f" {max(sizes)} passages"
+        )
+    return sizes.pop() if sizes else 0
+
+
+def _sum_up(
+    drawn: Mapping[Need, Draw],
+    methods: Sequence[Method],
+    strategy: str,
+    out: Path,
+    replicates: int,
+) -> None:
+    """Write the table of estimates and a report on it, and say the most of it."""
+    import polars as pl
+
+    from novarag.calls import Cost
+    from novarag.metrics import measure
+    from novarag.report import Heading, summary, write_report
+    from novarag.runs.draws import cost_of, iter_estimates
+
+    table = pl.concat(iter_estimates(drawn, methods, strategy))
+    table.write_parquet(out / "estimates.parquet")
+    costs = {m.name: cost_of(m, drawn) for m in methods}
+    paid = sum((draw.cost for draw in drawn.values()), Cost())
+    alone = sum(costs.values(), Cost())
+    said = (
+        f"All methods together took {paid.calls:,} calls, {paid.prompt_tokens:,} tokens in and"
+        f" {paid.completion_tokens:,} out; each by itself they would take {alone.calls:,} calls."
+    )
+    found = measure(table, by="method", replicates=replicates)
+    heading = Heading(
+        title=f"Uncertainty methods on {plain_text(strategy)}",
+        sources=[out.name],
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        version=__version__,
+        notes=[said, *(f"{m.title} ({m.name}): {m.means}" for m in methods)],
+        costs=costs,
+    )
+    for path in write_report(found, heading, out / "report"):
+        print(f"wrote {path}", file=sys.stderr)
+    print(f"wrote {out / 'estimates.parquet'}", file=sys.stderr)
+    for line in [*summary(found), said]:
+        print(f"- {plain_text(line, longest=1000)}")

@@ -1,0 +1,31 @@
+"""What every pipeline and experiment says of its model, and of how replies are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from novarag.config.tables import at_least
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Which model is asked, and how hard."""
+
+    endpoints: tuple[str, ...]
+    key_env: str | None = None
+    concurrency: int = at_least(1, 64)
+    timeout: float = at_least(0.01, 600.0)
+    attempts: int = at_least(1, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replies:
+    """How replies are asked for, whatever the prompt; what is left out is left to the server."""
+
+    top_p: float | None = None
+    max_tokens: int | None = at_least(1, None)
+    seed: int | None = at_least(0, None)
+    structured: bool = False
+    step_length: int = at_least(1, 200)
+    per_request: int | None = at_least(1, None)
+    shard_size: int = at_least(1, 1000)

@@ -1,0 +1,106 @@
+"""A table or figure as data: groups asked in some settings, by some systems, measured alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from novarag.config.asking import Endpoints, Replies
+from novarag.config.tables import at_least, load_table
+from novarag.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATASETS = ("strategyqa", "hotpotqa", "nq", "bamboogle")
+TABLES = ("grid", "ablation", "retention", "study")
+BASE, TUNED = "base", "tuned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Where the groups of some cells come from.
+
+    `groups` is `released` (the benchmark as published, shuffled), `clean` (our rebuilt one), `mix`
+    (drawn by `mix` from all passages of a question), `retrieved` (by `search`), `closed-book` (no
+    passages) or `file` (the user's own).
+    """
+
+    groups: str
+    name: str = ""
+    k: int = at_least(0, 3)
+    mix: str | None = None
+    gold_at: int | None = at_least(1, None)
+    search: str | None = None
+    split: str = "test"
+    file: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Name the groups: equal keys are equal groups, in whatever table they stand."""
+        parts = [self.groups, self.mix, self.search, None if self.split == "test" else self.split]
+        told = "-".join(part for part in parts if part)
+        at = "" if self.gold_at is None else f"-at{self.gold_at}"
+        return told if self.groups == "closed-book" else f"{told}-k{self.k}{at}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A model asked by a strategy, and the method that makes a confidence of its replies.
+
+    `paper` is what the paper calls it, where that differs from `name`. `settings` names those it
+    is asked in, where that is not all of them.
+    """
+
+    name: str
+    strategy: str = "vanilla"
+    method: str = "verbal"
+    model: str = BASE
+    paper: str | None = None
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """One table or figure: what is asked of whom, and which figures it shows."""
+
+    title: str
+    systems: tuple[System, ...]
+    settings: tuple[Setting, ...]
+    datasets: tuple[str, ...] = DATASETS
+    metrics: tuple[str, ...] = ("ece", "auroc")
+    table: str = "grid"
+    picture: str | None = None
+    average: bool = True
+    paper: tuple[str, ...] = ()
+    note: str = ""
+    out: str = "experiment"
+    model: Endpoints | None = None
+    tuned: Endpoints | None = None
+    ask: Replies = field(default_factory=Replies)
+
+    def __post_init__(self) -> None:
+        if self.table not in TABLES:
+            raise UnknownName(self.table, TABLES)
+        names = [setting.name for setting in self.settings]
+        for system in self.systems:
+            if system.model not in {BASE, TUNED}:
+                raise UnknownName(system.model, (BASE, TUNED))
+            for name in system.settings:
+                if name not in names:
+                    raise UnknownName(name, names)
+        if not self.systems or not self.settings:
+            raise UsageError("a table needs at least one setting and one system")
+
+
+EXPERIMENTS = (
+    "main-k3", "k4", "k5", "real-bm25", "real-dense", "prompts", "controlled-noise",
+    "gold-position", "rules", "sampling", "closed-book", "accuracy", "judgments", "reliability",
+    "retention", "human-study",
+)  # fmt: skip
+"""The tables and figures that ship with the package, in the order a page shows them."""
+
+
+def load_grid(*sources: str | Path) -> Grid:
+    """Read a table from files or presets; later ones override earlier ones, key by key."""
+    return load_table(Grid, sources, EXPERIMENTS, package="novarag.experiments")

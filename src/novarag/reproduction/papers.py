@@ -1,0 +1,51 @@
+"""Which printed figures of the paper stand beside a cell of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.experiments import paper_figures
+
+if TYPE_CHECKING:
+    from novarag.config.grid import Grid, Setting, System
+
+AVERAGE = "average"
+_RETRIEVERS = {"bm25": "bm25", "dense": "contriever"}
+
+
+def printed(
+    grid: Grid, setting: Setting, system: System, dataset: str, metric: str
+) -> tuple[tuple[str, float], ...]:
+    """Return the paper's value for each of its models; nothing where it prints none."""
+    rows = _tables(grid).filter(dataset=dataset, metric=metric)
+    rows = rows.filter(
+        _same("method", system.method if system.method != "verbal" else system.strategy),
+        _same("retriever", _RETRIEVERS.get(setting.search or "")),
+        _same("position", setting.gold_at),
+        pl.col("setting").is_null() | pl.col("setting").is_in([setting.mix, system.model]),
+    )
+    return tuple(rows.select("model", "value").unique(maintain_order=True).iter_rows())
+
+
+def printed_swap(
+    grid: Grid, system: str, dataset: str, metric: str
+) -> tuple[tuple[str, float], ...]:
+    """Return the paper's value for a row of the rule ablation."""
+    method, part = {"base": ("vanilla", None), "tuned": ("nova", None)}.get(
+        system, ("swap", system.partition(" -> ")[0])
+    )
+    rows = _tables(grid).filter(
+        _same("method", method), _same("setting", part), dataset=dataset, metric=metric
+    )
+    return tuple(rows.select("model", "value").iter_rows())
+
+
+def _tables(grid: Grid) -> pl.DataFrame:
+    labels = [name.rpartition(":")[2] for name in grid.paper]
+    return paper_figures().filter(pl.col("table").is_in(labels))
+
+
+def _same(column: str, value: object) -> pl.Expr:
+    return pl.col(column).is_null() if value is None else pl.col(column).eq_missing(pl.lit(value))

@@ -31,7 +31,7 @@ METHODS = {
     "Vanilla": "vanilla", "CoT": "cot", "Multi-Step": "multi-step", "Noise-aware": "noise-aware",
     "Ensemble": "ensemble", "Ensemble(3)": "ensemble", "Label-only SFT": "label-only",
     "P(True)": "p-true", "NOVA": "nova", "Self-freq": "self-frequency",
-    "LexicSim": "lexical-similarity", "EigValLap": "eigenvalue-laplacian",
+    "LexicSim": "lexical-similarity", "EigValLap": "eigen-laplacian",
     "Vanilla QA": "closed-book",
 }  # fmt: skip
 SHORT = {"DS-R1-Llama": DS_LLAMA, "DS-R1-Qwen": DS_QWEN, "Llama-3.1": LLAMA, "Qwen-2.5": QWEN}

@@ -24,6 +24,7 @@ from novarag.cli.looking import recover, show
 from novarag.cli.measuring import measure
 from novarag.cli.noising import noise
 from novarag.cli.reading import example, read_reply, render
+from novarag.cli.reproducing import reproduce
 from novarag.errors import NovaragError
 
 app = typer.Typer(
@@ -71,6 +72,7 @@ app.command(rich_help_panel=RETRIEVAL)(index)
 app.command(rich_help_panel=RETRIEVAL)(retrieve)
 app.command(rich_help_panel=RETRIEVAL)(annotate)
 app.command(rich_help_panel=RETRIEVAL)(run)
+app.command()(reproduce)
 app.command(rich_help_panel=TRAINING)(build)
 app.command(rich_help_panel=TRAINING)(noise)
 app.command(rich_help_panel=TRAINING)(group)

@@ -38,6 +38,7 @@ class Drawing:
     replies: Replies
     folder: Path
     k: int | None = None
+    quiet: bool = False
 
     def draw(self, needs: Sequence[Need]) -> dict[Need, Draw] | int:
         """Get the replies of every need, or find them; an exit code where a run did not end."""
@@ -62,7 +63,7 @@ class Drawing:
         )
         source = self.source if greedy is None else _follow_up(greedy)
         job = begin(asking, source, settings, place, self.means)
-        return asyncio.run(Task(job, self.means, alone=False).run())
+        return asyncio.run(Task(job, self.means, alone=False, quiet=self.quiet).run())
 
     def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:
         from novarag.strategies.follow_up import FOLLOW_UPS

@@ -176,6 +176,7 @@ class Task:
     job: Job
     means: Means
     alone: bool = True  # a pipeline knows itself what is next
+    quiet: bool = False  # say nothing as long as nothing fails
 
     async def run(self) -> int:
         """Drive the run to its end, or as far as it goes; return the exit code."""
@@ -187,7 +188,8 @@ class Task:
         board, stop = Board(), asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        self._greet(manifest, len(left))
+        if not self.quiet:
+            self._greet(manifest, len(left))
         async with shown(board, manifest.requests, self.means.price):
             outlooks = await drive(
                 self.job, self.means.connector(self._groups()), board=board, stop=stop,
@@ -215,6 +217,8 @@ class Task:
             for line in outlook.damage:
                 notice(line)
         total = self.job.manifest.requests
+        if self.quiet and now.settled == total and not now.dead_requests:
+            return 0
         fresh = now.settled - now.before
         print(
             f"{now.answered_requests:,} of {total:,} requests answered ({fresh:,} asked now),"

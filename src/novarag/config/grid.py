@@ -10,11 +10,13 @@ from novarag.config.tables import at_least, load_table
 from novarag.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 DATASETS = ("strategyqa", "hotpotqa", "nq", "bamboogle")
 TABLES = ("grid", "ablation", "retention", "study")
-BASE, TUNED = "base", "tuned"
+BASE, TUNED, LABELS = "base", "tuned", "label-only"
+ROLES = (BASE, TUNED, LABELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +86,21 @@ class Grid:
             raise UnknownName(self.table, TABLES)
         names = [setting.name for setting in self.settings]
         for system in self.systems:
-            if system.model not in {BASE, TUNED}:
-                raise UnknownName(system.model, (BASE, TUNED))
+            if system.model not in ROLES:
+                raise UnknownName(system.model, ROLES)
             for name in system.settings:
                 if name not in names:
                     raise UnknownName(name, names)
         if not self.systems or not self.settings:
             raise UsageError("a table needs at least one setting and one system")
+
+    def cells(self) -> Iterator[tuple[Setting, str, System]]:
+        """Yield every system with every setting and dataset it is asked in."""
+        for setting in self.settings:
+            for dataset in self.datasets:
+                for system in self.systems:
+                    if not system.settings or setting.name in system.settings:
+                        yield setting, dataset, system
 
 
 EXPERIMENTS = (

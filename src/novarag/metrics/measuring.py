@@ -14,7 +14,7 @@ from novarag.metrics.answers import tabulate
 from novarag.metrics.panels import Difference, Figure, Measurement
 from novarag.metrics.resampling import draws, holm, interval
 from novarag.metrics.table import METRICS
-from novarag.metrics.views import Table, View, figure_interval
+from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,17 +28,19 @@ def measure(
     by: str | Sequence[str] = (),
     replicates: int = 2000,
     seed: int = 0,
+    least: int = LEAST_ROWS,
     progress: Callable[[int], None] | None = None,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
 
     A frame has the columns `question`, `confidence` (null where the reply could not be read) and
     `correct` (null where nobody graded it); `by` names columns to group by. Intervals resample
-    questions, not rows. `progress` is called with the number of replicates just done.
+    questions, not rows. Fewer than `least` rows get no figures. `progress` is called with the
+    number of replicates just done.
     """
     frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
     by = (by,) if isinstance(by, str) else tuple(by)
-    table = Table(frame, by)
+    table = Table(frame, by, least=least)
     whole = View("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
     groups = [
         View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)

@@ -40,7 +40,10 @@ _COUNTED = ("passages_right", "passages_judged", "group_right", "group_judged", 
 class Table:
     """The columns of a frame as arrays, its questions and groups numbered."""
 
-    def __init__(self, frame: pl.DataFrame, by: tuple[str, ...]) -> None:
+    def __init__(
+        self, frame: pl.DataFrame, by: tuple[str, ...], *, least: int = LEAST_ROWS
+    ) -> None:
+        self.least = least
         missing = [c for c in ("question", "confidence", "correct", *by) if c not in frame.columns]
         if missing:
             raise UsageError(f"the table has no column {missing}; it has {frame.columns}")
@@ -119,8 +122,8 @@ class View:
         n, questions = int(self.kept.sum()), np.unique(t.question[self.kept]).size
         unread, ungraded = (int((self.mask & m).sum()) for m in (t.unread, t.ungraded & ~t.unread))
         rest = f" ({unread} unread, {ungraded} ungraded)" if unread + ungraded else ""
-        if n < LEAST_ROWS:
-            return f"{n} read and graded rows{rest}, fewer than the {LEAST_ROWS} a figure needs"
+        if n < t.least:
+            return f"{n} read and graded rows{rest}, fewer than the {t.least} a figure needs"
         if questions < LEAST_QUESTIONS:
             return f"{questions} questions, fewer than the {LEAST_QUESTIONS} an interval needs"
         return None

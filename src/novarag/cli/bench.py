@@ -1,0 +1,211 @@
+"""Where tables are made: models, data and a folder in which every reply is asked for once."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import orjson
+
+from novarag.cli.drawing import Drawing
+from novarag.cli.encoders import open_encoder
+from novarag.cli.estimating import find_methods
+from novarag.cli.models import is_simulated, model_name
+from novarag.cli.running import Source, hash_of
+from novarag.config.grid import BASE, Setting
+from novarag.errors import ServiceError, UsageError
+from novarag.uncertainty import Need, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from novarag.calls import Cost
+    from novarag.cli.running import Means
+    from novarag.config.asking import Replies
+    from novarag.config.grid import Grid, System
+    from novarag.records import Passage, PassageGroup
+    from novarag.retrieval.encoding import Encoder
+    from novarag.retrieval.milvus import Index
+    from novarag.runs.draws import Draw
+
+    Ask = tuple[Setting, str, str, str]
+
+SAMPLED = Need(samples=16, temperature=1.0)
+"""What a training set is filtered from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """All that tables are made with. `means` says how each role is reached.
+
+    `questions` limits every set; groups, draws and what they were made with stay in `out`.
+    """
+
+    out: Path
+    means: Mapping[str, Means]
+    replies: Replies
+    questions: int | None = None
+    data: Path | None = None
+    index: str | None = None
+    encoder: str | None = None
+    seed: int = 0
+    _drawn: dict[Ask, dict[Need, Draw]] = field(default_factory=dict)
+    _groups: dict[tuple[str, str], list[PassageGroup]] = field(default_factory=dict)
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    # — who is asked —
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Return the name of the model in each role."""
+        return {role: model_name(means.models) for role, means in self.means.items()}
+
+    @property
+    def simulated(self) -> bool:
+        """Say whether a simulated respondent is among the models."""
+        return any(is_simulated(means.models) for means in self.means.values())
+
+    def role(self, system: System) -> str:
+        """Say who answers for a system: where its model is not at hand, the base does."""
+        return system.model if system.model in self.means else BASE
+
+    def named(self, system: System) -> System:
+        """Say in a system's name where the base stands in for a trained model."""
+        stands_in = system.model not in self.means
+        return replace(system, name=f"{system.name} (prompt only)") if stands_in else system
+
+    # — asking —
+
+    def ask(self, grids: Iterable[Grid]) -> int:
+        """Ask what all tables need; replies that several need are asked for once."""
+        self._check_stamp()
+        asks = self._asks(grids)
+        with self._open:
+            for number, (ask, needs) in enumerate(asks.items(), start=1):
+                setting, dataset, role, strategy = ask
+                said = f"{dataset}, {setting.key}: {self.models[role]}, {strategy}"
+                print(f"[{number}/{len(asks)}] {said}", file=sys.stderr)
+                drawn = self._drawing(ask).draw(union(needs))
+                if isinstance(drawn, int):
+                    return drawn
+                self._drawn[ask] = drawn
+        return 0
+
+    def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
+        asks: dict[Ask, list[Need]] = {}
+        for grid in grids:
+            for setting, dataset, system in grid.cells():
+                needs = asks.setdefault(self._ask(setting, dataset, system), [])
+                (method,) = find_methods([system.method])
+                needs += [SAMPLED] if grid.table == "retention" else method.needs
+        return asks
+
+    def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
+        return replace(setting, name=""), dataset, self.role(system), system.strategy
+
+    def _drawing(self, ask: Ask) -> Drawing:
+        setting, dataset, role, strategy = ask
+        groups = self.groups(setting, dataset)
+        file = self._file(setting, dataset)
+        return Drawing(
+            source=Source(groups=partial(iter, groups), name=file.name, hash=hash_of(file)),
+            strategy=strategy,
+            means=self.means[role],
+            replies=self.replies,
+            folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
+            k=setting.k,
+            quiet=True,
+        )
+
+    def _check_stamp(self) -> None:
+        """Refuse a folder that was begun otherwise: its groups would be mixed with others."""
+        file = self.out / "reproduce.json"
+        told = {
+            "questions": self.questions, "seed": self.seed, "index": self.index,
+            "encoder": self.encoder, "models": self.models,
+        }  # fmt: skip
+        if file.is_file() and orjson.loads(file.read_bytes()) != told:
+            raise UsageError(
+                f"{self.out} was begun with other models, profile, seed or index; change them"
+                " back, or give another --out"
+            )
+        self.out.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+
+    # — groups —
+
+    def _file(self, setting: Setting, dataset: str) -> Path:
+        return self.out / "groups" / f"{dataset}-{setting.key}.jsonl"
+
+    def groups(self, setting: Setting, dataset: str) -> list[PassageGroup]:
+        """Make the groups of a setting, or find them in the folder."""
+        from novarag.datasets.groups import group_line, iter_groups
+        from novarag.reproduction.sets import Where, make_groups
+
+        key, file = (setting.key, dataset), self._file(setting, dataset)
+        if key not in self._groups:
+            if not file.is_file():
+                search = self._search if self.index else None
+                where = Where(
+                    data=self.data, questions=self.questions, seed=self.seed, search=search
+                )
+                found = asyncio.run(make_groups(setting, dataset, where))
+                if not found:
+                    raise UsageError(f"{dataset} has no groups for {setting.key}")
+                file.parent.mkdir(exist_ok=True)
+                draft = file.with_suffix(".part")
+                draft.write_bytes(b"".join(map(group_line, found)))
+                draft.replace(file)
+            self._groups[key] = list(iter_groups(file))
+        return self._groups[key]
+
+    async def _search(
+        self, mode: str, queries: Sequence[str], k: int
+    ) -> Sequence[Sequence[Passage]]:
+        from novarag.retrieval.searching import MilvusRetriever
+
+        encoder = None if mode == "bm25" else self._encoder
+        return await MilvusRetriever(self._index, mode=mode, encoder=encoder).search(queries, k=k)
+
+    @cached_property
+    def _index(self) -> Index:
+        from novarag.retrieval.milvus import open_index
+
+        return self._open.enter_context(open_index(str(self.index)))
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        if self.encoder is None:
+            raise UsageError("a dense search needs the encoder of the index: add --encoder")
+        return open_encoder(self.encoder)
+
+    # — what came back —
+
+    def estimates(
+        self, setting: Setting, dataset: str, system: System
+    ) -> tuple[pl.DataFrame, Cost]:
+        """Return what a system's method makes of its replies, and what they took."""
+        import polars as pl
+
+        from novarag.runs.draws import cost_of, iter_estimates
+
+        (method,) = find_methods([system.method])
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        table = pl.concat(iter_estimates(drawn, [method], system.strategy))
+        if table.is_empty():
+            raise ServiceError(f"all requests of {system.name} failed", retryable=True)
+        return table, cost_of(method, drawn)
+
+    def run(self, setting: Setting, dataset: str, system: System, need: Need) -> str:
+        """Return the folder of the run that serves a need."""
+        from novarag.uncertainty import serving
+
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return str(drawn[serving(need, drawn)].store.place)

@@ -1,0 +1,168 @@
+"""The verb that makes the paper's tables again, and the one way in which tables are run."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from novarag.cli.bench import Bench
+from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
+from novarag.cli.models import Concurrency, KeyEnv, Models, Timeout  # noqa: TC001 - likewise
+from novarag.cli.running import Means
+from novarag.config.asking import Replies
+from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
+from novarag.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from novarag.config.grid import Grid
+
+ALL = "all"
+
+
+_SIMULATED_TITLE = "The paper's tables on a simulated respondent"
+_SIMULATED = (
+    "**Simulated: not a result.** The respondent is a program with known skill and known faults."
+    " This page shows that every table runs at the paper's sizes and measures what was put in; it"
+    " says nothing of any language model."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How much is asked, and how closely it is measured."""
+
+    questions: int | None = None
+    replicates: int = 1000
+    least: int = 50
+    rated: int = 50
+    replies: Replies = field(default_factory=Replies)
+    says: str = ""
+
+
+PROFILES = {
+    "full": Profile(says="Every question of every set was asked; replies were not held to a form."),
+    "smoke": Profile(
+        questions=20,
+        replicates=500,
+        least=10,
+        rated=5,
+        replies=Replies(structured=True, max_tokens=200, step_length=60),
+        says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
+        " shows that every table runs; its figures say little of the model.",
+    ),
+}
+
+
+def reproduce(
+    tables: Annotated[
+        list[str], typer.Argument(help=f"{ALL}, or some of: {', '.join(EXPERIMENTS)}.")
+    ],
+    model: Models,
+    out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    tuned: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The model trained by NOVA, as --model; default: the base, prompted."
+        ),
+    ] = None,
+    label_only: Annotated[
+        list[str] | None,
+        typer.Option(help="The model trained on labels only, as --model. Default: likewise."),
+    ] = None,
+    profile: Annotated[
+        Literal["full", "smoke"], typer.Option(help="All questions, or 20 in every cell.")
+    ] = "full",
+    data: Annotated[
+        Path | None, typer.Option(help="Folder that holds naacl/; default: NOVARAG_DATA.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="Index of a corpus (file or URI), for real retrieval.")
+    ] = None,
+    encoder: EncoderSpec = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Where the page goes; default: page.md in --out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of groups and intervals.")] = 0,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    concurrency: Concurrency = 64,
+    timeout: Timeout = 600.0,
+    key_env: KeyEnv = None,
+) -> None:
+    """Make tables and figures of the NOVA paper again, with the models at hand."""
+    names = list(EXPERIMENTS) if ALL in tables else tables
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise UnknownName(name, [ALL, *EXPERIMENTS])
+    reach = partial(Means, key_env=key_env, concurrency=concurrency, timeout=timeout)
+    roles = {BASE: model, TUNED: tuned, LABELS: label_only}
+    told = PROFILES[profile]
+    if max_tokens is not None:
+        told = replace(told, replies=replace(told.replies, max_tokens=max_tokens))
+    bench = Bench(
+        out=out,
+        means={role: reach(models=named) for role, named in roles.items() if named},
+        replies=told.replies,
+        questions=told.questions,
+        data=data,
+        index=index,
+        encoder=encoder,
+        seed=seed,
+    )
+    command = _command(roles, profile)
+    grids = {name: load_grid(name) for name in names}
+    make_page(
+        bench, grids, {name: f"novarag reproduce {name}{command}" for name in names},
+        told, page or out / "page.md",
+    )  # fmt: skip
+
+
+def _command(roles: Mapping[str, Sequence[str] | None], profile: str) -> str:
+    options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-only"}
+    said = "".join(f" {options[role]} {m}" for role, models in roles.items() for m in models or ())
+    return said + (f" --profile {profile}" if profile != "full" else "")
+
+
+def make_page(
+    bench: Bench,
+    grids: Mapping[str, Grid],
+    commands: Mapping[str, str],
+    profile: Profile,
+    file: Path,
+) -> None:
+    """Ask, measure, and write the page with its pictures beside it."""
+    from novarag.cli.tabling import make_table
+    from novarag.reproduction.cells import Precision
+    from novarag.reproduction.page import Told, page
+
+    code = bench.ask(grids.values())
+    if code:
+        sys.exit(code)
+    how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)
+    made = []
+    for number, (name, grid) in enumerate(grids.items(), start=1):
+        print(f"measuring {number} of {len(grids)}: {name}", file=sys.stderr)
+        made.append(make_table(name, grid, commands[name], bench, how))
+    told = Told(
+        title=_SIMULATED_TITLE if bench.simulated else "The paper's tables, made again",
+        banner=_SIMULATED if bench.simulated else profile.says,
+        machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        models=bench.models,
+        notes=[profile.says] if bench.simulated else [],
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for table in made:
+        for picture, content in table.pictures.items():
+            (file.parent / picture).write_text(content, encoding="utf-8")
+    file.write_text(page(made, told), encoding="utf-8")
+    print(f"wrote {file}: {len(made)} tables")

@@ -1,0 +1,102 @@
+"""From what came back to a table of the page: measured, filtered or rated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.cli.bench import SAMPLED
+from novarag.reproduction.cells import Asked, measure_ablation, measure_grid
+from novarag.reproduction.page import Made
+from novarag.uncertainty import GREEDY
+
+if TYPE_CHECKING:
+    from novarag.cli.bench import Bench
+    from novarag.config.grid import Grid
+    from novarag.reproduction.cells import Measured, Precision
+
+
+def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> Made:
+    """Make one table of replies that were asked for before."""
+    shown = replace(grid, systems=tuple(bench.named(system) for system in grid.systems))
+    made = Made(name=name, grid=shown, command=command)
+    match grid.table:
+        case "retention":
+            return replace(made, lines=_retention(shown, bench))
+        case "study":
+            return _study(made, bench)
+        case "ablation":
+            groups = {d: bench.groups(grid.settings[0], d) for d in grid.datasets}
+            found = measure_ablation(shown, _asked(shown, bench), groups, how)
+            return replace(made, cells=found.cells)
+        case _:
+            found = measure_grid(shown, _asked(shown, bench), how)
+            return replace(made, cells=found.cells, pictures=_pictures(made, found))
+
+
+def _asked(grid: Grid, bench: Bench) -> list[Asked]:
+    rows = []
+    for setting, dataset, system in grid.cells():
+        table, cost = bench.estimates(setting, dataset, system)
+        rows.append(Asked(setting=setting, dataset=dataset, system=system, table=table, cost=cost))
+    return rows
+
+
+def _pictures(made: Made, found: Measured) -> dict[str, str]:
+    from novarag.report.forest import Line, diagrams, forest, standalone
+
+    grid = made.grid
+    if grid.picture == "reliability":
+        panels = [(asked.system.name, panel) for asked, panel in found.panels]
+        return {f"{made.name}.svg": standalone(diagrams(panels, label=grid.title))}
+    if grid.picture == "forest":
+        return {
+            f"{made.name}-{dataset}.svg": standalone(
+                forest(
+                    [
+                        Line(name=cell.setting, figures=cell.figures)
+                        for cell in found.cells
+                        if cell.dataset == dataset
+                    ],
+                    grid.metrics,
+                    label=f"{grid.title}, {dataset}",
+                )
+            )
+            for dataset in grid.datasets
+        }
+    return {}
+
+
+def _retention(grid: Grid, bench: Bench) -> list[str]:
+    """Pour the samples through the funnel, and put the paper's shares beside what is left."""
+    from tempfile import TemporaryDirectory
+
+    from novarag.filters import Options
+    from novarag.report.funnel import stage_rows
+    from novarag.runs.filtering import filter_runs
+    from novarag.runs.sources import open_sources
+
+    setting, dataset, system = next(grid.cells())
+    sources = open_sources([bench.run(setting, dataset, system, SAMPLED)])
+    with TemporaryDirectory() as folder:
+        told = filter_runs(sources, Path(folder) / "kept", Options(seed=bench.seed)).told
+    model = told["runs"][0]["model"]
+    lines = [
+        f"{told['runs'][0]['trials']:,} replies by {system.name}, sixteen a group.",
+        "",
+        "| stage | kept | share of all | share of the stage before | the paper's share of all |",
+        "|---|---|---|---|---|",
+    ]
+    for row in stage_rows(told, model):
+        kept = "skipped" if row["skipped"] else f"{row['kept']:,}"
+        lines.append(
+            f"| {row['stage']} | {kept} | {row['share']} | {row['step']} | {row['paper']} |"
+        )
+    return lines
+
+
+def _study(made: Made, bench: Bench) -> Made:
+    grid = made.grid
+    runs = [bench.run(s, d, system, GREEDY) for s, d, system in grid.cells()]
+    return replace(made, lines=[f"{len(runs)} systems."])

@@ -1,0 +1,178 @@
+"""The cells of a table: each a figure with its interval, its rows, its cost, the paper's beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.metrics import measure
+from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
+from novarag.reproduction.papers import AVERAGE, printed, printed_swap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from novarag.calls import Cost
+    from novarag.config.grid import Grid, Setting, System
+    from novarag.metrics import Figure, Panel
+    from novarag.records import PassageGroup
+
+Printed = tuple[tuple[str, float], ...]
+"""What the paper prints for a figure: its value for each of its models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One row of a table: who was asked what, and what came of it."""
+
+    setting: str
+    dataset: str
+    system: str
+    rows: int = 0
+    questions: int = 0
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    paper: Mapping[str, Printed] = field(default_factory=dict)
+    cost: Cost | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What one system made of the groups of one setting and dataset."""
+
+    setting: Setting
+    dataset: str
+    system: System
+    table: pl.DataFrame
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """How intervals are made, and from how many rows on there are figures."""
+
+    replicates: int = 1000
+    least: int = 50
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Measured:
+    """The cells of a table, and the panels that its picture is drawn from."""
+
+    cells: list[Cell] = field(default_factory=list)
+    panels: list[tuple[Asked, Panel]] = field(default_factory=list)
+
+
+def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured:
+    """Measure every system in every setting and dataset, and its average over the datasets."""
+    found = Measured()
+    for setting, system in dict.fromkeys((a.setting, a.system) for a in asked):
+        mine = [a for a in asked if (a.setting, a.system) == (setting, system)]
+        tables = [a.table.with_columns(dataset=pl.lit(a.dataset)) for a in mine]
+        whole = measure(
+            pl.concat(tables), by="dataset", replicates=how.replicates, seed=how.seed,
+            least=how.least,
+        )  # fmt: skip
+        panels = {panel.name: panel for panel in whole.groups}
+        for one in mine:
+            panel = panels[one.dataset]
+            found.panels.append((one, panel))
+            found.cells.append(_cell(grid, one, panel))
+        if grid.average and whole.macro and len(mine) == len(grid.datasets):
+            found.cells.append(_average(grid, mine, whole.macro))
+    return found
+
+
+def _cell(grid: Grid, asked: Asked, panel: Panel) -> Cell:
+    shown = {metric: panel.figures[metric] for metric in grid.metrics if metric in panel.figures}
+    beside = {m: printed(grid, asked.setting, asked.system, asked.dataset, m) for m in grid.metrics}
+    return Cell(
+        setting=asked.setting.name or asked.setting.key,
+        dataset=asked.dataset,
+        system=asked.system.name,
+        rows=panel.rows,
+        questions=panel.questions,
+        figures=shown | _unread(panel.figures),
+        paper=beside,
+        cost=asked.cost,
+        refusal=panel.refusal,
+    )
+
+
+def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    return {name: figures[name] for name in ("unread",) if name in figures}
+
+
+def _average(grid: Grid, mine: Sequence[Asked], macro: Mapping[str, Figure]) -> Cell:
+    first = mine[0]
+    return Cell(
+        setting=first.setting.name or first.setting.key,
+        dataset=AVERAGE,
+        system=first.system.name,
+        rows=sum(a.table.height for a in mine),
+        questions=sum(a.table["question"].n_unique() for a in mine),
+        figures={m: macro[m] for m in grid.metrics if m in macro},
+        paper={m: printed(grid, first.setting, first.system, AVERAGE, m) for m in grid.metrics},
+    )
+
+
+def measure_ablation(
+    grid: Grid,
+    asked: Sequence[Asked],
+    groups: Mapping[str, Iterable[PassageGroup]],
+    how: Precision,
+) -> Measured:
+    """Measure what one set of groups gains when the second system answers it for the first."""
+    base, tuned = grid.systems
+    stacked: dict[str, list[pl.DataFrame]] = {name: [] for name in SYSTEMS}
+    for dataset in grid.datasets:
+        tables = {a.system.name: a.table for a in asked if a.dataset == dataset}
+        sets = {str(group.id): evidence_set(group) for group in groups[dataset]}
+        swapped = swap(tables[base.name], tables[tuned.name], sets)
+        for name in SYSTEMS:
+            rows = swapped.filter(system=name).with_columns(dataset=pl.lit(dataset))
+            stacked[name].append(rows)
+    found = Measured()
+    for name, parts in stacked.items():
+        whole = measure(
+            pl.concat(parts), by="dataset", replicates=how.replicates, seed=how.seed,
+            least=how.least,
+        )  # fmt: skip
+        panels = {panel.name: panel for panel in whole.groups}
+        for dataset in grid.datasets:
+            found.cells.append(_swapped(grid, name, dataset, panels[dataset]))
+        if whole.macro:
+            beside = {m: printed_swap(grid, name, AVERAGE, m) for m in grid.metrics}
+            cell = Cell(
+                setting="",
+                dataset=AVERAGE,
+                system=_title(grid, name),
+                rows=whole.overall.rows,
+                questions=whole.overall.questions,
+                figures={m: whole.macro[m] for m in grid.metrics},
+                paper=beside,
+            )
+            found.cells.append(cell)
+    return found
+
+
+def _swapped(grid: Grid, name: str, dataset: str, panel: Panel) -> Cell:
+    return Cell(
+        setting="",
+        dataset=dataset,
+        system=_title(grid, name),
+        rows=panel.rows,
+        questions=panel.questions,
+        figures={m: panel.figures[m] for m in grid.metrics if m in panel.figures},
+        paper={m: printed_swap(grid, name, dataset, m) for m in grid.metrics},
+        refusal=panel.refusal,
+    )
+
+
+def _title(grid: Grid, name: str) -> str:
+    """Say who answers: the words of the table for base and tuned."""
+    base, tuned = grid.systems
+    return {"base": base.name, "tuned": tuned.name}.get(name, name.replace("tuned", tuned.name))

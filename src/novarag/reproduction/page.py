@@ -1,0 +1,164 @@
+"""A page of tables: what the paper prints, what we measured, how, on what, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from novarag.report.words import each, number, span, title_of
+from novarag.reproduction.papers import AVERAGE
+from novarag.texts import escape_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.config.grid import Grid
+    from novarag.metrics import Figure
+    from novarag.reproduction.cells import Cell, Printed
+
+_NONE = "\u2013"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One table as it was made: its cells, or lines of its own, and its pictures by file name."""
+
+    name: str
+    grid: Grid
+    command: str
+    cells: Sequence[Cell] = ()
+    lines: Sequence[str] = ()
+    pictures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a page says of itself."""
+
+    title: str
+    banner: str
+    machine: str
+    date: str
+    models: dict[str, str]
+    notes: Sequence[str] = ()
+
+
+def page(tables: Sequence[Made], told: Told) -> str:
+    """Write the page as Markdown."""
+    roles = [f"- {role}: `{name}`" for role, name in told.models.items()]
+    lines = [
+        f"# {told.title}", "", told.banner, "",
+        f"Made on {told.date}: {told.machine}. Models asked:", "", *roles, "",
+        *(f"{note}\n" for note in told.notes),
+        "The paper's figures stand beside ours for orientation. They belong to other models and,"
+        " where a table says so, to other groups and prompts: none is a target, and no row merges"
+        " two settings. Several figures in one place are the paper's models in the order named"
+        " under the table. Intervals are 95 %, by a bootstrap of whole questions.", "",
+        *_overview(tables, told.date),
+    ]  # fmt: skip
+    for table in tables:
+        lines += ["", *_section(table)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _overview(tables: Sequence[Made], date: str) -> list[str]:
+    lines = [
+        "| table | command | figure | the paper | ours | 95 % interval | date |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for table in tables:
+        name = f"[{table.grid.title}](#{table.name})"
+        cell = _headline(table)
+        if cell is None:
+            lines.append(f"| {name} | `{table.command}` | see there | | | | {date} |")
+            continue
+        metric = table.grid.metrics[0]
+        figure = cell.figures[metric]
+        what = f"{title_of(metric)}, {escape_markdown(cell.system)}, {cell.dataset}"
+        if cell.setting and len(table.grid.settings) > 1:
+            what += f", {escape_markdown(cell.setting)}"
+        lines.append(
+            f"| {name} | `{table.command}` | {what} | {_beside(cell.paper.get(metric, ()), metric)}"
+            f" | {number(metric, figure.value)} | {span(metric, figure)} | {date} |"
+        )
+    return lines
+
+
+def _headline(table: Made) -> Cell | None:
+    """Pick what the overview shows: the last system's average, or its last cell."""
+    if not table.grid.metrics:
+        return None
+    shown = [c for c in table.cells if table.grid.metrics[0] in c.figures]
+    averages = [c for c in shown if c.dataset == AVERAGE]
+    return (averages or shown)[-1] if shown else None
+
+
+def _section(table: Made) -> list[str]:
+    grid = table.grid
+    lines = [f'## {grid.title} <span id="{table.name}"></span>', "", f"`{table.command}`", ""]
+    keys = ", ".join(f"`{key}`" for key in dict.fromkeys(s.key for s in grid.settings))
+    papers = ", ".join(f"`{label}`" for label in grid.paper)
+    lines.append(f"Groups: {keys}. In the paper: {papers or 'nowhere'}. {grid.note}".rstrip())
+    if models := _models(table.cells):
+        lines += ["", f"The paper's models, in this order: {', '.join(models)}."]
+    if table.lines:
+        lines += ["", *table.lines]
+    for name in table.pictures:
+        lines += ["", f"![{grid.title}]({name})"]
+    if table.cells:
+        lines += ["", *_rows(table)]
+    return lines
+
+
+def _models(cells: Sequence[Cell]) -> list[str]:
+    """Name the paper's models once, in the order in which its figures are shown."""
+    return list(
+        dict.fromkeys(m for c in cells for values in c.paper.values() for m, _ in values if m)
+    )
+
+
+def _rows(table: Made) -> list[str]:
+    metrics = table.grid.metrics
+    several = len({cell.setting for cell in table.cells}) > 1
+    head = [*(["setting"] if several else []), "system", "dataset", "rows (questions)"]
+    for metric in metrics:
+        head += [f"{title_of(metric)}: paper", "ours", "95 %"]
+    head += ["unread", "calls", "tokens in, out"]
+    models = _models(table.cells)
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for cell in table.cells:
+        row = [escape_markdown(cell.setting)] if several else []
+        row += [escape_markdown(cell.system), cell.dataset, f"{cell.rows:,} ({cell.questions:,})"]
+        for metric in metrics:
+            beside = _in_order(cell.paper.get(metric, ()), models)
+            row += [_beside(beside, metric), *_ours(metric, cell.figures.get(metric), cell.refusal)]
+        lines.append("| " + " | ".join([*row, *_spent(cell)]) + " |")
+    return lines
+
+
+def _in_order(values: Printed, models: Sequence[str]) -> Printed:
+    """Leave a gap for a model that has no figure here, so that places keep their meaning."""
+    if len(values) <= 1 and len(models) <= 1:
+        return values
+    known = dict(values)
+    return tuple((m, known.get(m, float("nan"))) for m in models) if known else ()
+
+
+def _beside(values: Printed, metric: str) -> str:
+    return " / ".join(number(metric, value) for _, value in values) or _NONE
+
+
+def _ours(metric: str, figure: Figure | None, refusal: str | None) -> list[str]:
+    if figure is None:
+        return [f"refused: {refusal}" if refusal else _NONE, _NONE]
+    return [number(metric, figure.value), span(metric, figure)]
+
+
+def _spent(cell: Cell) -> list[str]:
+    unread = cell.figures.get("unread")
+    said = _NONE if unread is None else number("unread", unread.value)
+    if cell.cost is None:
+        return [said, _NONE, _NONE]
+    rows = cell.rows
+    tokens = f"{each(cell.cost.prompt_tokens, rows)}, {each(cell.cost.completion_tokens, rows)}"
+    return [said, each(cell.cost.calls, rows), tokens]

@@ -1,0 +1,216 @@
+"""A respondent with known truth: an instrument to check the chain with, never a result.
+
+It sees prompts, as any model does, and its parameters say what it knows and what misleads it. So
+what measuring should find is known before anything is measured.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from novarag.calls import GREEDY, Attempt, Reply, Usage
+from novarag.errors import ServiceError
+from novarag.grading import normalize
+from novarag.grouping import evidence_state, rng_for
+from novarag.llm.simulated.replies import (
+    Form,
+    Piece,
+    cut,
+    find_form,
+    first_tokens,
+    judge,
+    judged,
+    reasons,
+    stepwise,
+    verdict,
+)
+from novarag.llm.simulated.respondent import (
+    RESPONDENTS,
+    Prospect,
+    Respondent,
+    consider,
+    find_respondent,
+    governing,
+    heated,
+    stated,
+)
+from novarag.llm.simulated.world import Seen, World, look, right_answer, wrong_answers
+from novarag.records import Completion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from random import Random
+    from types import TracebackType
+
+    from novarag.calls import Sampling, Tell
+    from novarag.records import PassageGroup
+    from novarag.taxonomy import EvidenceState, Utility
+
+_UNHEARD = 0.05  # belief in an answer it would not give itself
+_OTHER_OPENINGS = (("The", -7.0), ("Based", -8.0))
+
+
+class _Known:
+    """What a respondent makes of one group, worked out once."""
+
+    __slots__ = ("prospect", "state", "truth")
+
+    def __init__(self, respondent: Respondent, group: PassageGroup, seed: int) -> None:
+        right, wrong = right_answer(group), wrong_answers(group)
+        self.prospect: Prospect = consider(respondent, group, right=right, wrong=wrong, seed=seed)
+        self.state: EvidenceState | None = evidence_state(group)
+        self.truth: list[Utility] = [kind.utility for kind in group.kinds or ()]
+
+
+class SimulatedLLM:
+    """A model whose every chance is known, for use in `async with` or without.
+
+    The same seed gives the same replies, whatever the order of the requests; `key` and the seed of
+    the sampling tell requests for more samples of one prompt apart. Tokens are words.
+    """
+
+    def __init__(self, respondent: Respondent, world: World, *, seed: int = 0) -> None:
+        self.respondent, self.world, self.seed = respondent, world, seed
+        self.name = f"simulated:{respondent.name}"
+        self._known: dict[tuple[str, tuple[str, ...]], _Known] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(SimulatedLLM, seed=self.seed), (self.respondent, self.world)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def prospect(self, group: PassageGroup) -> Prospect:
+        """Return the truth about a group: what may be answered, how likely, and what is right."""
+        texts = tuple(passage.text for passage in group.passages)
+        return self._consider(Seen(group.question.text, texts, None)).prospect
+
+    async def complete(
+        self,
+        prompt: str,
+        sampling: Sampling = GREEDY,
+        *,
+        key: str | None = None,
+        tell: Tell | None = None,
+    ) -> Reply:
+        """Reply as often as asked, each sample drawn for itself; one reply where nothing varies."""
+        attempt = Attempt(id=f"simulated-{key}", endpoint="simulated")
+        if tell is not None:
+            tell(attempt)
+        seen = look(prompt)
+        known = self._consider(seen)
+        varied = (key or "", str(sampling.seed)) if sampling.temperature else ()
+        rng = rng_for(self.seed, self.name, prompt, str(sampling.temperature), *varied)
+        fresh = sampling.n if sampling.temperature else 1
+        if seen.proposed is not None:
+            drawn = self._verdicts(known.prospect, seen.proposed, sampling, rng, fresh)
+        else:
+            drawn = self._answers(known, prompt, sampling, rng, fresh)
+        completions = drawn if fresh == sampling.n else drawn * sampling.n
+        words = sum(len(completion.text.split()) for completion in completions)
+        usage = Usage(prompt=len(prompt.split()), completion=words)
+        return Reply(completions=tuple(completions), usage=usage, attempt=attempt.id)
+
+    def _consider(self, seen: Seen) -> _Known:
+        place = seen.question, seen.passages
+        if place not in self._known:
+            self._known[place] = _Known(self.respondent, self.world.find(seen), self.seed)
+        return self._known[place]
+
+    def _verdicts(
+        self, prospect: Prospect, answer: str, sampling: Sampling, rng: Random, fresh: int
+    ) -> list[Completion]:
+        """Say True or False of a proposed answer, by what it holds of it."""
+        words = [normalize(one) for one in prospect.answers]
+        given = normalize(answer)
+        belief = prospect.beliefs[words.index(given)] if given in words else _UNHEARD
+        chances = dict(first_tokens(belief))
+        shares = heated([belief, 1 - belief], sampling.temperature)
+        drawn = rng.choices(("True", "False"), shares, k=fresh)
+        return [
+            self._completion([Piece(word, chances[word])], sampling, tuple(chances.items()))
+            for word in drawn
+        ]
+
+    def _answers(
+        self, known: _Known, prompt: str, sampling: Sampling, rng: Random, fresh: int
+    ) -> list[Completion]:
+        """Give answers in the form that the prompt asks for."""
+        form = find_form(prompt)
+        if form is None:
+            problem = "a simulated respondent can only answer, and this prompt asks for no answer"
+            raise ServiceError(problem, retryable=False)
+        final = "\nAnswer:" not in prompt
+        prospect = known.prospect
+        shares = heated(prospect.weights, sampling.temperature)
+        found = []
+        for place in rng.choices(range(len(shares)), shares, k=fresh):
+            pieces = self._say(known, place, form, rng, final=final)
+            found.append(self._completion(pieces, sampling))
+        return found
+
+    def _say(
+        self, known: _Known, place: int, form: Form, rng: Random, *, final: bool
+    ) -> list[Piece]:
+        percent = stated(self.respondent, known.prospect, place)
+        if form is Form.STEPS:
+            return stepwise(known.prospect, place, percent)
+        said = verdict(known.prospect, place, percent, final=final)
+        if form is Form.REASONED:
+            return [reasons(len(known.truth)), *said]
+        if form is Form.JUDGED:
+            classes = judge(known.truth, self.respondent.judging, rng)
+            return [judged(classes, known.state, known.prospect.rule), *said]
+        return said
+
+    def _completion(
+        self,
+        pieces: list[Piece],
+        sampling: Sampling,
+        alternatives: tuple[tuple[str, float], ...] = (),
+    ) -> Completion:
+        text = "".join([piece.text for piece in pieces])
+        if not sampling.logprobs and sampling.max_tokens is None:
+            return Completion(text=text, model=self.name)
+        tokens, logprobs = cut(pieces)
+        truncated = sampling.max_tokens is not None and len(tokens) > sampling.max_tokens
+        if truncated:
+            tokens, logprobs = tokens[: sampling.max_tokens], logprobs[: sampling.max_tokens]
+            text = "".join(tokens)
+        if not sampling.logprobs:
+            return Completion(text=text, model=self.name, truncated=truncated)
+        openings = alternatives or ((tokens[0], logprobs[0]), *_OTHER_OPENINGS)
+        return Completion(
+            text=text,
+            model=self.name,
+            truncated=truncated,
+            tokens=tokens,
+            logprobs=logprobs,
+            alternatives=openings[: sampling.alternatives],
+        )
+
+
+def open_simulated(name: str, groups: Iterable[PassageGroup], *, seed: int = 0) -> SimulatedLLM:
+    """Open a shipped respondent by name, for the groups that will be asked."""
+    return SimulatedLLM(find_respondent(name), World.of(groups), seed=seed)
+
+
+__all__ = [
+    "RESPONDENTS",
+    "Prospect",
+    "Respondent",
+    "SimulatedLLM",
+    "World",
+    "find_respondent",
+    "governing",
+    "open_simulated",
+]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import socket
 import struct
 import sys
@@ -75,6 +76,8 @@ def reply_text(prompt: str, sample: int, *, k: int = 3) -> str:
     """Make a reply that depends on the prompt and the sample alone, in the format of `nova`."""
     if ": [the text]" in prompt:
         return passages_text(prompt, sample)
+    if "Proposed answer: " in prompt:
+        return ("True", "False")[len(prompt) % 2]
     luck = blake2b(f"{sample} {prompt}".encode("utf-8", "replace"), digest_size=8).digest()
     if luck[0] < 5:
         return "I am not sure what to say."
@@ -139,9 +142,13 @@ class Kitchen:
                 "finish_reason": "stop",
             }
             if request.get("logprobs"):
-                choice["logprobs"] = {
-                    "content": [{"token": t, "logprob": -0.5} for t in text.split()]
-                }
+                content = [{"token": t, "logprob": -0.5} for t in re.findall(r"\s*\S+", text)]
+                if request.get("top_logprobs"):
+                    content[0]["top_logprobs"] = [
+                        {"token": word, "logprob": -0.5 - 0.1 * i}
+                        for i, word in enumerate((content[0]["token"], "True", "False"))
+                    ]
+                choice["logprobs"] = {"content": content}
             choices.append(choice)
         used = {
             "prompt_tokens": len(prompt) // 4,

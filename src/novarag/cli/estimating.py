@@ -112,7 +112,7 @@ def estimate(
 
 def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[Method]:
     """Find methods by name, or import them; `all` is every one there is."""
-    from novarag.uncertainty import METHODS, Method, semantic_entropy
+    from novarag.uncertainty import METHODS, Method
 
     found: dict[str, Method] = {}
     for name in names:
@@ -130,6 +130,8 @@ def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[M
     if equivalence is not None:
         if "semantic-entropy" not in found:
             raise UsageError("--equivalence belongs to the method semantic-entropy")
+        from novarag.uncertainty import semantic_entropy
+
         same = import_object(equivalence)
         of = partial(semantic_entropy, same=same)
         found["semantic-entropy"] = replace(found["semantic-entropy"], of=of)

@@ -71,9 +71,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
     tuned: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The model trained by NOVA, as --model; default: the base, prompted."
-        ),
+        typer.Option(help="The model trained by NOVA, as --model; default: the base, prompted."),
     ] = None,
     label_only: Annotated[
         list[str] | None,

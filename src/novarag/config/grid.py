@@ -64,7 +64,10 @@ class System:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """One table or figure: what is asked of whom, and which figures it shows."""
+    """One table or figure: what is asked of whom, and which figures it shows.
+
+    `paper` names the paper's tables, `quotes` figures that only its text states.
+    """
 
     title: str
     systems: tuple[System, ...]
@@ -75,6 +78,7 @@ class Grid:
     picture: str | None = None
     average: bool = True
     paper: tuple[str, ...] = ()
+    quotes: tuple[str, ...] = ()
     note: str = ""
     out: str = "experiment"
     model: Endpoints | None = None

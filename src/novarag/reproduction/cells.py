@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.metrics import measure
-from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
 from novarag.reproduction.papers import AVERAGE, printed, printed_swap
 
 if TYPE_CHECKING:

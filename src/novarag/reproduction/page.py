@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from novarag.report.words import each, number, span, title_of
-from novarag.reproduction.papers import AVERAGE
+from novarag.reproduction.papers import AVERAGE, quoted
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
@@ -101,6 +101,8 @@ def _section(table: Made) -> list[str]:
     lines.append(f"Groups: {keys}. In the paper: {papers or 'nowhere'}. {grid.note}".rstrip())
     if models := _models(table.cells):
         lines += ["", f"The paper's models, in this order: {', '.join(models)}."]
+    if grid.quotes:
+        lines += ["", *quoted(grid.quotes)]
     if table.lines:
         lines += ["", *table.lines]
     for name in table.pictures:

@@ -9,6 +9,8 @@ import polars as pl
 from novarag.experiments import paper_figures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from novarag.config.grid import Grid, Setting, System
 
 AVERAGE = "average"
@@ -40,6 +42,20 @@ def printed_swap(
         _same("method", method), _same("setting", part), dataset=dataset, metric=metric
     )
     return tuple(rows.select("model", "value").iter_rows())
+
+
+def quoted(metrics: Sequence[str]) -> list[str]:
+    """Say what the paper's text states of some figures, each with its line."""
+    rows = paper_figures("text").filter(pl.col("metric").is_in(metrics))
+    lines = []
+    for row in rows.iter_rows(named=True):
+        of = ", ".join(str(row[c]) for c in ("model", "method", "setting", "dataset") if row[c])
+        what = row["metric"].replace("_", " ")
+        lines.append(
+            f"- The paper's text, L{row['line']}: {what} {row['value']:g}"
+            + (f" ({of})" if of else "")
+        )
+    return lines
 
 
 def _tables(grid: Grid) -> pl.DataFrame:

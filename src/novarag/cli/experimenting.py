@@ -49,8 +49,9 @@ def run(
     experiment: Annotated[
         list[str],
         typer.Argument(
-            help="TOML files, or the presets `real-bm25` and `real-dense`; later ones override"
-            " earlier ones."
+            help="TOML files or presets; later ones override earlier ones. `real-bm25` and"
+            " `real-dense` evaluate your own questions and corpus; others are tables of systems,"
+            " as `novarag reproduce` has them."
         ),
     ],
     driver: DriverName = "local",
@@ -58,9 +59,16 @@ def run(
     price: PerMillion = None,
     retry_failed: RetryFailed = False,
 ) -> None:
-    """Evaluate under real retrieval: index, retrieve, ask, measure; run it again to go on."""
+    """Run an experiment: real retrieval on your data, or a table; run it again to go on."""
     from novarag.config import load_experiment
+    from novarag.config.grid import is_grid
 
+    if is_grid(experiment):
+        from novarag.cli.reproducing import run_table
+
+        how = {"driver": driver, "ray_address": ray_address, "retry_failed": retry_failed}
+        run_table(experiment, **how, price=parse_price(price))
+        return
     found = load_experiment(*experiment)
     way = _Way(found, driver, ray_address, parse_price(price), retry_failed)
     way.check()

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from novarag.cli.bench import Bench
 from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
 from novarag.cli.models import Concurrency, KeyEnv, Models, Timeout  # noqa: TC001 - likewise
-from novarag.cli.running import Means
+from novarag.cli.running import Means, means_of
 from novarag.config.asking import Replies
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
-from novarag.errors import UnknownName
+from novarag.errors import DataError, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,7 +127,29 @@ def reproduce(
 def _command(roles: Mapping[str, Sequence[str] | None], profile: str) -> str:
     options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-only"}
     said = "".join(f" {options[role]} {m}" for role, models in roles.items() for m in models or ())
-    return said + (f" --profile {profile}" if profile != "full" else "")
+    return f"{said} --out out" + (f" --profile {profile}" if profile != "full" else "")
+
+
+def run_table(sources: Sequence[str], **how: Any) -> None:  # noqa: ANN401 - fields of `Means`
+    """Make one table that files describe, with the models they name."""
+    grid = load_grid(*sources)
+    if grid.model is None:
+        mend = 'write [model] and endpoints = ["http://localhost:8000/v1=llama"].'
+        raise DataError("the key 'model' is missing.", mend=mend, source=" + ".join(sources))
+    roles = {BASE: grid.model, TUNED: grid.tuned, LABELS: grid.label_only}
+    bench = Bench(
+        out=Path(grid.out),
+        means={role: means_of(told, **how) for role, told in roles.items() if told is not None},
+        replies=grid.ask,
+        questions=grid.questions,
+        index=grid.index,
+        encoder=grid.encoder,
+        seed=grid.seed,
+    )
+    profile = Profile(replicates=grid.replicates, least=grid.least)
+    name = Path(sources[0]).stem
+    command = f"novarag run {' '.join(sources)}"
+    make_page(bench, {name: grid}, {name: command}, profile, Path(grid.out) / "page.md")
 
 
 def make_page(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.config.asking import Endpoints, Replies
-from novarag.config.tables import at_least, load_table
+from novarag.config.experiment import EXPERIMENTS as RETRIEVALS
+from novarag.config.tables import at_least, load_table, read_toml
 from novarag.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
 DATASETS = ("strategyqa", "hotpotqa", "nq", "bamboogle")
 TABLES = ("grid", "ablation", "retention", "study")
@@ -50,15 +51,13 @@ class Setting:
 class System:
     """A model asked by a strategy, and the method that makes a confidence of its replies.
 
-    `paper` is what the paper calls it, where that differs from `name`. `settings` names those it
-    is asked in, where that is not all of them.
+    `settings` names those it is asked in, where that is not all of them.
     """
 
     name: str
     strategy: str = "vanilla"
     method: str = "verbal"
     model: str = BASE
-    paper: str | None = None
     settings: tuple[str, ...] = ()
 
 
@@ -83,7 +82,14 @@ class Grid:
     out: str = "experiment"
     model: Endpoints | None = None
     tuned: Endpoints | None = None
+    label_only: Endpoints | None = None
     ask: Replies = field(default_factory=Replies)
+    questions: int | None = at_least(1, None)
+    index: str | None = None
+    encoder: str | None = None
+    seed: int = at_least(0, 0)
+    replicates: int = at_least(100, 1000)
+    least: int = at_least(10, 50)
 
     def __post_init__(self) -> None:
         if self.table not in TABLES:
@@ -113,6 +119,13 @@ EXPERIMENTS = (
     "retention", "human-study",
 )  # fmt: skip
 """The tables and figures that ship with the package, in the order a page shows them."""
+
+
+def is_grid(sources: Sequence[str | Path]) -> bool:
+    """Say whether some files, or presets, are a table: it has systems."""
+    shipped = [s for s in sources if str(s) in EXPERIMENTS and str(s) not in RETRIEVALS]
+    files = [Path(s) for s in sources if Path(s).is_file()]
+    return bool(shipped) or any("systems" in read_toml(file, EXPERIMENTS) for file in files)
 
 
 def load_grid(*sources: str | Path) -> Grid:

@@ -47,7 +47,7 @@ def load_table(
     merged: dict[str, Any] = {}
     for source in sources:
         named = str(source) in presets
-        _merge(merged, _toml(_preset(str(source), package) if named else Path(source), presets))
+        _merge(merged, read_toml(_preset(str(source), package) if named else Path(source), presets))
     return _build(cls, merged, "", " + ".join(map(str, sources)))
 
 
@@ -55,7 +55,8 @@ def _preset(name: str, package: str) -> Traversable:
     return files(package).joinpath(f"{name}.toml")
 
 
-def _toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:
+def read_toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:
+    """Read a file of settings, or say what is wrong with it."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.metrics import measure
+from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
 from novarag.reproduction.papers import AVERAGE, printed, printed_swap
 
 if TYPE_CHECKING:
@@ -126,11 +127,13 @@ def measure_ablation(
 ) -> Measured:
     """Measure what one set of groups gains when the second system answers it for the first."""
     base, tuned = grid.systems
+    roles = {base.name: "base", tuned.name: "tuned"}
+    costs = {(roles[a.system.name], a.dataset): a.cost for a in asked}
     stacked: dict[str, list[pl.DataFrame]] = {name: [] for name in SYSTEMS}
     for dataset in grid.datasets:
         tables = {a.system.name: a.table for a in asked if a.dataset == dataset}
         sets = {str(group.id): evidence_set(group) for group in groups[dataset]}
-        swapped = swap(tables[base.name], tables[tuned.name], sets)
+        swapped = swap(*_shared(tables[base.name], tables[tuned.name]), sets)
         for name in SYSTEMS:
             rows = swapped.filter(system=name).with_columns(dataset=pl.lit(dataset))
             stacked[name].append(rows)
@@ -142,7 +145,8 @@ def measure_ablation(
         )  # fmt: skip
         panels = {panel.name: panel for panel in whole.groups}
         for dataset in grid.datasets:
-            found.cells.append(_swapped(grid, name, dataset, panels[dataset]))
+            cost = costs.get((name, dataset))
+            found.cells.append(_swapped(grid, name, dataset, panels[dataset], cost))
         if whole.macro:
             beside = {m: printed_swap(grid, name, AVERAGE, m) for m in grid.metrics}
             cell = Cell(
@@ -158,15 +162,22 @@ def measure_ablation(
     return found
 
 
-def _swapped(grid: Grid, name: str, dataset: str, panel: Panel) -> Cell:
+def _shared(one: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Keep the groups that both answered: a request of either may have failed."""
+    return one.join(other, on="group", how="semi"), other.join(one, on="group", how="semi")
+
+
+def _swapped(grid: Grid, name: str, dataset: str, panel: Panel, cost: Cost | None) -> Cell:
     return Cell(
         setting="",
         dataset=dataset,
         system=_title(grid, name),
         rows=panel.rows,
         questions=panel.questions,
-        figures={m: panel.figures[m] for m in grid.metrics if m in panel.figures},
+        figures={m: panel.figures[m] for m in grid.metrics if m in panel.figures}
+        | _unread(panel.figures),
         paper={m: printed_swap(grid, name, dataset, m) for m in grid.metrics},
+        cost=cost,
         refusal=panel.refusal,
     )
 
@@ -174,4 +185,5 @@ def _swapped(grid: Grid, name: str, dataset: str, panel: Panel) -> Cell:
 def _title(grid: Grid, name: str) -> str:
     """Say who answers: the words of the table for base and tuned."""
     base, tuned = grid.systems
-    return {"base": base.name, "tuned": tuned.name}.get(name, name.replace("tuned", tuned.name))
+    swapped = name.replace("-> tuned", f"\u2192 {tuned.name}")
+    return {"base": base.name, "tuned": tuned.name}.get(name, swapped)

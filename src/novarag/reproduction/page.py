@@ -123,8 +123,10 @@ def _rows(table: Made) -> list[str]:
     metrics = table.grid.metrics
     several = len({cell.setting for cell in table.cells}) > 1
     head = [*(["setting"] if several else []), "system", "dataset", "rows (questions)"]
+    beside = [m for m in metrics if any(cell.paper.get(m) for cell in table.cells)]
     for metric in metrics:
-        head += [f"{title_of(metric)}: paper", "ours", "95 %"]
+        head += [f"{title_of(metric)}: paper"] if metric in beside else []
+        head += [f"{title_of(metric)}: ours", "95 %"]
     head += ["unread", "calls", "tokens in, out"]
     models = _models(table.cells)
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
@@ -132,8 +134,9 @@ def _rows(table: Made) -> list[str]:
         row = [escape_markdown(cell.setting)] if several else []
         row += [escape_markdown(cell.system), cell.dataset, f"{cell.rows:,} ({cell.questions:,})"]
         for metric in metrics:
-            beside = _in_order(cell.paper.get(metric, ()), models)
-            row += [_beside(beside, metric), *_ours(metric, cell.figures.get(metric), cell.refusal)]
+            values = _in_order(cell.paper.get(metric, ()), models)
+            row += [_beside(values, metric)] if metric in beside else []
+            row += _ours(metric, cell.figures.get(metric), cell.refusal)
         lines.append("| " + " | ".join([*row, *_spent(cell)]) + " |")
     return lines
 

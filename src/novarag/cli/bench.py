@@ -203,6 +203,11 @@ class Bench:
             raise ServiceError(f"all requests of {system.name} failed", retryable=True)
         return table, cost_of(method, drawn)
 
+    def named_groups(self, setting: Setting, dataset: str, system: System) -> list[PassageGroup]:
+        """Return the groups as they were asked, each under the name that its answers go by."""
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return list(next(iter(drawn.values())).all_groups())
+
     def run(self, setting: Setting, dataset: str, system: System, need: Need) -> str:
         """Return the folder of the run that serves a need."""
         from novarag.uncertainty import serving

@@ -27,7 +27,8 @@ def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision
         case "study":
             return _study(made, bench)
         case "ablation":
-            groups = {d: bench.groups(grid.settings[0], d) for d in grid.datasets}
+            (setting,), system = grid.settings, grid.systems[0]
+            groups = {d: bench.named_groups(setting, d, system) for d in grid.datasets}
             found = measure_ablation(shown, _asked(shown, bench), groups, how)
             return replace(made, cells=found.cells)
         case _:

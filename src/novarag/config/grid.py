@@ -103,6 +103,8 @@ class Grid:
                     raise UnknownName(name, names)
         if not self.systems or not self.settings:
             raise UsageError("a table needs at least one setting and one system")
+        if self.table == "ablation" and (len(self.settings), len(self.systems)) != (1, 2):
+            raise UsageError("an ablation has one setting and two systems: base, then tuned")
 
     def cells(self) -> Iterator[tuple[Setting, str, System]]:
         """Yield every system with every setting and dataset it is asked in."""

@@ -14,7 +14,7 @@ import typer
 from novarag import __version__
 from novarag.cli.common import StrategyName, find_strategy, import_object
 from novarag.cli.drawing import Drawing
-from novarag.cli.models import (  # noqa: TC001 - typer looks at them
+from novarag.cli.models import (
     Attempts,
     Concurrency,
     DriverName,
@@ -27,6 +27,7 @@ from novarag.cli.models import (  # noqa: TC001 - typer looks at them
     Seed,
     ShardSize,
     Timeout,
+    simulated_note,
 )
 from novarag.cli.running import Means, Source, hash_of
 from novarag.cli.screen import parse_price
@@ -107,7 +108,7 @@ def estimate(
     drawn = drawing.draw(union(need for m in methods for need in m.needs))
     if isinstance(drawn, int):
         sys.exit(drawn)
-    _sum_up(drawn, methods, strategy, out, replicates)
+    _sum_up(drawn, methods, strategy, out, (replicates, groups.name))
 
 
 def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[Method]:
@@ -154,9 +155,9 @@ def _sum_up(
     methods: Sequence[Method],
     strategy: str,
     out: Path,
-    replicates: int,
+    told: tuple[int, str],
 ) -> None:
-    """Write the table of estimates and a report on it, and say the most of it."""
+    """Write the table of estimates and a report on it; `told` is replicates and the source."""
     import polars as pl
 
     from novarag.calls import Cost
@@ -164,6 +165,8 @@ def _sum_up(
     from novarag.report import Heading, summary, write_report
     from novarag.runs.draws import cost_of, iter_estimates
 
+    replicates, source = told
+    model = next(iter(drawn.values())).manifest.settings.model
     table = pl.concat(iter_estimates(drawn, methods, strategy))
     table.write_parquet(out / "estimates.parquet")
     costs = {m.name: cost_of(m, drawn) for m in methods}
@@ -176,14 +179,18 @@ def _sum_up(
     found = measure(table, by="method", replicates=replicates)
     heading = Heading(
         title=f"Uncertainty methods on {plain_text(strategy)}",
-        sources=[out.name],
+        sources=[source, model],
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         version=__version__,
-        notes=[said, *(f"{m.title} ({m.name}): {m.means}" for m in methods)],
+        notes=[
+            *simulated_note([model]),
+            said,
+            *(f"{m.title} ({m.name}): {m.means}" for m in methods),
+        ],
         costs=costs,
     )
     for path in write_report(found, heading, out / "report"):
         print(f"wrote {path}", file=sys.stderr)
     print(f"wrote {out / 'estimates.parquet'}", file=sys.stderr)
-    for line in [*summary(found), said]:
+    for line in [*simulated_note([model]), *summary(found), said]:
         print(f"- {plain_text(line, longest=1000)}")

@@ -11,6 +11,7 @@ import typer
 
 from novarag import __version__
 from novarag.cli.common import ReaderName, ScaleName, find_labels
+from novarag.cli.models import simulated_note
 from novarag.errors import UsageError
 from novarag.texts import plain_text
 
@@ -153,6 +154,7 @@ def _tables(file: Path, notes: list[str]) -> list[Path]:
 
     store = open_store(file)
     manifest = open_run(store)
+    notes += [n for n in simulated_note([manifest.settings.model]) if n not in notes]
     missing = set(unfinished(store, manifest))
     shards = [s for s in range(len(manifest.parts)) if s not in missing]
     if not shards:

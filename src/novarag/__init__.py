@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from novarag.calls import CallError, Outcome, Reply, Sampling, Usage
-    from novarag.datasets import load_answers, load_benchmark, load_groups
+    from novarag.datasets import load_answers, load_benchmark, load_groups, take_answers
     from novarag.errors import (
         DataError,
         NovaragError,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
-    from novarag.metrics import METRICS, measure, tabulate
+    from novarag.metrics import METRICS, figures_frame, measure, tabulate
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -57,7 +57,7 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "calls": ("CallError", "Outcome", "Reply", "Sampling", "Usage"),
-    "datasets": ("load_answers", "load_benchmark", "load_groups"),
+    "datasets": ("load_answers", "load_benchmark", "load_groups", "take_answers"),
     "errors": (
         "DataError",
         "NovaragError",
@@ -71,7 +71,7 @@ _ROOMS = {
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
-    "metrics": ("METRICS", "measure", "tabulate"),
+    "metrics": ("METRICS", "figures_frame", "measure", "tabulate"),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -148,6 +148,7 @@ __all__ = [
     "ask",
     "assemble",
     "evidence_state",
+    "figures_frame",
     "funnel",
     "grade",
     "load_answers",
@@ -157,6 +158,7 @@ __all__ = [
     "parse_endpoint",
     "read",
     "tabulate",
+    "take_answers",
     "write_report",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from novarag.datasets.answers import Columns, load_answers, rows_stand_alone
+from novarag.datasets.answers import Columns, check_answers, load_answers, rows_stand_alone
 from novarag.datasets.benchmark import (
     DATASETS,
     POOLS,
@@ -12,6 +12,7 @@ from novarag.datasets.benchmark import (
     strict_kind,
 )
 from novarag.datasets.files import read_table
+from novarag.datasets.frames import as_frame, take_answers
 from novarag.datasets.groups import iter_groups, load_groups, parse_group
 from novarag.datasets.passages import load_passages
 
@@ -19,6 +20,8 @@ __all__ = [
     "DATASETS",
     "POOLS",
     "Columns",
+    "as_frame",
+    "check_answers",
     "iter_groups",
     "load_answers",
     "load_benchmark",
@@ -30,4 +33,5 @@ __all__ = [
     "read_table",
     "rows_stand_alone",
     "strict_kind",
+    "take_answers",
 ]

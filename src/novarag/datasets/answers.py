@@ -47,7 +47,9 @@ def load_answers(
     paths: Sequence[str | Path], columns: Columns, *, labels: Labels | None = None
 ) -> pl.DataFrame:
     """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`."""
-    frames = [_load(read_table(path), columns, labels, str(path)) for path in paths]
+    frames = [
+        check_answers(read_table(path), columns, labels=labels, source=str(path)) for path in paths
+    ]
     try:
         return pl.concat(frames, how="diagonal_relaxed")
     except pl.exceptions.PolarsError as error:
@@ -62,9 +64,10 @@ def rows_stand_alone(answers: pl.DataFrame) -> bool:
     return bool(answers["question"].str.contains(r", row \d+$").all())
 
 
-def _load(
-    frame: pl.DataFrame, columns: Columns, labels: Labels | None, source: str
+def check_answers(
+    frame: pl.DataFrame, columns: Columns, *, labels: Labels | None = None, source: str
 ) -> pl.DataFrame:
+    """Check a table of answers cell by cell, and name its columns as `measure` wants them."""
     if columns.reply is not None:
         if labels is None:
             raise UsageError("to read raw replies, say with which labels")
@@ -102,7 +105,8 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
             row=row,
             column=name,
         )
-    value = value.set(value.is_in(columns.unread), None) if columns.unread else value
+    if columns.unread:
+        value = value.set(value.is_in([float(mark) for mark in columns.unread]), None)
     if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
         raise DataError(
             "no value is above 1, so these look like fractions.",

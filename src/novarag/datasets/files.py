@@ -30,7 +30,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
             case ".csv":
                 frame = pl.read_csv(path, infer_schema=False)
             case ".jsonl" | ".ndjson":
-                frame = _frame(list(json_rows(path)))
+                frame = frame_of(list(json_rows(path)))
             case _:
                 raise DataError(
                     f"the ending {path.suffix or '(none)'!r} is not known.",
@@ -74,12 +74,13 @@ def existing(path: str | Path) -> Path:
     return path
 
 
-def _frame(rows: list[dict[str, object]]) -> pl.DataFrame:
+def frame_of(rows: list[dict[str, object]]) -> pl.DataFrame:
+    """Make a frame of rows, which need not all have the same names."""
     names = dict.fromkeys(name for row in rows for name in row)
-    return pl.DataFrame([_column(name, [row.get(name) for row in rows]) for name in names])
+    return pl.DataFrame([make_column(name, [row.get(name) for row in rows]) for name in names])
 
 
-def _column(name: str, values: list[object]) -> pl.Series:
+def make_column(name: str, values: list[object]) -> pl.Series:
     """Build a column; one that mixes types becomes text, so that no value is lost in silence."""
     try:
         return pl.Series(name, values, strict=True)

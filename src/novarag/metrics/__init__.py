@@ -5,6 +5,7 @@ from __future__ import annotations
 from novarag.metrics.answers import tabulate
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
+from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure
 from novarag.metrics.mixing import Mixed, reweigh
 from novarag.metrics.panels import Bound, Curve, Difference, Figure, Measurement, Panel
@@ -29,6 +30,7 @@ __all__ = [
     "Panel",
     "Tally",
     "bin_of",
+    "figures_frame",
     "holm",
     "make_bins",
     "measure",

@@ -1,0 +1,89 @@
+"""What the plug-ins share: one reply read and graded, and some rows measured, by our functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from math import nan
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from novarag.datasets.gold import form_of
+from novarag.errors import UnknownName, UsageError
+from novarag.metrics import measure
+from novarag.records import Completion, PassageGroup, Question
+from novarag.strategies import COT, FORMATS, STRATEGIES, Strategy
+from novarag.trials import make_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.metrics import Panel
+    from novarag.records import Trial
+
+HEADLINE = ("accuracy", "ece", "brier", "auroc", "aurc", "accuracy_at_80", "coverage_at_10")
+"""The figures that belong together: ECE alone is won by a constant."""
+
+Row = tuple[str, float | None, bool | None]
+"""The question, the stated confidence and whether the answer is right."""
+
+
+def find_reader(name: str) -> Strategy:
+    """Find a strategy by name, a preset for a foreign format, or import package.module:OBJECT."""
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    if name in FORMATS:
+        return replace(COT, name=name, labels=FORMATS[name])
+    if ":" not in name:
+        raise UnknownName(name, [*STRATEGIES, *FORMATS])
+    try:
+        found: object = resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"{name!r} cannot be imported: {error}") from error
+    if not isinstance(found, Strategy):
+        raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
+    return found
+
+
+def mark_reply(
+    reply: str, answers: Sequence[str], strategy: Strategy, *, truncated: bool = False
+) -> Trial:
+    """Read one reply and grade it against the accepted answers; empty ones are none."""
+    accepted = tuple(answer for answer in answers if answer.strip())
+    question = Question(id="", text="", answers=accepted, form=form_of(accepted))
+    group = PassageGroup(question=question, passages=())
+    return make_trial(group, strategy, 0, Completion(text=reply, model="", truncated=truncated))
+
+
+@lru_cache(maxsize=4)
+def measured(rows: tuple[Row, ...], replicates: int, seed: int) -> Panel:
+    """Measure rows; several metrics of one evaluation ask for the same rows."""
+    names = ("question", "confidence", "correct")
+    schema = dict(zip(names, (pl.String, pl.Float64, pl.Boolean), strict=True))
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return measure(frame, replicates=replicates, seed=seed).overall
+
+
+def values_of(panel: Panel, metrics: Sequence[str]) -> dict[str, float]:
+    """Name each figure's value and the ends of its interval; all are NaN where none is known."""
+    values = {}
+    for name in metrics:
+        figure = panel.figures.get(name)
+        ends = (nan, nan, nan) if figure is None else (figure.value, figure.low, figure.high)
+        for end, value in zip((name, f"{name}_low", f"{name}_high"), ends, strict=True):
+            values[end] = nan if value is None else value
+    return values
+
+
+def beside(panel: Panel) -> dict[str, float]:
+    """Give what ECE and Brier must be read beside: the noise floor, a constant, and the rows."""
+    constant = panel.baselines.get("constant", {})
+    return {
+        "ece_noise_floor": panel.floor.line if panel.floor else nan,
+        "ece_of_a_constant": constant["ece"].value if constant else nan,
+        "brier_of_a_constant": constant["brier"].value if constant else nan,
+        "rows": float(panel.rows),
+        "questions": float(panel.questions),
+    }

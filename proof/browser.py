@@ -109,9 +109,7 @@ class Browser:
         self.wait("window.before === undefined && document.readyState === 'complete'")
 
     def run(self, code):
-        found = self.ask(
-            "Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True
-        )
+        found = self.ask("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(f"{code}: {found['exceptionDetails']}")
         return found["result"].get("value")

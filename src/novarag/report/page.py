@@ -21,7 +21,7 @@ from novarag.report import svg, words
 from novarag.texts import escape_markdown, plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from novarag.calls import Cost
     from novarag.metrics import Measurement, Panel
@@ -81,12 +81,14 @@ def template_text(name: str) -> str:
 
 
 def style_hash(style: str) -> str:
-    """Return what the page's security policy knows its style by."""
+    """Return what the page's security policy knows its style or its script by."""
     return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
-def open_template(name: str, *, escape: bool) -> Template:
-    """Open a template; every foreign text in it is escaped."""
+def open_template(
+    name: str, *, escape: bool, filters: Mapping[str, Callable[..., str]] | None = None
+) -> Template:
+    """Open a template; every foreign text in it is escaped. `filters` are more of its own."""
     environment = Environment(
         autoescape=escape,  # noqa: S701 - the Markdown template escapes with a filter of its own
         undefined=StrictUndefined,
@@ -94,6 +96,7 @@ def open_template(name: str, *, escape: bool) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
+    environment.filters |= filters or {}
     return environment.from_string(template_text(name))
 
 

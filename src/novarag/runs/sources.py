@@ -48,6 +48,19 @@ class Source:
 
 def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source]:
     """Open runs of different models; `partial` lets runs in that are not finished."""
+    sources = open_each(places, partial=partial)
+    models = Counter(source.manifest.settings.model for source in sources)
+    model, count = models.most_common(1)[0]
+    if count > 1:
+        raise UsageError(
+            f"{count} of these runs are of the model {model!r}: give one run for each model, and"
+            " filter the others by themselves"
+        )
+    return sources
+
+
+def open_each(places: Sequence[str], *, partial: bool = False) -> list[Source]:
+    """Open runs of any models, under names that tell them apart."""
     names = [PurePath(place).name for place in places]
     if len(set(names)) < len(names):
         names = [str(place) for place in places]
@@ -56,7 +69,7 @@ def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source
         if source.manifest.settings.noise is not None:
             raise UsageError(
                 f"{source.name} is a run of noise, holding passages; make groups of it with"
-                " `novarag group`, ask them, and filter that run"
+                " `novarag group`, ask them, and give that run"
             )
         if source.missing and not partial:
             raise UsageError(
@@ -66,13 +79,6 @@ def open_sources(places: Sequence[str], *, partial: bool = False) -> list[Source
             )
         if not source.shards:
             raise UsageError(f"{source.name} has no finished shard yet")
-    models = Counter(source.manifest.settings.model for source in sources)
-    model, count = models.most_common(1)[0]
-    if count > 1:
-        raise UsageError(
-            f"{count} of these runs are of the model {model!r}: give one run for each model, and"
-            " filter the others by themselves"
-        )
     return sources
 
 

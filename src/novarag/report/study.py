@@ -1,0 +1,116 @@
+"""Write down a human study: JSON for programs, Markdown for reviews, one page for people."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from novarag.report.page import open_template, plain, style_hash, template_text
+from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from novarag.metrics import Figure
+    from novarag.study import StudyReport
+    from novarag.study.analysis import CriterionReport
+
+_SURE = 0.05
+
+
+def number(value: float | None) -> str:
+    r"""Format a mean, an agreement or a statistic.
+
+    >>> number(0.7034), number(float("nan"))
+    ('0.70', '\u2013')
+    """
+    return "\u2013" if value is None or value != value else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Format a difference.
+
+    >>> signed(0.5)
+    '+0.50'
+    """
+    return number(value) if value != value else f"{value:+.2f}"
+
+
+def span(figure: Figure) -> str:
+    """Format an interval, or nothing where there is none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:.2f} to {figure.high:.2f}"
+
+
+def chance(p: float) -> str:
+    """Format a p-value.
+
+    >>> chance(0.0004), chance(0.0312)
+    ('< 0.001', '0.031')
+    """
+    if p != p:
+        return "\u2013"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def study_notes(report: StudyReport) -> list[str]:
+    """Say in plain sentences what was found."""
+    lines = [_leader(report, found) for found in report.criteria]
+    told = report.agreement.ordinal
+    if told.value == told.value:
+        lines.append(
+            f"The raters agree by a Krippendorff's alpha of {score_text(told)} on all criteria"
+            f" together (ordinal); two of them by a Cohen's kappa of"
+            f" {number(report.agreement.kappa)} on average."
+        )
+    else:
+        lines.append("Whether the raters agree cannot be told from these ratings.")
+    missing = sum(who.missing for who in report.raters)
+    if missing:
+        lines.append(f"{missing:,} ratings are missing; they are left out, not filled in.")
+    return lines
+
+
+def _leader(report: StudyReport, found: CriterionReport) -> str:
+    """Name the system with the highest mean, and those the paired test cannot tell it from."""
+    title = found.criterion.title
+    known = {name: f for name, f in found.means.items() if f.value == f.value}
+    if not known:
+        return f"{title}: nothing was rated."
+    best = max(known, key=lambda name: known[name].value)
+    level = [
+        k.other if k.one == best else k.one
+        for k in found.contrasts
+        if best in {k.one, k.other} and not k.wilcoxon_holm < _SURE
+    ]
+    head = f"{title}: {best} has the highest mean, {score_text(known[best])}"
+    if not level:
+        return f"{head}; the paired test tells it from every other system."
+    if len(level) == len(report.systems) - 1:
+        return f"{head}; the paired test tells it from no other system."
+    return f"{head}; the paired test tells it from every other system but {', '.join(level)}."
+
+
+def write_study(report: StudyReport, folder: Path, *, made: str, version: str) -> list[Path]:
+    """Write study.json, report.md and report.html; the same report gives the same bytes."""
+    style = template_text("report.css") + template_text("study.css")
+    parts = {
+        "r": report, "made": made, "version": version, "summary": study_notes(report),
+        "rated": sum(who.rated for who in report.raters),
+        "missing": sum(who.missing for who in report.raters),
+        "style": Markup(style), "style_hash": style_hash(style),  # noqa: S704 - our own files
+        "draw_bars": draw_bars, "draw_radar": draw_radar, "hue": hue, "short": short,
+        "number": number, "signed": signed, "span": span, "chance": chance,
+        "score_text": score_text,
+    }  # fmt: skip
+    texts = {
+        "study.json": json.dumps(plain(report), indent=1, allow_nan=False) + "\n",
+        "report.html": open_template("study.html.j2", escape=True).render(parts),
+        "report.md": open_template("study.md.j2", escape=False).render(parts),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

@@ -1,0 +1,70 @@
+"""Replies of several runs to the same questions, for people to rate; only those are fetched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from novarag.errors import UsageError
+from novarag.records import Flaw, Response, Trial
+from novarag.runs.sources import open_each, read_groups_file, read_trials
+from novarag.runs.tables import COMPLETION, completion_of, read_groups
+from novarag.study import draw_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from novarag.records import PassageGroup
+    from novarag.runs.sources import Source
+
+_READ = ("answer", "confidence", "flaw")
+_FLAWS = {flaw.value: flaw for flaw in Flaw}
+
+
+def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dict[str, list[Trial]]:
+    """Draw questions that all runs have a reply to, and read those; by the name of the run.
+
+    `make_sheet` with the same number and seed takes all of them.
+    """
+    sources = open_each(places)
+    names = [source.name for source in sources]
+    if len(set(names)) < len(names):
+        raise UsageError(f"{max(names, key=names.count)} is given twice: give each run once")
+    drawn = draw_places([set(_asked(s)) for s in sources], questions, seed=seed)
+    groups = {group for _, group in drawn}
+    return {source.name: list(_trials(source, groups)) for source in sources}
+
+
+def _asked(source: Source) -> Iterator[tuple[str, str]]:
+    for shard in source.shards:
+        yield from read_trials(source, shard, ["question", "group"]).unique().iter_rows()
+
+
+def _trials(source: Source, wanted: Collection[str]) -> Iterator[Trial]:
+    """Yield the first reply to each wanted group."""
+    strategy, names = source.manifest.settings.strategy, pl.Series(list(wanted)).implode()
+    for shard in source.shards:
+        asked = read_trials(source, shard, ["group"])
+        if not asked["group"].is_in(names).any():
+            continue
+        columns = ["group", "sample", *_READ, *COMPLETION]
+        table = read_trials(source, shard, columns).filter(pl.col("group").is_in(names))
+        content = read_groups_file(source.store, source.manifest, shard)
+        groups = {group.id: group for group in read_groups(content)}
+        first = table.sort("sample").unique("group", keep="first", maintain_order=True)
+        for row in first.select(columns).iter_rows():
+            yield _trial(row, groups[row[0]], strategy)
+
+
+def _trial(row: tuple[Any, ...], group: PassageGroup, strategy: str) -> Trial:
+    _, sample, answer, confidence, flaw, *told = row
+    read = answer is not None and confidence is not None
+    return Trial(
+        group=group,
+        strategy=strategy,
+        sample=sample,
+        completion=completion_of(told),
+        response=Response(answer=answer, confidence=confidence) if read else None,
+        flaw=None if read else _FLAWS.get(flaw),
+    )

@@ -1,0 +1,146 @@
+"""Ratings as raters save them: checked against the key, and taken out of blindness."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from novarag.errors import DataError, UsageError
+from novarag.study.sheet import letter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from novarag.metrics.tally import Floats
+    from novarag.study.sheet import Key
+
+FORMAT = "novarag study ratings 1"
+_CUT = 60  # characters of foreign text in an error
+_Cells = dict[tuple[int, int, int], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratings:
+    """Scores by rater, question, system and criterion; a missing one is NaN.
+
+    `simulated` says that nobody gave them.
+    """
+
+    key: Key
+    raters: tuple[str, ...]
+    scores: Floats
+    simulated: bool = False
+
+
+def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
+    """Read the files of raters, given as texts by their names; each rater counts once.
+
+    A missing rating is left missing; it is counted when the ratings are analysed.
+    """
+    if not texts:
+        raise UsageError("there are no ratings: give the files that raters saved")
+    sources: dict[str, str] = {}
+    raters, tables, simulated = [], [], set()
+    for source, text in texts.items():
+        told = _told(text, key, source)
+        rater = _rater(told, source)
+        before = sources.setdefault(" ".join(rater.casefold().split()), source)
+        if before != source:
+            raise DataError(
+                f"the rater {rater[:_CUT]!r} is in {before} too.",
+                mend="give one file for each rater: the last one saved holds all of it.",
+                source=source,
+            )
+        raters.append(rater)
+        tables.append(_table(told["ratings"], key, source))
+        simulated.add(told.get("simulated") is True)
+    if len(simulated) > 1:
+        raise UsageError("some of these ratings are simulated and some are not: read them apart")
+    return Ratings(
+        key=key, raters=tuple(raters), scores=np.stack(tables), simulated=simulated == {True}
+    )
+
+
+def _told(text: str, key: Key, source: str) -> dict[str, Any]:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise DataError(
+            "these are not ratings.",
+            mend="give the files that the sheet's Save button wrote.",
+            source=source,
+        )
+    if told.get("sheet") != key.sheet:
+        raise DataError(
+            f"these ratings are of the sheet {str(told.get('sheet'))[:_CUT]!r}, and the key is"
+            f" that of {key.sheet!r}.",
+            mend="give the folder whose sheet.html this rater was sent.",
+            source=source,
+        )
+    if not isinstance(told.get("ratings"), list):
+        raise DataError(
+            "there is no list of ratings.", mend="ask the rater to save again.", source=source
+        )
+    return told
+
+
+def _rater(told: dict[str, Any], source: str) -> str:
+    rater = told.get("rater")
+    if not isinstance(rater, str) or not rater.strip():
+        raise DataError(
+            "the rater has no name.", mend="ask for it, and write it into the file.", source=source
+        )
+    return rater.strip()
+
+
+def _table(ratings: list[Any], key: Key, source: str) -> Floats:
+    criteria = {c.name: i for i, c in enumerate(key.rubric.criteria)}
+    letters = {letter(i): i for i in range(len(key.systems))}
+    cells: _Cells = {}
+    for number, rating in enumerate(ratings, start=1):
+        try:
+            entry, shown = rating["entry"], letters[rating["reply"]]
+            criterion, score = criteria[rating["criterion"]], rating["score"]
+        except (KeyError, TypeError):
+            entry, shown, criterion, score = None, 0, 0, None
+        known = type(entry) is int and 1 <= entry <= len(key.entries)
+        if not known or type(score) is not int or not 1 <= score <= key.rubric.points:
+            raise DataError(
+                "no such question, reply, criterion or score is on the sheet.",
+                mend="ask the rater to save again; files are not to be edited by hand.",
+                source=source,
+                row=number,
+            )
+        cell = (entry - 1, key.entries[entry - 1].order[shown], criterion)
+        if cells.setdefault(cell, score) != score:
+            raise DataError(
+                "this was rated before, with another score.",
+                mend="ask the rater to save again.",
+                source=source,
+                row=number,
+            )
+    table = np.full((len(key.entries), len(key.systems), len(criteria)), np.nan)
+    for cell, score in cells.items():
+        table[cell] = score
+    return table
+
+
+def ratings_text(ratings: Ratings, rater: int) -> str:
+    """Write one rater's scores as the sheet's Save button does; `read_ratings` reads them back."""
+    key = ratings.key
+    rows = [
+        {"entry": e + 1, "reply": letter(place), "criterion": criterion.name, "score": int(score)}
+        for e, hidden in enumerate(key.entries)
+        for place, system in enumerate(hidden.order)
+        for c, criterion in enumerate(key.rubric.criteria)
+        if not np.isnan(score := ratings.scores[rater, e, system, c])
+    ]
+    told: dict[str, Any] = {"format": FORMAT, "sheet": key.sheet, "rater": ratings.raters[rater]}
+    if ratings.simulated:
+        told["simulated"] = True
+    return json.dumps({**told, "ratings": rows}, indent=1) + "\n"

@@ -1,0 +1,188 @@
+"""A blind rating sheet: the same questions answered by several systems, in shuffled order.
+
+What raters see is in `Sheet.entries`; which system stands behind which letter is in its `key`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+from novarag.errors import DataError, UsageError
+from novarag.grouping import rng_for
+from novarag.study.rubric import RUBRIC, Rubric, rubric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from novarag.records import PassageGroup, Trial
+
+Place = tuple[str, str]
+"""A question's id and its group's: what two systems were both asked."""
+
+_FORMAT = "novarag study key 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What raters see of one question: the group, and the replies in the order shown."""
+
+    group: PassageGroup
+    replies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyEntry:
+    """What raters do not see of one question: where it comes from, and who replied in what order.
+
+    `order[i]` is the place in `Key.systems` of the system behind the i-th reply shown.
+    """
+
+    question: str
+    group: str
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """All that is needed to read ratings of a sheet, and to take the blindfold off."""
+
+    sheet: str
+    systems: tuple[str, ...]
+    rubric: Rubric
+    entries: tuple[KeyEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A sheet and its key; `answers` says whether raters are shown the accepted answers."""
+
+    entries: tuple[Entry, ...]
+    key: Key
+    answers: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return what ratings name their sheet by."""
+        return self.key.sheet
+
+
+def letter(place: int) -> str:
+    """Name the reply at a place.
+
+    >>> letter(0), letter(4)
+    ('A', 'E')
+    """
+    return ascii_uppercase[place]
+
+
+def place_of(group: PassageGroup) -> Place:
+    """Return what a group is known by."""
+    return group.question.id, group.id or ""
+
+
+def draw_places(asked: Sequence[Iterable[Place]], questions: int, *, seed: int) -> list[Place]:
+    """Draw questions that every system was asked, and one group of each.
+
+    `asked` holds what each system has replies to. The draw depends on what they share alone.
+    """
+    shared = set.intersection(*(set(places) for places in asked))
+    by_question: dict[str, list[Place]] = {}
+    for place in sorted(shared):
+        by_question.setdefault(place[0], []).append(place)
+    if len(by_question) < questions:
+        raise UsageError(
+            f"{len(by_question):,} questions have a reply of every system, and {questions:,} are"
+            " wanted: ask for fewer, or give runs that were asked the same groups"
+        )
+    drawn = rng_for(seed, "study").sample(sorted(by_question), questions)
+    return [rng_for(seed, "study", question).choice(by_question[question]) for question in drawn]
+
+
+def make_sheet(
+    systems: Mapping[str, Sequence[Trial]],
+    *,
+    questions: int = 20,
+    seed: int = 0,
+    rubric: Rubric = RUBRIC,
+    answers: bool = False,
+) -> Sheet:
+    """Make a sheet of trials, by the name of the system; the first reply to a group is shown.
+
+    A reply that no confidence could be read from is shown like any other: raters can read it.
+    """
+    names = tuple(systems)
+    if not 2 <= len(names) <= len(ascii_uppercase):
+        raise UsageError(f"a study compares 2 to {len(ascii_uppercase)} systems, not {len(names)}")
+    first: list[dict[Place, Trial]] = [{} for _ in names]
+    for name, held in zip(names, first, strict=True):
+        for trial in sorted(systems[name], key=lambda t: t.sample):
+            held.setdefault(place_of(trial.group), trial)
+    entries, hidden = [], []
+    for place in draw_places(first, questions, seed=seed):
+        trials = [held[place] for held in first]
+        _check_same([t.group for t in trials], names)
+        order = list(range(len(names)))
+        rng_for(seed, "study", *place).shuffle(order)
+        replies = tuple(trials[i].completion.text for i in order)
+        entries.append(Entry(group=trials[0].group, replies=replies))
+        hidden.append(KeyEntry(question=place[0], group=place[1], order=tuple(order)))
+    told = [names, asdict(rubric), [asdict(h) for h in hidden], [_shown(e) for e in entries]]
+    sheet = blake2b(json.dumps([*told, answers]).encode(), digest_size=6).hexdigest()
+    key = Key(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden))
+    return Sheet(entries=tuple(entries), key=key, answers=answers)
+
+
+def _shown(entry: Entry) -> list[object]:
+    return [*_content(entry.group), entry.group.question.answers, entry.replies]
+
+
+def _content(group: PassageGroup) -> tuple[str, tuple[str, ...]]:
+    return group.question.text, tuple(p.text for p in group.passages)
+
+
+def _check_same(groups: Sequence[PassageGroup], names: Sequence[str]) -> None:
+    for group, name in zip(groups, names, strict=True):
+        if _content(group) != _content(groups[0]):
+            raise DataError(
+                f"group {group.id or group.question.id!r} has other passages or another question"
+                f" than in {names[0]}.",
+                mend="compare runs that were asked the same groups.",
+                source=name,
+            )
+
+
+def key_text(key: Key) -> str:
+    """Write a key as JSON."""
+    return json.dumps({"format": _FORMAT, **asdict(key)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_key(text: str, *, source: str = "key.json") -> Key:
+    """Read a key back; raise `DataError` where it is not whole."""
+    try:
+        told = json.loads(text)
+        if told["format"] != _FORMAT:
+            raise ValueError  # noqa: TRY301 - one message for all that is not a key
+        key = Key(
+            sheet=str(told["sheet"]),
+            systems=tuple(str(name) for name in told["systems"]),
+            rubric=rubric_of(told["rubric"], source=source),
+            entries=tuple(_key_entry(part, len(told["systems"])) for part in told["entries"]),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(
+            "this is not the key of a sheet, or not all of it.",
+            mend="give the folder that `novarag study sheet` wrote, with its key.json.",
+            source=source,
+        ) from error
+    return key
+
+
+def _key_entry(part: Any, systems: int) -> KeyEntry:  # noqa: ANN401 - a file holds anything
+    order = tuple(part["order"])
+    if sorted(order) != list(range(systems)):
+        raise ValueError
+    return KeyEntry(question=str(part["question"]), group=str(part["group"]), order=order)

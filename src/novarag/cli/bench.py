@@ -18,7 +18,7 @@ from novarag.cli.models import is_simulated, model_name
 from novarag.cli.running import Source, hash_of
 from novarag.config.grid import BASE, Setting
 from novarag.errors import ServiceError, UsageError
-from novarag.uncertainty import Need, union
+from novarag.uncertainty import GREEDY, Need, serving, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from novarag.cli.running import Means
     from novarag.config.asking import Replies
     from novarag.config.grid import Grid, System
-    from novarag.records import Passage, PassageGroup
+    from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import Index
     from novarag.runs.draws import Draw
@@ -208,9 +208,12 @@ class Bench:
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return list(next(iter(drawn.values())).all_groups())
 
+    def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
+        """Return a system's likeliest replies by group."""
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return drawn[serving(GREEDY, drawn)].all_trials()
+
     def run(self, setting: Setting, dataset: str, system: System, need: Need) -> str:
         """Return the folder of the run that serves a need."""
-        from novarag.uncertainty import serving
-
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return str(drawn[serving(need, drawn)].store.place)

@@ -44,7 +44,6 @@ class Profile:
     questions: int | None = None
     replicates: int = 1000
     least: int = 50
-    rated: int = 50
     replies: Replies = field(default_factory=Replies)
     says: str = ""
 
@@ -55,7 +54,6 @@ PROFILES = {
         questions=20,
         replicates=500,
         least=10,
-        rated=5,
         replies=Replies(structured=True, max_tokens=200, step_length=60),
         says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
         " shows that every table runs; its figures say little of the model.",

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from novarag.cli.bench import SAMPLED
 from novarag.reproduction.cells import Asked, measure_ablation, measure_grid
 from novarag.reproduction.page import Made
-from novarag.uncertainty import GREEDY
 
 if TYPE_CHECKING:
     from novarag.cli.bench import Bench
     from novarag.config.grid import Grid
     from novarag.reproduction.cells import Measured, Precision
+
+
+RATED = 40
+"""Questions on a rating sheet, as many as in the paper."""
 
 
 def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> Made:
@@ -98,6 +101,32 @@ def _retention(grid: Grid, bench: Bench) -> list[str]:
 
 
 def _study(made: Made, bench: Bench) -> Made:
-    grid = made.grid
-    runs = [bench.run(s, d, system, GREEDY) for s, d, system in grid.cells()]
-    return replace(made, lines=[f"{len(runs)} systems."])
+    """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
+    from novarag.report.forest import standalone
+    from novarag.report.rated import draw_bars, draw_radar
+    from novarag.report.sheet import write_sheet
+    from novarag.reproduction.rated import no_ratings, rated_lines
+    from novarag.study import analyse, make_sheet, read_ratings, simulated_ratings
+
+    trials = {
+        system.name: [t for found in bench.greedy(s, d, system).values() for t in found]
+        for s, d, system in made.grid.cells()
+    }
+    asked = len({t.group.question.id for found in trials.values() for t in found})
+    sheet = make_sheet(trials, questions=min(RATED, asked), seed=bench.seed)
+    folder = bench.out / "study"
+    folder.mkdir(exist_ok=True)
+    write_sheet(sheet, folder)
+    texts = {file.name: file.read_text("utf-8") for file in sorted(folder.glob("ratings*.json"))}
+    if not texts and not bench.simulated:
+        return replace(made, lines=no_ratings(sheet))
+    if texts:
+        report = analyse(read_ratings(sheet.key, texts), seed=bench.seed)
+    else:
+        means = {name: 2.0 + 2.5 * i / (len(trials) - 1) for i, name in enumerate(trials)}
+        report = analyse(simulated_ratings(sheet, means, seed=bench.seed), seed=bench.seed)
+    pictures = {
+        f"{made.name}-{name}.svg": standalone(draw(report), "study.css")
+        for name, draw in (("bars", draw_bars), ("radar", draw_radar))
+    }
+    return replace(made, lines=rated_lines(report), pictures=pictures)

@@ -77,9 +77,9 @@ def diagrams(panels: Sequence[tuple[str, Panel]], *, label: str) -> Markup:
     return svg(wide * max(len(panels), 1), tall, label, body)
 
 
-def standalone(picture: Markup) -> str:
-    """Make a picture of a page a file of its own, with its colours."""
-    style = template_text("picture.css")
+def standalone(picture: Markup, *styles: str) -> str:
+    """Make a picture of a page a file of its own, with its colours and those of more styles."""
+    style = "".join(template_text(name) for name in ("picture.css", *styles))
     head, _, body = str(picture).partition(">")
     opened = '<svg xmlns="http://www.w3.org/2000/svg" '
     return f"{opened}{head.removeprefix('<svg ')}><style>{style}</style>{body}\n"

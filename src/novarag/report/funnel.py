@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from novarag.filters import Tally
+from novarag.report.forest import standalone
 from novarag.report.page import open_template, style_hash, template_text
 from novarag.report.retention import CITES, RETENTION, paper_shares
 from novarag.report.sankey import draw_funnel
@@ -154,18 +155,13 @@ def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) 
     texts = {
         "report.html": open_template("funnel.html.j2", escape=True).render(parts),
         "report.md": open_template("funnel.md.j2", escape=False).render(parts),
-        **{name: _alone(draw_funnel(tally, model)) for model, name in pictures.items()},
+        **{
+            name: standalone(draw_funnel(tally, model), "funnel.css")
+            for model, name in pictures.items()
+        },
     }
     for old in folder.glob("funnel-*.svg"):
         old.unlink()
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in texts]
-
-
-def _alone(picture: Markup) -> str:
-    """Make a picture of the page a file of its own."""
-    style = template_text("picture.css") + template_text("funnel.css")
-    opened = '<svg xmlns="http://www.w3.org/2000/svg" '
-    head, _, body = str(picture).partition(">")
-    return f"{opened}{head.removeprefix('<svg ')}><style>{style}</style>{body}\n"

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from novarag.calls import CallError, Outcome, Reply, Sampling, Usage
+    from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import load_answers, load_benchmark, load_groups, take_answers
     from novarag.errors import (
         DataError,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
-    from novarag.flows import Cost, Estimates, ask, estimate
+    from novarag.flows import Estimates, ask, estimate
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "calls": ("CallError", "Outcome", "Reply", "Sampling", "Usage"),
+    "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("load_answers", "load_benchmark", "load_groups", "take_answers"),
     "errors": (
         "DataError",
@@ -68,7 +68,7 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
-    "flows": ("Cost", "Estimates", "ask", "estimate"),
+    "flows": ("Estimates", "ask", "estimate"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),

@@ -112,7 +112,8 @@ def test_a_method_from_outside_stands_in_the_table(server, tmp_path, monkeypatch
     [
         (["--method", "verbel"], "verbal"),
         (["--method", "json:dumps"], "not a Method"),
-        (["--method", "verbal", "--equivalence", "json:dumps"], "semantic-entropy"),
+        (["--method", "verbal", "--nli", "json:dumps"], "semantic-entropy"),
+        (["--nli", "json:__name__"], "cannot be called"),
         (["--structured", "--strategy", "vanilla"], "groups of one size"),
     ],
 )

@@ -59,11 +59,12 @@ def estimate(
         ),
     ] = None,
     strategy: StrategyName = "vanilla",
-    equivalence: Annotated[
+    nli: Annotated[
         str | None,
         typer.Option(
-            help="What tells the same answer, for semantic entropy: package.module:OBJECT."
-            " Default: the same words."
+            help="For semantic entropy: package.module:OBJECT, called with (premise, hypothesis)"
+            " pairs; returns chances of entailment, neutral and contradiction for each. Default:"
+            " the same words mean the same."
         ),
     ] = None,
     max_tokens: MaxTokens = None,
@@ -88,7 +89,7 @@ def estimate(
     from novarag.datasets import iter_groups
     from novarag.uncertainty import union
 
-    methods = find_methods(method or [_ALL], equivalence)
+    methods = find_methods(method or [_ALL], nli=nli)
     find_strategy(strategy)
     means = Means(
         models=model, key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
@@ -111,7 +112,7 @@ def estimate(
     _sum_up(drawn, methods, strategy, out, (replicates, groups.name))
 
 
-def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[Method]:
+def find_methods(names: Sequence[str], *, nli: str | None = None) -> list[Method]:
     """Find methods by name, or import them; `all` is every one there is."""
     from novarag.uncertainty import METHODS, Method
 
@@ -128,15 +129,23 @@ def find_methods(names: Sequence[str], equivalence: str | None = None) -> list[M
             found[name] = METHODS[name]
         else:
             raise UnknownName(name, [*METHODS, _ALL])
-    if equivalence is not None:
-        if "semantic-entropy" not in found:
-            raise UsageError("--equivalence belongs to the method semantic-entropy")
-        from novarag.uncertainty import semantic_entropy
-
-        same = import_object(equivalence)
-        of = partial(semantic_entropy, same=same)
-        found["semantic-entropy"] = replace(found["semantic-entropy"], of=of)
+    if nli is not None:
+        found = _with_entailment(found, nli)
     return list(found.values())
+
+
+def _with_entailment(found: dict[str, Method], nli: str) -> dict[str, Method]:
+    """Let a model of entailment say which answers mean the same."""
+    from novarag.uncertainty import by_entailment, semantic_entropy
+
+    name = "semantic-entropy"
+    if name not in found:
+        raise UsageError(f"--nli belongs to the method {name}")
+    weigh = import_object(nli)
+    if not callable(weigh):
+        raise UsageError(f"{nli!r} cannot be called: it is a {type(weigh).__name__}")
+    of = partial(semantic_entropy, equivalence=by_entailment(weigh))
+    return found | {name: replace(found[name], of=of)}
 
 
 def _passages(groups: Iterable[PassageGroup]) -> int:

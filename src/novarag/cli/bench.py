@@ -15,7 +15,7 @@ from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import open_encoder
 from novarag.cli.estimating import find_methods
 from novarag.cli.models import is_simulated, model_name
-from novarag.cli.running import Source, hash_of
+from novarag.cli.running import Source, check_server, hash_of, stopped_by_signals
 from novarag.config.grid import BASE, Setting
 from novarag.errors import ServiceError, UsageError
 from novarag.uncertainty import GREEDY, Need, serving, union
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from novarag.runs.draws import Draw
 
     Ask = tuple[Setting, str, str, str]
+
+_TOGETHER = 4  # asks at a time
 
 SAMPLED = Need(samples=16, temperature=1.0)
 """What a training set is filtered from."""
@@ -83,20 +85,39 @@ class Bench:
 
     # — asking —
 
-    def ask(self, grids: Iterable[Grid]) -> int:
+    def ask(self, grids: Sequence[Grid]) -> int:
         """Ask what all tables need; replies that several need are asked for once."""
         self._check_stamp()
         asks = self._asks(grids)
         with self._open:
-            for number, (ask, needs) in enumerate(asks.items(), start=1):
+            for setting, dataset, *_ in asks:
+                self.groups(setting, dataset)
+        for role in {role for _, _, role, _ in asks}:
+            check_server(self.means[role], str(self.out))
+        return asyncio.run(self._draw(asks))
+
+    async def _draw(self, asks: Mapping[Ask, Sequence[Need]]) -> int:
+        """Get the replies of several asks at a time: one that ends must not idle the server."""
+        stop, turns, codes = stopped_by_signals(), asyncio.Semaphore(_TOGETHER), [0]
+
+        async def one(number: int, ask: Ask) -> None:
+            async with turns:
+                if stop.is_set():
+                    return
                 setting, dataset, role, strategy = ask
                 said = f"{dataset}, {setting.key}: {self.models[role]}, {strategy}"
                 print(f"[{number}/{len(asks)}] {said}", file=sys.stderr)
-                drawn = self._drawing(ask).draw(union(needs))
+                drawn = await self._drawing(ask).draw(union(asks[ask]), stop)
                 if isinstance(drawn, int):
-                    return drawn
-                self._drawn[ask] = drawn
-        return 0
+                    codes.append(drawn)
+                    stop.set()
+                else:
+                    self._drawn[ask] = drawn
+
+        async with asyncio.TaskGroup() as tasks:
+            for number, ask in enumerate(asks, start=1):
+                tasks.create_task(one(number, ask))
+        return max(codes)
 
     def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
         asks: dict[Ask, list[Need]] = {}
@@ -121,7 +142,6 @@ class Bench:
             replies=self.replies,
             folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
             k=setting.k,
-            quiet=True,
         )
 
     def _check_stamp(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING
 
 from novarag.calls import Sampling
 from novarag.cli.common import find_strategy
-from novarag.cli.running import Means, Source, Task, begin, settings_of
+from novarag.cli.running import Means, Source, Task, prepare, settings_of
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from novarag.config.asking import Replies
     from novarag.runs.draws import Draw
+    from novarag.runs.shard import Job
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
     from novarag.uncertainty import Need
@@ -38,10 +39,14 @@ class Drawing:
     replies: Replies
     folder: Path
     k: int | None = None
-    quiet: bool = False
 
-    def draw(self, needs: Sequence[Need]) -> dict[Need, Draw] | int:
-        """Get the replies of every need, or find them; an exit code where a run did not end."""
+    async def draw(
+        self, needs: Sequence[Need], stop: asyncio.Event | None = None
+    ) -> dict[Need, Draw] | int:
+        """Get the replies of every need, or find them; an exit code where a run did not end.
+
+        The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
+        """
         from novarag.runs import is_finished, open_store
         from novarag.runs.draws import draw_name, open_draw
         from novarag.uncertainty import GREEDY, serving
@@ -50,20 +55,20 @@ class Drawing:
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
             place = str(self.folder / draw_name(need))
-            code = self._ask(need, place, greedy)
+            task = Task(self._job(need, place, greedy), self.means, alone=False, quiet=bool(stop))
+            code = await task.run(stop)
             if code and not is_finished(open_store(place)):
                 return code
             drawn[need] = open_draw(place)
         return drawn
 
-    def _ask(self, need: Need, place: str, greedy: Draw | None) -> int:
+    def _job(self, need: Need, place: str, greedy: Draw | None) -> Job:
         asking, name = self._asking(need)
         settings = settings_of(
             self.replies, asking, self.means, _sampling(need), k=self.k, name=name
         )
         source = self.source if greedy is None else _follow_up(greedy)
-        job = begin(asking, source, settings, place, self.means)
-        return asyncio.run(Task(job, self.means, alone=False, quiet=self.quiet).run())
+        return prepare(asking, source, settings, place, self.means)
 
     def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:
         from novarag.strategies.follow_up import FOLLOW_UPS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ from novarag.cli.models import (
     Timeout,
     simulated_note,
 )
-from novarag.cli.running import Means, Source, hash_of
+from novarag.cli.running import Means, Source, check_server, hash_of
 from novarag.cli.screen import parse_price
 from novarag.config.asking import Replies
 from novarag.errors import UnknownName, UsageError
@@ -106,7 +107,8 @@ def estimate(
         folder=out / "draws",
         k=_passages(iter_groups(groups)) if structured else None,
     )
-    drawn = drawing.draw(union(need for m in methods for need in m.needs))
+    check_server(means, str(out / "estimates.parquet"))
+    drawn = asyncio.run(drawing.draw(union(need for m in methods for need in m.needs)))
     if isinstance(drawn, int):
         sys.exit(drawn)
     _sum_up(drawn, methods, strategy, out, (replicates, groups.name))

@@ -162,7 +162,7 @@ def make_page(
     from novarag.reproduction.cells import Precision
     from novarag.reproduction.page import Told, page
 
-    code = bench.ask(grids.values())
+    code = bench.ask(list(grids.values()))
     if code:
         sys.exit(code)
     how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import file_digest
@@ -117,9 +118,14 @@ class Source:
 
 def begin(asking: Asking, source: Source, settings: Settings, out: str, means: Means) -> Job:
     """Check the server, and plan the run or find it begun."""
+    check_server(means, out)  # before planning: a wrong address must not leave a folder behind
+    return prepare(asking, source, settings, out, means)
+
+
+def prepare(asking: Asking, source: Source, settings: Settings, out: str, means: Means) -> Job:
+    """Plan the run, or find it begun."""
     from novarag.runs import Job, open_store, plan
 
-    check_server(means, out)  # before planning: a wrong address must not leave a folder behind
     store = open_store(out)
     manifest = plan(
         store, source.groups, settings, name=source.name, source_hash=source.hash, tell=notice
@@ -178,19 +184,21 @@ class Task:
     alone: bool = True  # a pipeline knows itself what is next
     quiet: bool = False  # say nothing as long as nothing fails
 
-    async def run(self) -> int:
-        """Drive the run to its end, or as far as it goes; return the exit code."""
+    async def run(self, stop: asyncio.Event | None = None) -> int:
+        """Drive the run to its end, or as far as it goes; return the exit code.
+
+        Without `stop` an interrupt stops this run; with it, whoever holds it stops several.
+        """
         from novarag.runs import Board, Driver, drive, ease_collector, unfinished
 
         manifest, store = self.job.manifest, self.job.store
         left = unfinished(store, manifest)
         ease_collector()
-        board, stop = Board(), asyncio.Event()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        board, stop = Board(), stop or stopped_by_signals()
         if not self.quiet:
             self._greet(manifest, len(left))
-        async with shown(board, manifest.requests, self.means.price):
+        screen = shown(board, manifest.requests, self.means.price)
+        async with nullcontext() if self.quiet else screen:
             outlooks = await drive(
                 self.job, self.means.connector(self._groups()), board=board, stop=stop,
                 driver=Driver(self.means.driver), address=self.means.ray_address,
@@ -243,6 +251,14 @@ class Task:
         )
         print(f"next: novarag show {place}{then}{many}")
         return 1 if now.dead_requests else 0
+
+
+def stopped_by_signals() -> asyncio.Event:
+    """Return what an interrupt sets; a second one leaves at once."""
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, stop)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    return stop
 
 
 def _interrupt(stop: asyncio.Event) -> None:

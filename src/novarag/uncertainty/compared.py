@@ -35,7 +35,8 @@ def lexical_similarity(
         return stated
     split = [None if a is None else words(a) for a in answers(samples)]
     alike = fmean(
-        0.0 if a is None or b is None else rouge_l(a, b) for a, b in combinations(split, 2)
+        0.0 if one is None or two is None else rouge_l(one, two)
+        for one, two in combinations(split, 2)
     )
     return Response(answer=stated.answer, confidence=alike)
 

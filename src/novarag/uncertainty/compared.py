@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Words = Callable[[str], Sequence[Hashable]]
 
 _PAIR = 2
+_DIGITS = 12  # beyond them eigenvalues depend on the order of the samples, and would break ties
 
 
 def lexical_similarity(
@@ -51,7 +52,7 @@ def eigen_laplacian(greedy: Sequence[Trial], samples: Sequence[Trial]) -> Respon
     if isinstance(stated, Flaw):
         return stated
     count = len(samples)
-    kept = (count - meanings(answers(samples))) / (count - 1)
+    kept = round((count - meanings(answers(samples))) / (count - 1), _DIGITS)
     return Response(answer=stated.answer, confidence=min(1.0, max(0.0, kept)))
 
 

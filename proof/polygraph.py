@@ -27,7 +27,7 @@ SETS = (("nq", 1.0, 100), ("nq", 0.5, 50), ("strategyqa", 1.0, 50))
 def record(path, address):
     started = monotonic()
     sets = [one for part in SETS for one in asyncio.run(_ask(address, *part))]
-    path.write_text(json.dumps({"asked": described(address), "sets": sets}), "utf-8")
+    path.write_text(json.dumps({"asked": described(address.rpartition("=")[2]), "sets": sets}), "utf-8")
     print(f"{described()}: {len(sets)} sample sets in {monotonic() - started:.0f} s -> {path}")
 
 

@@ -17,7 +17,11 @@ LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
 TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
-U, TU, LU = "src/novarag/uncertainty/", "tests/unit/test_uncertainty.py", "tests/laws/test_uncertainty_laws.py"
+U, TU, LU = (
+    "src/novarag/uncertainty/",
+    "tests/unit/test_uncertainty.py",
+    "tests/laws/test_uncertainty_laws.py",
+)
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),

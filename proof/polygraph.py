@@ -27,7 +27,9 @@ SETS = (("nq", 1.0, 100), ("nq", 0.5, 50), ("strategyqa", 1.0, 50))
 def record(path, address):
     started = monotonic()
     sets = [one for part in SETS for one in asyncio.run(_ask(address, *part))]
-    path.write_text(json.dumps({"asked": described(address.rpartition("=")[2]), "sets": sets}), "utf-8")
+    path.write_text(
+        json.dumps({"asked": described(address.rpartition("=")[2]), "sets": sets}), "utf-8"
+    )
     print(f"{described()}: {len(sets)} sample sets in {monotonic() - started:.0f} s -> {path}")
 
 
@@ -209,7 +211,9 @@ def differences(told):
 def compare(fixture):
     told = load(fixture)
     rows = differences(told)
+    answers = [answer for one in told["sets"] for answer in one["answers"]]
     print(f"{described()}; {told['scored']}; {len(rows)} sample sets")
+    print(f"samples that could not be read: {answers.count(None)} of {len(answers):,}")
     for name in rows[0]:
         values = [abs(row[name]) for row in rows]
         print(

@@ -84,3 +84,5 @@ def test_a_user_names_a_model_or_a_function(fake, monkeypatch):
     assert open_entailment("an/nli")([("a", "a")])[0][0] == 0.9
     with pytest.raises(UsageError, match="cannot be called"):
         open_entailment("toy_weigher:number")
+    with pytest.raises(UsageError, match="is not a folder"):
+        open_entailment("./nowhere")

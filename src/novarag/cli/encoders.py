@@ -39,8 +39,9 @@ def open_entailment(spec: str) -> Weigh:
     """Open a model of entailment: the user's own function, else a cross-encoder here."""
     if ":" not in spec:
         from novarag.llm.entailment import load_entailment
+        from novarag.retrieval.local_encoder import find_folder
 
-        return load_entailment(spec)
+        return load_entailment(str(find_folder(spec) or spec))
     found = import_object(spec)
     if not callable(found):
         raise UsageError(

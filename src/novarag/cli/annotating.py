@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from novarag import __version__
-from novarag.cli.common import import_object
-from novarag.cli.encoders import open_encoder
+from novarag.cli.encoders import EntailmentSpec, open_encoder, open_entailment
 from novarag.cli.models import KeyEnv, Timeout, connector, model_name
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.folders import whole_folder
@@ -24,9 +23,9 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from novarag.annotation import Annotation, Profile, Vote
     from novarag.records import PassageGroup
+    from novarag.uncertainty.semantic import Weigh
 
 _BATCH = 256  # pairs an entailment model is handed at once
-_THREE = 3
 LINES = "annotated.jsonl"
 OURS = frozenset({LINES, "profile.json", "report.html", "report.md"})
 
@@ -60,13 +59,7 @@ def annotate(
         bool,
         typer.Option(help="Have the server hold the judge to the form of its reply."),
     ] = True,
-    nli: Annotated[
-        str | None,
-        typer.Option(
-            help="package.module:OBJECT, called with (premise, hypothesis) pairs; returns chances"
-            " of entailment, neutral and contradiction for each."
-        ),
-    ] = None,
+    nli: EntailmentSpec = None,
     encoder: Annotated[
         str | None, typer.Option(help="Encoder for embedding relevance, as for `novarag index`.")
     ] = None,
@@ -86,7 +79,7 @@ def annotate(
     held = _read(groups)
     _check_place(out)
     asker = _judge(judge, key_env, timeout, structured=structured) if judge else None
-    weigh = _entailment(nli) if nli else None
+    weigh = open_entailment(nli) if nli else None
     near = asyncio.run(_closeness(encoder, held, key_env=key_env)) if encoder else None
     verdicts = annotated(held, expect=Expect(expect), closeness=near)
     notes: list[str] = []
@@ -211,35 +204,21 @@ def _add_judge(said: list[list[Vote | None]], votes: list[list[list[Vote]]]) -> 
     )
 
 
-def _entailment(name: str) -> Any:  # noqa: ANN401 - the user's own function
-    found = import_object(name)
-    if not callable(found):
-        raise UsageError(
-            f"{name!r} cannot be called; give a function of (premise, hypothesis) pairs"
-        )
-    return found
-
-
 def _add_entailment(
     groups: Sequence[PassageGroup],
     verdicts: Sequence[Sequence[Annotation]],
-    weigh: Any,  # noqa: ANN401 - the user's own function
+    weigh: Weigh,
     votes: list[list[list[Vote]]],
 ) -> None:
     from novarag.annotation.judging import hypothesis, nli_vote
+    from novarag.uncertainty.semantic import weighed
 
     places = [(n, i) for n, g in enumerate(groups) for i in range(len(g.passages))]
     for start in range(0, len(places), _BATCH):
         part = places[start : start + _BATCH]
         pairs = [(groups[n].passages[i].text, hypothesis(groups[n].question)) for n, i in part]
-        rows = [[float(c) for c in row] for row in weigh(pairs)]
-        if len(rows) != len(pairs) or any(len(row) != _THREE for row in rows):
-            raise UsageError(
-                f"--nli got {len(pairs)} pairs and must return as many rows of three chances:"
-                " entailment, neutral, contradiction"
-            )
-        for (n, i), row in zip(part, rows, strict=True):
-            votes[n][i].append(nli_vote((row[0], row[1], row[2]), verdicts[n][i].chances))
+        for (n, i), row in zip(part, weighed(weigh, pairs), strict=True):
+            votes[n][i].append(nli_vote(row, verdicts[n][i].chances))
 
 
 async def _closeness(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Words = Callable[[str], Sequence[Hashable]]
 
 _PAIR = 2
+_DIGITS = 12  # beyond them eigenvalues depend on the order of the samples, and would break ties
 
 
 def lexical_similarity(
@@ -35,7 +36,8 @@ def lexical_similarity(
         return stated
     split = [None if a is None else words(a) for a in answers(samples)]
     alike = fmean(
-        0.0 if a is None or b is None else rouge_l(a, b) for a, b in combinations(split, 2)
+        0.0 if one is None or two is None else rouge_l(one, two)
+        for one, two in combinations(split, 2)
     )
     return Response(answer=stated.answer, confidence=alike)
 
@@ -50,7 +52,7 @@ def eigen_laplacian(greedy: Sequence[Trial], samples: Sequence[Trial]) -> Respon
     if isinstance(stated, Flaw):
         return stated
     count = len(samples)
-    kept = (count - meanings(answers(samples))) / (count - 1)
+    kept = round((count - meanings(answers(samples))) / (count - 1), _DIGITS)
     return Response(answer=stated.answer, confidence=min(1.0, max(0.0, kept)))
 
 

@@ -64,8 +64,8 @@ def weighed(weigh: Weigh, pairs: Sequence[tuple[str, str]]) -> list[tuple[float,
     rows = [tuple(float(chance) for chance in row) for row in weigh(pairs)]
     if len(rows) != len(pairs) or any(len(row) != _THREE for row in rows):
         raise UsageError(
-            f"the model of entailment got {len(pairs)} pairs and must return as many rows of three"
-            " chances: entailment, neutral, contradiction"
+            f"the model of entailment (--nli) got {len(pairs)} pairs and must return as many rows"
+            " of three chances: entailment, neutral, contradiction"
         )
     return [(row[0], row[1], row[2]) for row in rows]
 
@@ -76,7 +76,8 @@ def semantic_entropy(
     """Return the greedy answer with one minus the scaled entropy of the samples' meanings.
 
     The entropy is that of the shares of N samples over meanings, divided by log N, its most. A
-    sample that could not be read is a meaning of its own.
+    sample that could not be read is a meaning of its own. In terms of the sizes n of the meanings,
+    1 - H / log N is the sum of n log n over N log N, which needs no rounding at its ends.
     """
     stated = basis(greedy, samples)
     if isinstance(stated, Flaw):
@@ -88,8 +89,7 @@ def semantic_entropy(
             f"the equivalence got {len(read)} answers and must return a number for each,"
             f" not {len(numbers)}"
         )
-    alone = len(samples) - len(read)
-    shares = [n / len(samples) for n in (*Counter(numbers).values(), *[1] * alone)]
-    entropy = -fsum(share * log(share) for share in shares)
-    kept = 1 - entropy / log(len(samples))
-    return Response(answer=stated.answer, confidence=min(1.0, max(0.0, kept)))
+    count = len(samples)
+    sizes = Counter(numbers).values()  # unread samples have size 1, whose logarithm is zero
+    kept = fsum(size * log(size) for size in sizes) / (count * log(count))
+    return Response(answer=stated.answer, confidence=min(1.0, kept))

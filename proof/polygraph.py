@@ -23,7 +23,11 @@ SETS = (("nq", 1.0, 100), ("nq", 0.5, 50), ("strategyqa", 1.0, 50))
 
 def record(path, address):
     started = monotonic()
-    sets = [one for name, temperature, count in SETS for one in asyncio.run(_ask(address, name, temperature, count))]
+    sets = [
+        one
+        for name, temperature, count in SETS
+        for one in asyncio.run(_ask(address, name, temperature, count))
+    ]
     path.write_text(json.dumps({"asked": described(address), "sets": sets}), "utf-8")
     print(f"{described()}: {len(sets)} sample sets in {monotonic() - started:.0f} s -> {path}")
 
@@ -35,7 +39,11 @@ async def _ask(address, name, temperature, count):
     from novarag.strategies.follow_up import P_TRUE, propose
     from novarag.strategies.structured import strategy_pattern
 
-    groups = load_benchmark(name, root=shared_data())[-count:] if temperature < 1 else load_benchmark(name, root=shared_data())[:count]
+    groups = (
+        load_benchmark(name, root=shared_data())[-count:]
+        if temperature < 1
+        else load_benchmark(name, root=shared_data())[:count]
+    )
     form = strategy_pattern("vanilla", 3)
     greedy_how = Sampling(temperature=0.0, max_tokens=64, logprobs=True, regex=form)
     sampled_how = Sampling(n=10, temperature=temperature, max_tokens=64, regex=form)

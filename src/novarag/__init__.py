@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
-    from novarag.flows import ask
+    from novarag.flows import Cost, Estimates, ask, estimate
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Rule,
         Utility,
     )
+    from novarag.uncertainty import METHODS, Method, Need
 
 __version__ = "0.1.0"
 
@@ -67,7 +68,7 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
-    "flows": ("ask",),
+    "flows": ("Cost", "Estimates", "ask", "estimate"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -98,20 +99,24 @@ _ROOMS = {
         "Rule",
         "Utility",
     ),
+    "uncertainty": ("METHODS", "Method", "Need"),
 }
 _HOMES = {name: f"novarag.{room}" for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "FORMATS",
     "LLM",
+    "METHODS",
     "METRICS",
     "STRATEGIES",
     "AnswerForm",
     "CallError",
     "ChatLLM",
     "Completion",
+    "Cost",
     "DataError",
     "Endpoint",
+    "Estimates",
     "EvidenceState",
     "Flaw",
     "Grade",
@@ -119,7 +124,9 @@ __all__ = [
     "Heading",
     "Judgment",
     "Labels",
+    "Method",
     "Mix",
+    "Need",
     "NovaragError",
     "Outcome",
     "Passage",
@@ -147,6 +154,7 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "estimate",
     "evidence_state",
     "funnel",
     "grade",

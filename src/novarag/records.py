@@ -32,7 +32,7 @@ class AnswerForm(StrEnum):
 
 
 class Flaw(StrEnum):
-    """Why a reply could not be read. A reason, never a zero."""
+    """Why a reply could not be read, or a method found no confidence. A reason, never a zero."""
 
     EMPTY = "the reply is empty"
     NO_PASSAGE = "no passage found"
@@ -46,6 +46,9 @@ class Flaw(StrEnum):
     DIGITS = "the confidence is not in ASCII digits"
     MALFORMED = "the confidence is a malformed number"
     AMBIGUOUS = "the confidence could be a fraction or a percent"
+    NO_LOGPROBS = "the reply came without log-probabilities"
+    UNPLACED = "the answer was not found among the reply's tokens"
+    NO_VERDICT = "neither true nor false is among the likeliest first tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

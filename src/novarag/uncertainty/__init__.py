@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.uncertainty.asked import p_true
+from novarag.uncertainty.compared import eigen_laplacian, lexical_similarity
+from novarag.uncertainty.likely import likelihood, perplexity
 from novarag.uncertainty.needs import GREEDY, Need, serving, union
-from novarag.uncertainty.sampled import ensemble
+from novarag.uncertainty.sampled import ensemble, self_frequency
+from novarag.uncertainty.semantic import Equivalence, by_entailment, semantic_entropy
 from novarag.uncertainty.stated import verbal
 
 if TYPE_CHECKING:
@@ -50,7 +54,118 @@ ENSEMBLE = Method(
     means="Three replies; the answer that most of them give, with the mean of its confidences.",
 )
 
-METHODS: dict[str, Method] = {m.name: m for m in (VERBAL, ENSEMBLE)}
+_TEN = Need(samples=10, temperature=1.0)
+_TOKENS = Need(logprobs=True)
+_VERDICT = Need(follow_up="p-true", logprobs=True, alternatives=20)
+
+SELF_FREQUENCY = Method(
+    name="self-frequency",
+    title="Self-frequency",
+    needs=(_TEN,),
+    of=self_frequency,
+    means="Ten replies; the answer that most of them give, with its share of the ten.",
+    cites="arXiv:2306.13063",
+)
+LEXICAL_SIMILARITY = Method(
+    name="lexical-similarity",
+    title="Lexical similarity",
+    needs=(GREEDY, _TEN),
+    of=lexical_similarity,
+    means="Mean ROUGE-L F1 over all pairs of ten sampled answers.",
+    cites="arXiv:2302.09664",
+)
+EIGEN_LAPLACIAN = Method(
+    name="eigen-laplacian",
+    title="EigValLaplacian",
+    needs=(GREEDY, _TEN),
+    of=eigen_laplacian,
+    means="(N - U) / (N - 1) of N = 10 sampled answers; U, the number of meanings, is the sum of"
+    " max(0, 1 - eigenvalue) of the Laplacian of their Jaccard similarities.",
+    cites="arXiv:2305.19187",
+)
+P_TRUE = Method(
+    name="p-true",
+    title="P(True)",
+    needs=(GREEDY, _VERDICT),
+    of=p_true,
+    means="Asked whether its answer is correct: P(True) / (P(True) + P(False)) of the first token.",
+    cites="arXiv:2207.05221",
+)
+MULTI_STEP = Method(
+    name="multi-step",
+    title="Multi-step",
+    needs=(Need(strategy="multi-step"),),
+    of=verbal,
+    means="The product of the confidences that the likeliest reply states in each of its steps.",
+    cites="arXiv:2306.13063",
+)
+LIKELIHOOD = Method(
+    name="likelihood",
+    title="Likelihood",
+    needs=(_TOKENS,),
+    of=likelihood,
+    means="The product of the probabilities of the answer's tokens in the likeliest reply.",
+)
+PERPLEXITY = Method(
+    name="perplexity",
+    title="Perplexity",
+    needs=(_TOKENS,),
+    of=perplexity,
+    means="One over the perplexity of the answer's tokens in the likeliest reply: the geometric"
+    " mean of their probabilities.",
+)
+SEMANTIC_ENTROPY = Method(
+    name="semantic-entropy",
+    title="Semantic entropy",
+    needs=(GREEDY, _TEN),
+    of=semantic_entropy,
+    means="1 - H / log N, where H is the entropy of N = 10 sampled answers over their meanings;"
+    " equal normalised words mean the same.",
+    cites="arXiv:2302.09664",
+)
+TOP_K = Method(
+    name="top-k",
+    title="Top-k",
+    needs=(Need(strategy="top-k"),),
+    of=verbal,
+    means="The confidence of the best of four guesses that the likeliest reply makes.",
+    cites="arXiv:2305.14975",
+)
+
+METHODS: dict[str, Method] = {
+    m.name: m
+    for m in (
+        VERBAL,
+        ENSEMBLE,
+        SELF_FREQUENCY,
+        LEXICAL_SIMILARITY,
+        EIGEN_LAPLACIAN,
+        P_TRUE,
+        MULTI_STEP,
+        LIKELIHOOD,
+        PERPLEXITY,
+        SEMANTIC_ENTROPY,
+        TOP_K,
+    )
+}
 """Every method by name, in the order reports show them."""
 
-__all__ = ["GREEDY", "METHODS", "Method", "Need", "ensemble", "serving", "union", "verbal"]
+__all__ = [
+    "GREEDY",
+    "METHODS",
+    "Equivalence",
+    "Method",
+    "Need",
+    "by_entailment",
+    "eigen_laplacian",
+    "ensemble",
+    "lexical_similarity",
+    "likelihood",
+    "p_true",
+    "perplexity",
+    "self_frequency",
+    "semantic_entropy",
+    "serving",
+    "union",
+    "verbal",
+]

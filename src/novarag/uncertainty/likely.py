@@ -1,0 +1,80 @@
+"""Methods that ask how likely the model found the words of its own answer.
+
+A reply says more than its answer: labels, steps, a confidence. Only the tokens that hold a part of
+the answer count, so the place of the answer among the tokens must be found again. The reply is
+read by the reader of its strategy, or, where a strategy is not ours, by the usual labels; if that
+yields another answer than the trial's, the last place counts where the trial's answer stands. Then
+the line up to the end of the answer is looked for among the tokens, from the end: tokens may hold
+more than the text, such as thoughts before it and a stop sign after it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import exp, isnan
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from novarag.records import Flaw, Response
+from novarag.strategies import STRATEGIES, VANILLA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from novarag.records import Trial
+
+
+def likelihood(greedy: Sequence[Trial]) -> Response | Flaw:
+    """Return the answer with the probability of its tokens: their product."""
+    return _from_tokens(greedy[0], sum)
+
+
+def perplexity(greedy: Sequence[Trial]) -> Response | Flaw:
+    """Return the answer with the inverse perplexity of its tokens: their geometric mean."""
+    return _from_tokens(greedy[0], fmean)
+
+
+def _from_tokens(trial: Trial, combine: Callable[[Sequence[float]], float]) -> Response | Flaw:
+    stated, said = trial.response, trial.completion
+    if stated is None:
+        return trial.flaw or Flaw.EMPTY
+    if not said.logprobs or len(said.logprobs) != len(said.tokens):
+        return Flaw.NO_LOGPROBS
+    start = _in_text(trial, stated)
+    first, last = _among_tokens("".join(said.tokens), said.text, start, start + len(stated.answer))
+    ends = list(accumulate(map(len, said.tokens)))
+    starts = [0, *ends[:-1]]
+    held = [
+        logprob
+        for logprob, begin, end in zip(said.logprobs, starts, ends, strict=True)
+        if begin < last and end > first
+    ]
+    if not held:
+        return Flaw.UNPLACED
+    total = combine(held)
+    if isnan(total):
+        return Flaw.NO_LOGPROBS
+    return Response(answer=stated.answer, confidence=exp(min(0.0, total)))
+
+
+def _in_text(trial: Trial, stated: Response) -> int:
+    """Return where the answer begins in the text of the reply; below zero if nowhere."""
+    text = trial.completion.text
+    reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, k=len(trial.group.passages))
+    if reading.answer == stated.answer:
+        return text.find(stated.answer, *reading.spans["answer"])
+    return text.rfind(stated.answer)
+
+
+def _among_tokens(whole: str, text: str, start: int, end: int) -> tuple[int, int]:
+    """Take a span of the text to the tokens; an empty one if its line is not there."""
+    if start < 0:
+        return 0, 0
+    line = text.rfind("\n", 0, start) + 1
+    wanted = text[line:end]
+    at = len(whole)
+    for _ in range(1 + text.count(wanted, end)):  # as many from the end as in the text
+        at = whole.rfind(wanted, 0, at)
+        if at < 0:
+            return 0, 0
+    return at + start - line, at + end - line

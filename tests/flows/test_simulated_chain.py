@@ -12,6 +12,7 @@ from novarag.metrics import METRICS, measure, tabulate
 from novarag.metrics.ablation import evidence_set
 from novarag.strategies import NOVA, VANILLA
 from novarag.taxonomy import Rule
+from novarag.uncertainty import METHODS
 from paper_sizes import SIZES, make_groups
 from rules import ACTS_IN, PARTS, moved, moves, ranking
 
@@ -31,25 +32,24 @@ def test_made_up_groups_have_the_papers_numbers(name):
     assert abs(len(make_groups(name, seed=1)) - size.rows) < 0.1 * size.rows
 
 
-@pytest.mark.parametrize("name", ["HotpotQA", "StrategyQA"])
+@pytest.mark.parametrize("name", ["HotpotQA", "Bamboogle"])
 def test_who_obeys_ranks_above_who_breaks_by_every_headline_metric(name):
     found = ranking(make_groups(name), 1, replicates=200)
     assert set(found) == set(HEADLINE)
-    for metric, figure in found.items():
-        assert METRICS[metric].better * figure.value > 0
-        assert moved(figure)
+    for metric, difference in found.items():
+        assert METRICS[metric].better * difference.figure.value > 0
+        assert moved(difference)
 
 
 @pytest.mark.parametrize("rule", Rule)
 def test_without_a_rule_its_own_cell_moves_and_no_other(rule):
-    found = moves([*make_groups("HotpotQA"), *make_groups("NQ")], rule, 1, replicates=200)
-    for part, figures in found.items():
+    found = moves(make_groups("HotpotQA"), rule, 1, replicates=100)
+    for part, differences in found.items():
         if part == ACTS_IN[rule]:
-            assert moved(figures["ece"])
-            assert figures["ece"].value > 0
-            assert moved(figures["brier"])
-        else:
-            assert not any(moved(figure) for figure in figures.values())
+            assert moved(differences["ece"])
+            assert differences["ece"].figure.value > 0
+        else:  # twelve cells, none of which may move at a level for all of them
+            assert min(d.p for d in differences.values()) > 0.05 / 12
 
 
 @pytest.mark.parametrize("respondent", ["tuned", "base"])
@@ -71,9 +71,11 @@ def test_intervals_hold_what_the_respondent_knows_of_itself(respondent):
 def test_ensembles_are_as_often_right_as_their_shares_say():
     groups = make_groups("Bamboogle")
     hopes, found = [], []
-    for seed in range(12):
+    for seed in range(6):
         llm = open_simulated("tuned", groups, seed=seed)
-        trials = asyncio.run(estimate(groups, VANILLA, llm)).trials["ensemble"]
+        trials = asyncio.run(estimate(groups, VANILLA, llm, methods=[METHODS["ensemble"]])).trials[
+            "ensemble"
+        ]
         found += [t.correct for t in trials]
         hopes += [_majority(llm.prospect(g).at(0.7), llm.prospect(g).right) for g in groups]
     spread = np.sqrt(np.sum([h * (1 - h) for h in hopes]))

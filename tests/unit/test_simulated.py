@@ -136,7 +136,9 @@ def test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest():
     for temperature in (1.0, 0.7):
         drawn = said(llm, prompt, Sampling(n=4000, temperature=temperature))
         counts = Counter(VANILLA.read(c.text).answer for c in drawn)
-        for answer, share in zip(prospect.answers, prospect.at(temperature), strict=True):
+        raised = [weight ** (1 / temperature) for weight in prospect.weights]
+        for answer, weight in zip(prospect.answers, raised, strict=True):
+            share = weight / sum(raised)
             assert abs(counts[answer] / 4000 - share) < 4 * math.sqrt(share / 4000) + 0.001
     right = sum(
         VANILLA.read(c.text).answer == prospect.answers[prospect.right]

@@ -16,6 +16,7 @@ N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_t
 LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
+Z, TZ = "src/novarag/llm/simulated/", "tests/unit/test_simulated.py"
 TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
 U, TU, LU = (
     "src/novarag/uncertainty/",
@@ -150,6 +151,15 @@ MUTANTS = [
     ("method: the answer is where its words stand last", U + "likely.py", "if reading.answer == stated.answer:", "if False:", TU),
     ("method: the first place among the tokens", U + "likely.py", "whole.rfind(wanted, 0, at)", "whole.find(wanted, 0, at)", TU),
     ("method: the whole reply is likely", U + "likely.py", "if begin < last and end > first", "if True", TU),
+    ("simulated: the first answer is always right", Z + "respondent.py", "place = _place(chances, traits.luck)", "place = 0", TZ + "::test_an_obeying_respondent_is_right_as_often_as_it_believes"),
+    ("simulated: heat does nothing", Z + "respondent.py", "(weight / most) ** (1 / temperature)", "weight / most", TZ + "::test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest"),
+    ("simulated: keys do not count", Z + "__init__.py", "(key or \"\", str(sampling.seed))", "()", TZ + "::test_the_same_seed_says_the_same_and_another_key_something_else"),
+    ("simulated: a broken rule is broken everywhere", Z + "respondent.py", "if rule is not None and rule not in respondent.obeys:", "if respondent.obeys != frozenset(Rule):", TZ + "::test_who_breaks_a_rule_is_sure_where_it_governs_and_nowhere_else"),
+    ("simulated: claims may be right", Z + "world.py", "if grade_in(group, answer) is Grade.WRONG:", "if True:", TZ + "::test_wrong_answers_are_claims_first_and_never_right"),
+    ("simulated: the follow-up believes anything", Z + "__init__.py", "prospect.beliefs[words.index(given)] if given in words else _UNHEARD", "prospect.beliefs[0]", TZ + "::test_a_follow_up_is_answered_by_what_it_believes"),
+    ("ablation: agreeing passages conflict", M + "ablation.py", "is EvidenceState.CONSISTENT else", "is EvidenceState.INSUFFICIENT else", "tests/unit/test_ablation.py"),
+    ("ablation: the rest is tuned", M + "ablation.py", "base.select(columns).filter(~inside), tuned.select(columns).filter(inside)", "base.select(columns).filter(inside), tuned.select(columns).filter(~inside)", "tests/unit/test_ablation.py"),
+    ("ablation: groups need not be the same", M + "ablation.py", "if not held[0].equals(held[1]):", "if False:", "tests/unit/test_ablation.py"),
 ]  # fmt: skip
 
 

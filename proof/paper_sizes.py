@@ -73,7 +73,7 @@ _KINDS = {
 
 
 def _question(name, number, form):
-    answer = ("yes", "no")[number % 2] if form is AnswerForm.YES_NO else f"place {number}"
+    answer = ("yes", "no")[number % 2] if form is AnswerForm.YES_NO else f"Place{number}"
     text = f"{name} question {number}?"
     return Question(id=f"{name}-{number}", text=text, answers=(answer,), form=form)
 
@@ -82,6 +82,6 @@ def _passage(question, letter, place):
     claim = None
     if letter == "c":
         other = {"yes": "no", "no": "yes"}
-        claim = other.get(question.answers[0], f"elsewhere {question.id}")
+        claim = other.get(question.answers[0], f"Elsewhere{question.id}")
     text = f"A made-up {_KINDS[letter]} passage, {letter}{place}."
     return Passage(text=text, kind=_KINDS[letter], claim=claim)

@@ -81,6 +81,28 @@ def test_replies_have_the_form_that_a_server_could_be_held_to(name):
     assert re.fullmatch(strategy_pattern(name, len(group.passages)), reply)
 
 
+def test_every_form_states_the_same_confidence():
+    llm = SimulatedLLM(replace(TUNED, step=1), World.of(GROUPS))
+    for group in GROUPS[:60]:
+        stated = [
+            strategy.read(said(llm, strategy.render(group).text)[0].text, k=3).confidence
+            for name, strategy in STRATEGIES.items()
+            if name != "closed-book"
+        ]
+        assert max(stated) - min(stated) < 1e-9
+    top = said(llm, STRATEGIES["top-k"].render(GROUPS[1]).text)[0].text
+    prospect = llm.prospect(GROUPS[1])
+    for place, answer in enumerate(prospect.answers):
+        assert f"Guess {place + 1}: {answer} ({round(100 * prospect.chances[place])}%)\n" in top
+
+
+def test_made_up_names_are_as_long_as_the_answer():
+    long = replace(EXAMPLE_GROUP.question, answers=("the old town hall",))
+    wrong = wrong_answers(replace(EXAMPLE_GROUP, question=long))
+    assert wrong[0] == "1884"
+    assert [len(w.split()) for w in wrong[1:]] == [4, 4]
+
+
 def test_every_answer_is_graded_as_its_place_says():
     llm = open_simulated("tuned", GROUPS)
     for group in GROUPS:
@@ -114,7 +136,9 @@ def test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest():
     for temperature in (1.0, 0.7):
         drawn = said(llm, prompt, Sampling(n=4000, temperature=temperature))
         counts = Counter(VANILLA.read(c.text).answer for c in drawn)
-        for answer, share in zip(prospect.answers, prospect.at(temperature), strict=True):
+        raised = [weight ** (1 / temperature) for weight in prospect.weights]
+        for answer, weight in zip(prospect.answers, raised, strict=True):
+            share = weight / sum(raised)
             assert abs(counts[answer] / 4000 - share) < 4 * math.sqrt(share / 4000) + 0.001
     right = sum(
         VANILLA.read(c.text).answer == prospect.answers[prospect.right]

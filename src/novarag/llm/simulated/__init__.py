@@ -19,6 +19,7 @@ from novarag.llm.simulated.replies import (
     cut,
     find_form,
     first_tokens,
+    guesses,
     judge,
     judged,
     reasons,
@@ -167,6 +168,10 @@ class SimulatedLLM:
         said = verdict(known.prospect, place, percent, final=final)
         if form is Form.REASONED:
             return [reasons(len(known.truth)), *said]
+        if form is Form.GUESSES:
+            places = range(len(known.prospect.answers))
+            percents = [stated(self.respondent, known.prospect, at) for at in places]
+            return [guesses(known.prospect, percents), *said]
         if form is Form.JUDGED:
             classes = judge(known.truth, self.respondent.judging, rng)
             return [judged(classes, known.state, known.prospect.rule), *said]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from novarag.llm.simulated.respondent import Prospect
 
+_GUESSES = 4
 _TOKEN = re.compile(r"\s*\S+")
 PLAIN = -0.001
 """Log-probability of a token that could hardly have been another."""
@@ -34,10 +35,12 @@ class Form(StrEnum):
     REASONED = "reasoning first"
     STEPS = "a confidence for every step"
     JUDGED = "passages judged first"
+    GUESSES = "several guesses first"
 
 
 _MARKS = (
     ("\nGroup Judgment: [", Form.JUDGED),
+    ("\nGuess 1: [", Form.GUESSES),
     ("\nStep 1 Confidence: [", Form.STEPS),
     ("\nReason step by step", Form.REASONED),
     ("\nGo through the passages", Form.REASONED),
@@ -76,17 +79,25 @@ def verdict(prospect: Prospect, place: int, percent: int, *, final: bool) -> lis
 
 def stepwise(prospect: Prospect, place: int, percent: int) -> list[Piece]:
     """Say a confidence for each of two steps, whose product is the percent, then the answer."""
-    first = round(math.sqrt(percent * 100), 2)
-    second = round(percent * 100 / first, 2) if first else 0.0
+    product = 100 * percent
+    least = max(1, math.isqrt(product))
+    first = next(f for f in range(least, 101) if product % f == 0 and product // f <= 100)
     return [
         Piece("Step 1: I look at what the passages say.\nStep 2: I settle on an answer.\n"),
         Piece("Final Output:\nStep 1 Confidence:"),
-        Piece(f" {first:g}%", _NUMBER),
+        Piece(f" {first}%", _NUMBER),
         Piece("\nStep 2 Confidence:"),
-        Piece(f" {min(100.0, second):g}%", _NUMBER),
+        Piece(f" {product // first}%", _NUMBER),
         Piece("\nAnswer:"),
         Piece(f" {prospect.answers[place]}", math.log(prospect.weights[place])),
     ]
+
+
+def guesses(prospect: Prospect, percents: Sequence[int]) -> Piece:
+    """Name the answers by falling weight, each with the percent stated for it, and four in all."""
+    named = [f"{a} ({p}%)" for a, p in zip(prospect.answers, percents, strict=True)]
+    named += ["none (0%)"] * (_GUESSES - len(named))
+    return Piece("".join([f"Guess {i}: {one}\n" for i, one in enumerate(named, start=1)]))
 
 
 def reasons(k: int) -> Piece:

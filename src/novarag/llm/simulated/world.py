@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from novarag.errors import ServiceError
@@ -117,7 +118,7 @@ def wrong_answers(group: PassageGroup) -> tuple[str, ...]:
     count = [normalize(claim) for claim in claims]
     claims.sort(key=lambda claim: -count.count(normalize(claim)))
     found: dict[str, str] = {}
-    for answer in (*claims, *_names(question)):
+    for answer in chain(claims, _names(question)):
         if grade_in(group, answer) is Grade.WRONG:
             found.setdefault(normalize(answer), " ".join(answer.split()))
         if len(found) == _WRONGS:
@@ -126,6 +127,9 @@ def wrong_answers(group: PassageGroup) -> tuple[str, ...]:
 
 
 def _names(question: Question) -> Iterator[str]:
+    """Make up names of as many words as the right answer, or their length would give them away."""
     rng = rng_for(0, question.id, "names")
+    words = range(min(20, max(1, len(question.answers[0].split()))))
     for _ in range(100):
-        yield rng.choice(_HEADS) + rng.choice(_MIDS) + rng.choice(_TAILS)
+        made = (rng.choice(_HEADS) + rng.choice(_MIDS) + rng.choice(_TAILS) for _ in words)
+        yield " ".join(made)

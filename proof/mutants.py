@@ -16,6 +16,7 @@ N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_t
 LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
+Y, TY = "src/novarag/study/", "tests/unit/test_study.py"
 TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
 
 MUTANTS = [
@@ -133,6 +134,18 @@ MUTANTS = [
     ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
     ("noise: memory counts as a cue", N + "audit.py", "root[find(other)] = find(first)", "find(first)", TG),
     ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
+    ("study: the order is the same for every question", Y + "sheet.py", 'rng_for(seed, "study", *place).shuffle(order)', 'rng_for(seed, "study").shuffle(order)', TY),
+    ("study: the blindfold stays on", Y + "ratings.py", "key.entries[entry - 1].order[shown]", "shown", TY),
+    ("study: a rater counts twice", Y + "ratings.py", '" ".join(rater.casefold().split())', "source", TY),
+    ("study: a missing system does not count against a rater", Y + "analysis.py", "np.isnan(scores).any(axis=2)", "np.isnan(scores).all(axis=2)", TY),
+    ("study: raters count as questions", Y + "analysis.py", "test = friedman(blocks) if kept.any() else None", "test = friedman(scores.reshape(-1, scores.shape[2]))", TY),
+    ("study: ordinal is interval", M + "raters.py", 'if level == "ordinal":', "if False:", "tests/oracles/test_study.py"),
+    ("study: lone ratings count", M + "raters.py", "pairs -= votes[:, :, None] * np.eye(points)", "pairs -= 0", LAWS + "test_study_laws.py"),
+    ("study: ties are forgotten", M + "ranks.py", "(ties**3 - ties).sum()", "0 * ties.sum()", LAWS + "test_study_laws.py"),
+    ("study: thirds do not tie", M + "ranks.py", "table = np.round(blocks, _DIGITS)", "table = blocks", TY),
+    ("study: a sheet in use is replaced", "src/novarag/cli/studying.py", ".sheet != made", ".sheet == ''", "tests/unit/test_study_cli.py"),
+    ("study: texts are not escaped", "src/novarag/report/sheet.py", '"sheet.html.j2", escape=True', '"sheet.html.j2", escape=False', "tests/browser/test_study_sheet.py"),
+    ("study: ratings are not kept", "src/novarag/report/templates/sheet.js", "localStorage.setItem(place", 'localStorage.setItem("x"', "tests/browser/test_study_sheet.py"),
 ]  # fmt: skip
 
 

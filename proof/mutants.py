@@ -17,6 +17,7 @@ LAWS = "tests/laws/"
 V, TE, TA = "src/novarag/retrieval/", "tests/unit/test_encoders.py", "tests/unit/test_adapters.py"
 TX = "tests/unit/test_experiment.py"
 Z, TZ = "src/novarag/llm/simulated/", "tests/unit/test_simulated.py"
+Y, TY = "src/novarag/study/", "tests/unit/test_study.py"
 TI, TM = "tests/unit/test_retrieval.py", "tests/unit/test_milvus.py"
 U, TU, LU = (
     "src/novarag/uncertainty/",
@@ -160,6 +161,18 @@ MUTANTS = [
     ("ablation: agreeing passages conflict", M + "ablation.py", "is EvidenceState.CONSISTENT else", "is EvidenceState.INSUFFICIENT else", "tests/unit/test_ablation.py"),
     ("ablation: the rest is tuned", M + "ablation.py", "base.select(columns).filter(~inside), tuned.select(columns).filter(inside)", "base.select(columns).filter(inside), tuned.select(columns).filter(~inside)", "tests/unit/test_ablation.py"),
     ("ablation: groups need not be the same", M + "ablation.py", "if not held[0].equals(held[1]):", "if False:", "tests/unit/test_ablation.py"),
+    ("study: the order is the same for every question", Y + "sheet.py", 'rng_for(seed, "study", *place).shuffle(order)', 'rng_for(seed, "study").shuffle(order)', TY),
+    ("study: the blindfold stays on", Y + "ratings.py", "key.entries[entry - 1].order[shown]", "shown", TY),
+    ("study: a rater counts twice", Y + "ratings.py", '" ".join(rater.casefold().split())', "source", TY),
+    ("study: a missing system does not count against a rater", Y + "analysis.py", "np.isnan(scores).any(axis=2)", "np.isnan(scores).all(axis=2)", TY),
+    ("study: raters count as questions", Y + "analysis.py", "test = friedman(blocks) if kept.any() else None", "test = friedman(scores.reshape(-1, scores.shape[2]))", TY),
+    ("study: ordinal is interval", M + "raters.py", 'if level == "ordinal":', "if False:", "tests/oracles/test_study.py"),
+    ("study: lone ratings count", M + "raters.py", "pairs -= votes[:, :, None] * np.eye(points)", "pairs -= 0", LAWS + "test_study_laws.py"),
+    ("study: ties are forgotten", M + "ranks.py", "(ties**3 - ties).sum()", "0 * ties.sum()", LAWS + "test_study_laws.py"),
+    ("study: thirds do not tie", M + "ranks.py", "table = np.round(blocks, _DIGITS)", "table = blocks", TY),
+    ("study: a sheet in use is replaced", "src/novarag/cli/studying.py", ".sheet != made", ".sheet == ''", "tests/unit/test_study_cli.py"),
+    ("study: texts are not escaped", "src/novarag/report/sheet.py", '"sheet.html.j2", escape=True', '"sheet.html.j2", escape=False', "tests/browser/test_study_sheet.py"),
+    ("study: ratings are not kept", "src/novarag/report/templates/sheet.js", "localStorage.setItem(place", 'localStorage.setItem("x"', "tests/browser/test_study_sheet.py"),
 ]  # fmt: skip
 
 

@@ -370,7 +370,7 @@ def test_ranks_by_hand():
     assert friedman(np.array([[1.0, 2], [1, 2]])) is None
     # three rows that agree: chi2 = n (k - 1) = 6
     assert friedman(np.array([[1.0, 2, 3]] * 3)).statistic == pytest.approx(6)
-    thirds = np.array([[0.1 + 0.2, 0.3, 1.0]] * 4)
+    thirds = np.array([[0.1 + 0.2, 0.3, 1.0], [0.3, 0.1 + 0.2, 1.0]] * 2)
     assert friedman(thirds).statistic == pytest.approx(8)
     assert wilcoxon(thirds)[0] == 1.0
 

@@ -40,7 +40,7 @@
   const fill = (told) => {
     const wanted = new Map(told.ratings.map((r) => [[r.entry, r.reply, r.criterion].join("."), String(r.score)]));
     all("input[type=radio]").forEach((radio) => { radio.checked = wanted.get(radio.name) === radio.value; });
-    rater.value = String(told.rater);
+    rater.value = String(told.rater || "");
   };
 
   const show = (next) => {

@@ -136,26 +136,31 @@ def test_the_table_says_what_the_mock_model_said(log):
             assert sample.scores["stated_confidence"].value == ("C" if row["correct"] else "I")
 
 
-def test_questions_can_be_named_by_metadata(run, log):
-    from novarag.integrations.inspect import (
-        auroc,
-        brier,
-        ece,
-        read_log,
-        selective,
-        stated_confidence,
-    )
+def test_questions_can_be_named_by_metadata(log):
+    from inspect_ai.scorer import SampleScore, Score
 
-    named = run(
-        stated_confidence(), metrics=[m(question="book") for m in (ece, brier, auroc, selective)]
-    )
-    metrics, _ = printed(named)
-    panel = measure(read_log(named, question="book")).overall
+    from novarag.integrations.inspect import aurc, auroc, brier, ece, read_log, selective
+
+    scores = [
+        SampleScore(score=score, sample_id=sample.id, sample_metadata=sample.metadata)
+        for sample in log.samples
+        if (score := sample.scores["stated_confidence"]).reason is None
+    ]
+    metrics = {}
+    for made in (ece, brier, auroc, aurc, selective):
+        metrics |= made(question="book")(scores)
+    panel = measure(read_log(log, question="book")).overall
     assert panel.questions == 20
-    same(metrics, panel, ["ece", "brier", "auroc", "accuracy_at_80", "coverage_at_10"])
+    names = ["ece", "brier", "auroc", "aurc", "accuracy_at_80", "coverage_at_10"]
+    assert len(metrics) == 3 * len(names)
+    same(metrics, panel, names)
     other = printed(log)[0]
     assert metrics["brier"] == other["brier"]
     assert metrics["brier_low"] != other["brier_low"]
+    with pytest.raises(UsageError, match="has no 'page'"):
+        ece(question="page")(scores)
+    with pytest.raises(UsageError, match="states no confidence: score with novarag/"):
+        ece()([SampleScore(score=Score(value="C"), sample_id=1)])
 
 
 def test_few_samples_are_refused_not_guessed(run, caplog):

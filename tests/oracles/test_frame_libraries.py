@@ -1,6 +1,7 @@
 """Tables of the real pandas, pyarrow and Hugging Face datasets."""
 
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -107,6 +108,25 @@ def test_a_dataset_of_several_splits_is_refused():
 
     with pytest.raises(UsageError, match=r"several tables \(train\)"):
         take_answers(DatasetDict({"train": in_datasets()}), **NAMES)
+
+
+def test_the_page_on_plug_ins(root, tmp_path, monkeypatch):
+    page = (root / "docs/plugins.md").read_text("utf-8")
+    (block,) = [
+        b
+        for b in re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        if "datasets" in b
+    ]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    rows = pl.DataFrame(COLUMNS).rename({"qid": "question", "p": "confidence", "ok": "correct"})
+    rows.write_csv("answers.csv")
+    exec(
+        compile(
+            block.replace("from_csv(", "from_csv(cache_dir='.', path_or_paths="), "page", "exec"
+        ),
+        {},
+    )
 
 
 def test_figures_go_back_to_pandas(expected):

@@ -2,7 +2,9 @@
 
 import gc
 import hashlib
+import json
 import math
+import re
 
 import polars as pl
 import pytest
@@ -33,12 +35,25 @@ def reply_to(text, seen):
     return f"Some thought.\nAnswer: {name}\nConfidence: {stated:.0%}"
 
 
+def mock(reply):
+    """Make inspect's own mock model reply with a function of the text and what came before."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    seen = {}
+
+    def answer(messages, tools, tool_choice, config):
+        output = ModelOutput.from_content("mockllm/model", reply(messages[-1].text, seen))
+        output.usage = ModelUsage()  # else it counts tokens with a file from the network
+        return output
+
+    return get_model("mockllm/model", custom_outputs=answer, memoize=False)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     def run_eval(scorer, *, samples=60, epochs=2, metrics=None, reply=reply_to, target=None):
         dataset = [
@@ -50,18 +65,15 @@ def run(tmp_path_factory):
             )
             for i in range(samples)
         ]
-        seen = {}
-
-        def answer(messages, tools, tool_choice, config):
-            output = ModelOutput.from_content("mockllm/model", reply(messages[-1].text, seen))
-            output.usage = ModelUsage()  # else it counts tokens with a file from the network
-            return output
-
-        model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
         task = Task(dataset=dataset, scorer=scorer, metrics=metrics)
         folder = str(tmp_path_factory.mktemp("logs"))
         (log,) = evaluate(
-            task, model=model, epochs=epochs, log_dir=folder, display="none", score_display=False
+            task,
+            model=mock(reply),
+            epochs=epochs,
+            log_dir=folder,
+            display="none",
+            score_display=False,
         )
         assert log.status == "success", log.error
         return log
@@ -124,33 +136,38 @@ def test_the_table_says_what_the_mock_model_said(log):
             assert sample.scores["stated_confidence"].value == ("C" if row["correct"] else "I")
 
 
-def test_questions_can_be_named_by_metadata(run, log):
-    from novarag.integrations.inspect import (
-        auroc,
-        brier,
-        ece,
-        read_log,
-        selective,
-        stated_confidence,
-    )
+def test_questions_can_be_named_by_metadata(log):
+    from inspect_ai.scorer import SampleScore, Score
 
-    named = run(
-        stated_confidence(), metrics=[m(question="book") for m in (ece, brier, auroc, selective)]
-    )
-    metrics, _ = printed(named)
-    panel = measure(read_log(named, question="book")).overall
+    from novarag.integrations.inspect import aurc, auroc, brier, ece, read_log, selective
+
+    scores = [
+        SampleScore(score=score, sample_id=sample.id, sample_metadata=sample.metadata)
+        for sample in log.samples
+        if (score := sample.scores["stated_confidence"]).reason is None
+    ]
+    metrics = {}
+    for made in (ece, brier, auroc, aurc, selective):
+        metrics |= made(question="book")(scores)
+    panel = measure(read_log(log, question="book")).overall
     assert panel.questions == 20
-    same(metrics, panel, ["ece", "brier", "auroc", "accuracy_at_80", "coverage_at_10"])
+    names = ["ece", "brier", "auroc", "aurc", "accuracy_at_80", "coverage_at_10"]
+    assert len(metrics) == 3 * len(names)
+    same(metrics, panel, names)
     other = printed(log)[0]
     assert metrics["brier"] == other["brier"]
     assert metrics["brier_low"] != other["brier_low"]
+    with pytest.raises(UsageError, match="has no 'page'"):
+        ece(question="page")(scores)
+    with pytest.raises(UsageError, match="states no confidence: score with novarag/"):
+        ece()([SampleScore(score=Score(value="C"), sample_id=1)])
 
 
 def test_few_samples_are_refused_not_guessed(run, caplog):
     from novarag.integrations.inspect import read_log, stated_confidence
 
     caplog.set_level("INFO", "novarag")
-    few = run(stated_confidence(), samples=12, epochs=1)
+    few = run(stated_confidence(), samples=4, epochs=1)
     metrics, _ = printed(few)
     assert math.isnan(metrics["ece"])
     assert "fewer than the 50" in caplog.text
@@ -166,18 +183,18 @@ def test_refusals_silence_and_missing_targets(run):
             number
         ]
 
-    odd = run(stated_confidence(), samples=60, epochs=1, reply=reply)
+    odd = run(stated_confidence(), samples=9, epochs=1, reply=reply)
     answers = read_log(odd)
     scores = [s.scores["stated_confidence"] for s in odd.samples]
-    assert [s.value for s in scores[::3]] == ["N"] * 20
-    assert [s.reason for s in scores[1::3]] == ["no_response"] * 20
-    assert answers["abstained"].sum() == 20
+    assert [s.value for s in scores[::3]] == ["N"] * 3
+    assert [s.reason for s in scores[1::3]] == ["no_response"] * 3
+    assert answers["abstained"].sum() == 3
     assert answers["correct"].sum() == 0
-    assert answers["flaw"].value_counts(sort=True).row(1) == (Flaw.EMPTY, 20)
-    blank = run(stated_confidence(), samples=60, epochs=1, reply=reply, target="")
+    assert answers["flaw"].value_counts(sort=True).row(1) == (Flaw.EMPTY, 3)
+    blank = run(stated_confidence(), samples=9, epochs=1, reply=reply, target="")
     answers = read_log(blank)
-    assert answers["correct"].null_count() == 60
-    assert answers["confidence"].null_count() == 20
+    assert answers["correct"].null_count() == 9
+    assert answers["confidence"].null_count() == 3
 
 
 def test_samples_that_fail_are_counted(run):
@@ -196,9 +213,9 @@ def test_samples_that_fail_are_counted(run):
 
         return score
 
-    found = run(own(), samples=80, epochs=1)
+    found = run(own(), epochs=1)
     answers = read_log(found)
-    assert answers["flaw"].to_list() == ["not scored"] + [None] * 79
+    assert answers["flaw"].to_list() == ["not scored"] + [None] * 59
     scored = answers.filter(pl.col("flaw").is_null())  # inspect shows metrics no others
     same(printed(found, "own")[0], measure(scored).overall, ["ece", "auroc"])
     with pytest.raises(UsageError, match="no scorer 'match'"):
@@ -215,7 +232,7 @@ def test_scores_without_a_confidence_are_told_what_to_do(run, log):
 
     from novarag.integrations.inspect import is_right, read_log
 
-    plain = run(match(), samples=60, epochs=1)
+    plain = run(match(), samples=2, epochs=1)
     with pytest.raises(UsageError, match="novarag/stated_confidence"):
         read_log(plain)
     with pytest.raises(UsageError, match="has no 'page'"):
@@ -237,6 +254,26 @@ def test_scores_without_a_confidence_are_told_what_to_do(run, log):
         is_right(0.5)
 
 
+def test_the_page_on_plug_ins(root, tmp_path, monkeypatch, capsys):
+    from inspect_ai import eval as evaluate
+
+    page = (root / "docs/plugins.md").read_text("utf-8")
+    blocks = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    task, reading = [b for b in blocks if "novarag.integrations" in b]
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"q{i // 2}", "group": f"g{i}", "question": f"Who is {i}?", "answers": ["Ada"],
+             "passages": ["Ada."]} for i in range(60)]  # fmt: skip
+    (tmp_path / "groups.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = {"__name__": "page"}
+    exec(compile(task, "page", "exec"), names)
+    reply = "Answer: Ada\nConfidence: 70%"
+    (log,) = evaluate(names["rag"](), model=mock(lambda *_: reply), log_dir="logs", display="none")
+    assert printed(log)[0]["questions"] == 30
+    assert printed(log)[0]["ece"] == pytest.approx(0.3)
+    exec(compile(reading.replace("logs/my.eval", log.location), "page", "exec"), {})
+    assert capsys.readouterr().out.startswith("Figure(value=0.3")
+
+
 def test_inspect_finds_us_by_name_and_scores_an_old_log(run, monkeypatch):
     """As `inspect score LOG --scorer novarag/stated_confidence -S strategy=vanilla` does."""
     from inspect_ai import score
@@ -251,7 +288,7 @@ def test_inspect_finds_us_by_name_and_scores_an_old_log(run, monkeypatch):
     ours = scorer_from_spec(spec, task_path=None)
     for name in ("ece", "brier", "auroc", "aurc", "selective", "calibration"):
         assert registry_lookup("metric", f"novarag/{name}")
-    old = run(match(), samples=60)
+    old = run(match(), epochs=1)
     new = score(old, ours, action="append", display="none")
     assert measure(read_log(new)).overall.figures["ece"].value == printed(new)[0]["ece"]
     assert {s.name for s in new.results.scores} == {"match", "stated_confidence"}

@@ -4,11 +4,15 @@ import asyncio
 import importlib
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from novarag import METHODS, ScriptedLLM, estimate
+from novarag.cli import app
+from novarag.datasets.groups import group_line
 from novarag.examples import EXAMPLE_GROUP
 from novarag.strategies import VANILLA
 
@@ -49,6 +53,43 @@ def test_a_method_of_the_recipe_stands_beside_ours(package):
     assert trial.correct
     assert found.paid.calls == 2  # its two samples are among the ensemble's three
     assert found.costs["eager"].calls == 1
+
+
+TABLE = f"""
+title = "The recipe's method"
+datasets = ["ours"]
+metrics = ["brier"]
+least = 10
+replicates = 100
+[[settings]]
+groups = "file"
+file = "groups.jsonl"
+[[systems]]
+name = "Verbal"
+[[systems]]
+name = "Eager"
+method = "{PACKAGE}.methods:EAGER"
+[model]
+endpoints = ["simulated:base"]
+"""
+
+
+def test_a_method_of_the_recipe_stands_in_the_tables(package, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        replace(EXAMPLE_GROUP, id=f"g{i}", question=replace(EXAMPLE_GROUP.question, id=f"q{i}"))
+        for i in range(12)
+    ]
+    (tmp_path / "groups.jsonl").write_bytes(b"".join(map(group_line, rows)))
+    told = ["estimate", "groups.jsonl", "--model", "simulated:base", "--out", "estimated"]
+    named = ["--method", "verbal", "--method", f"{PACKAGE}.methods:EAGER", "--replicates", "100"]
+    result = CliRunner().invoke(app, [*told, *named])
+    assert result.exit_code == 0, result.output
+    assert "| eager | 12 | 12 |" in (tmp_path / "estimated/report/report.md").read_text("utf-8")
+    (tmp_path / "table.toml").write_text(TABLE, encoding="utf-8")
+    result = CliRunner().invoke(app, ["run", "table.toml"])
+    assert result.exit_code == 0, result.output
+    assert "| Eager | ours | 12 (12) |" in (tmp_path / "experiment/page.md").read_text("utf-8")
 
 
 def test_every_method_has_its_row_on_the_page():

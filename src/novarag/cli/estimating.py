@@ -15,6 +15,7 @@ import typer
 from novarag import __version__
 from novarag.cli.common import StrategyName, find_strategy, import_object
 from novarag.cli.drawing import Drawing
+from novarag.cli.encoders import EntailmentSpec, open_entailment
 from novarag.cli.models import (
     Attempts,
     Concurrency,
@@ -60,14 +61,7 @@ def estimate(
         ),
     ] = None,
     strategy: StrategyName = "vanilla",
-    nli: Annotated[
-        str | None,
-        typer.Option(
-            help="For semantic entropy: package.module:OBJECT, called with (premise, hypothesis)"
-            " pairs; returns chances of entailment, neutral and contradiction for each. Default:"
-            " the same words mean the same."
-        ),
-    ] = None,
+    nli: EntailmentSpec = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     structured: Annotated[
@@ -143,10 +137,7 @@ def _with_entailment(found: dict[str, Method], nli: str) -> dict[str, Method]:
     name = "semantic-entropy"
     if name not in found:
         raise UsageError(f"--nli belongs to the method {name}")
-    weigh = import_object(nli)
-    if not callable(weigh):
-        raise UsageError(f"{nli!r} cannot be called: it is a {type(weigh).__name__}")
-    of = partial(semantic_entropy, equivalence=by_entailment(weigh))
+    of = partial(semantic_entropy, equivalence=by_entailment(open_entailment(nli)))
     return found | {name: replace(found[name], of=of)}
 
 

@@ -172,6 +172,7 @@ class Bench:
         key, file = (setting.key, dataset), self._file(setting, dataset)
         if key not in self._groups:
             if not file.is_file():
+                print(f"making groups: {dataset}, {setting.key}", file=sys.stderr)
                 search = self._search if self.index else None
                 where = Where(
                     data=self.data, questions=self.questions, seed=self.seed, search=search

@@ -83,17 +83,21 @@ def _pools(dataset: str, data: Path | None) -> dict[str, list[PassageGroup]]:
     return clean_pools(dataset, root=data)
 
 
+@lru_cache(maxsize=8)
+def _sound_pools(dataset: str, split: str, data: Path | None) -> list[PassageGroup]:
+    return [sound_pool(pool, Counter()) for pool in _pools(dataset, data)[split]]
+
+
 def _mixed(setting: Setting, dataset: str, where: Where) -> list[PassageGroup]:
     """Draw a mix from the sound passages of every question that has enough of them."""
     if setting.mix is None:
         raise UsageError("a setting with groups = 'mix' names its mix")
     mix = find_mix(setting.mix, k=setting.k, gold_at=setting.gold_at)
     found = []
-    for pool in _pools(dataset, where.data)[setting.split]:
-        sound = sound_pool(pool, Counter())
-        stock = Counter(passage.kind for passage in sound.passages)
+    for pool in _sound_pools(dataset, setting.split, where.data):
+        stock = Counter(passage.kind for passage in pool.passages)
         if all(stock[kind] >= count for kind, count in mix):
-            drawn = mix.draw(pool.question, sound.passages, seed=where.seed)
+            drawn = mix.draw(pool.question, pool.passages, seed=where.seed)
             found.append(replace(drawn, id=f"{pool.question.id}/{setting.key}"))
     return found
 

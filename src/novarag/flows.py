@@ -11,7 +11,7 @@ from novarag.annotation.judging import PATTERN, read_judge, render_judge
 from novarag.calls import CallError, Cost, Outcome, Sampling, Usage
 from novarag.errors import ServiceError
 from novarag.strategies import STRATEGIES
-from novarag.strategies.follow_up import FOLLOW_UPS, propose
+from novarag.strategies.follow_up import FOLLOW_UPS, LONGEST, propose
 from novarag.trials import make_estimate, make_trial
 from novarag.uncertainty import GREEDY, METHODS, serving, union
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup, Trial
     from novarag.strategies import Strategy
     from novarag.uncertainty import Method, Need
-
-_FOLLOW_UP = 8  # tokens; the first is looked at
 
 JUDGING = Sampling(temperature=0.0, max_tokens=120, regex=PATTERN)
 """How a judge of passages is asked, where the server can hold it to the form."""
@@ -117,7 +115,7 @@ async def _draw(
     asked: Sequence[PassageGroup | None] = groups
     longest = max_tokens
     if need.follow_up is not None and basis is not None:
-        asking, longest = FOLLOW_UPS[need.follow_up], _FOLLOW_UP
+        asking, longest = FOLLOW_UPS[need.follow_up], LONGEST
         answers = [trials[0].response for trials in basis]
         pairs = zip(groups, answers, strict=True)
         asked = [None if found is None else propose(g, found.answer) for g, found in pairs]

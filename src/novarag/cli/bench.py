@@ -17,7 +17,7 @@ from novarag.cli.estimating import find_methods
 from novarag.cli.models import is_simulated, model_name
 from novarag.cli.running import Source, check_server, hash_of, stopped_by_signals
 from novarag.config.grid import BASE, Setting
-from novarag.errors import ServiceError, UsageError
+from novarag.errors import NovaragError, ServiceError, UsageError
 from novarag.uncertainty import GREEDY, Need, serving, union
 
 if TYPE_CHECKING:
@@ -92,8 +92,10 @@ class Bench:
         with self._open:
             for setting, dataset, *_ in asks:
                 self.groups(setting, dataset)
-        for role in {role for _, _, role, _ in asks}:
-            check_server(self.means[role], str(self.out))
+        for role in self.means:
+            drawings = [(self._drawing(ask), union(asks[ask])) for ask in asks if ask[2] == role]
+            places = [place for drawing, needs in drawings for place in drawing.places(needs)]
+            check_server(self.means[role], *places)
         return asyncio.run(self._draw(asks))
 
     async def _draw(self, asks: Mapping[Ask, Sequence[Need]]) -> int:
@@ -114,9 +116,12 @@ class Bench:
                 else:
                     self._drawn[ask] = drawn
 
-        async with asyncio.TaskGroup() as tasks:
-            for number, ask in enumerate(asks, start=1):
-                tasks.create_task(one(number, ask))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number, ask in enumerate(asks, start=1):
+                    tasks.create_task(one(number, ask))
+        except* NovaragError as errors:
+            raise errors.exceptions[0] from None  # the first to fail stopped the others
         return max(codes)
 
     def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:

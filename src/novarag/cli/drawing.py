@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from novarag.strategies.follow_up import FollowUp
     from novarag.uncertainty import Need
 
-_FOLLOW_UP = 1  # token: the first one decides
-
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
@@ -40,6 +38,12 @@ class Drawing:
     folder: Path
     k: int | None = None
 
+    def places(self, needs: Sequence[Need]) -> list[str]:
+        """Name the folder of each need's run."""
+        from novarag.runs.draws import draw_name
+
+        return [str(self.folder / draw_name(need)) for need in needs]
+
     async def draw(
         self, needs: Sequence[Need], stop: asyncio.Event | None = None
     ) -> dict[Need, Draw] | int:
@@ -48,13 +52,13 @@ class Drawing:
         The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
         """
         from novarag.runs import is_finished, open_store
-        from novarag.runs.draws import draw_name, open_draw
+        from novarag.runs.draws import open_draw
         from novarag.uncertainty import GREEDY, serving
 
         drawn: dict[Need, Draw] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
-            place = str(self.folder / draw_name(need))
+            (place,) = self.places([need])
             task = Task(self._job(need, place, greedy), self.means, alone=False, quiet=bool(stop))
             code = await task.run(stop)
             if code and not is_finished(open_store(place)):
@@ -80,12 +84,14 @@ class Drawing:
 
 
 def _sampling(need: Need) -> Sampling:
+    from novarag.strategies.follow_up import LONGEST
+
     return Sampling(
         n=need.samples,
         temperature=need.temperature,
         logprobs=need.logprobs,
         alternatives=need.alternatives,
-        max_tokens=_FOLLOW_UP if need.follow_up else None,
+        max_tokens=LONGEST if need.follow_up else None,
     )
 
 

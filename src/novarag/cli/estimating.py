@@ -101,8 +101,9 @@ def estimate(
         folder=out / "draws",
         k=_passages(iter_groups(groups)) if structured else None,
     )
-    check_server(means, str(out / "estimates.parquet"))
-    drawn = asyncio.run(drawing.draw(union(need for m in methods for need in m.needs)))
+    needs = union(need for m in methods for need in m.needs)
+    check_server(means, *drawing.places(needs))
+    drawn = asyncio.run(drawing.draw(needs))
     if isinstance(drawn, int):
         sys.exit(drawn)
     _sum_up(drawn, methods, strategy, out, (replicates, groups.name))

@@ -51,9 +51,10 @@ class Means:
         from novarag.web.sending import Patience
 
         if is_simulated(self.models):
-            from novarag.llm.simulated import open_simulated
+            from novarag.llm.simulated import find_respondent, open_simulated
 
-            return partial(open_simulated, self.models[0].removeprefix(SIMULATED), list(groups))
+            name = find_respondent(self.models[0].removeprefix(SIMULATED)).name
+            return partial(open_simulated, name, list(groups))
         patience = Patience(
             concurrency=self.concurrency, timeout=self.timeout, attempts=self.attempts
         )
@@ -137,12 +138,12 @@ def prepare(asking: Asking, source: Source, settings: Settings, out: str, means:
     )  # fmt: skip
 
 
-def check_server(means: Means, out: str) -> None:
-    """See that the server is there and has the model, unless the run has nothing left to ask."""
+def check_server(means: Means, *out: str) -> None:
+    """See that the server is there and has the model, unless the runs have nothing left to ask."""
     from novarag.runs import is_finished, open_store
 
     connect = means.connector()
-    if not is_simulated(means.models) and not is_finished(open_store(out)):
+    if not is_simulated(means.models) and not all(is_finished(open_store(o)) for o in out):
         asyncio.run(_check(connect))
 
 

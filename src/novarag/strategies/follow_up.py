@@ -11,6 +11,9 @@ from novarag.strategies.template import Template, shipped
 if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
+LONGEST = 1
+"""Tokens of a reply: the first one decides, and its alternatives come with it."""
+
 _PROPOSED = "\nProposed answer: "
 
 

@@ -5,14 +5,14 @@ reply, read, grade, method, measure with a bootstrap over questions. Every seed 
 their luck anew. The truth of a metric is its value on the answers of all seeds together. Prints how
 often 95 % intervals hold it.
 
-Usage: python proof/coverage.py [--seeds 200] [--folder build/coverage] [--again]
-Answers are kept, so that measuring alone can be repeated when an interval was mended.
+Usage: python proof/coverage.py [--seeds 200] [--folder build/coverage] [--again] [--write]
+Answers are kept: a run that was cut off goes on, and measuring alone can be repeated when an
+interval was mended. `--write` records the table in docs/evidence/simulated.md.
 """
 
 import argparse
 import asyncio
 import os
-import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
@@ -35,6 +35,8 @@ from paper_sizes import SIZES, make_groups
 CHECKED = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc")
 _NEEDED = {*CHECKED, "mean_confidence"}
 REPLICATES = 400
+PAGE = Path(__file__).parents[1] / "docs/evidence/simulated.md"
+BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 CELLS = [("tuned", name) for name in SIZES]
 
 
@@ -132,13 +134,14 @@ def run(folder, seeds, *, again):
         list(pool.map(both, jobs, chunksize=5))
 
 
-def show(folder, seeds, seconds):
+def show(folder, seeds):
+    """Say how often intervals hold the truth, as text for the page of evidence."""
     error = 100 * np.sqrt(0.95 * 0.05 / seeds)
-    print(f"{described()}; {seeds} seeds, {REPLICATES} replicates, {seconds / 60:.0f} minutes.")
-    print(
-        "A cell says how many of 100 intervals hold the truth, and the truth. 95 is nominal; with"
-    )
-    print(f"{seeds} seeds, 19 of 20 such cells lie within {1.96 * error:.1f} of it.\n")
+    lines = [
+        f"{described()}; {seeds} seeds, {REPLICATES} replicates. A cell says how many of 100"
+        " intervals hold the truth, and in brackets the truth. 95 is nominal; with so many seeds, 19"
+        f" of 20 cells lie within {1.96 * error:.1f} of it where intervals are right.\n"
+    ]
     every = []
     for respondent, name in CELLS:
         files = [place(folder, respondent, name, s).with_suffix(".npy") for s in range(seeds)]
@@ -147,18 +150,27 @@ def show(folder, seeds, seconds):
         share = 100 * ((drawn[..., 1] <= truth) & (truth <= drawn[..., 2])).mean(axis=0)
         every.append(share)
         size = SIZES[name]
-        print(f"**{respondent}, {name}: {size.rows} rows of {size.questions} questions**\n")
-        print("| method | " + " | ".join(METRICS[m].title for m in CHECKED) + " |")
-        print("|---|" + "---:|" * len(CHECKED))
+        lines += [f"**{name}: {size.rows} rows of {size.questions} questions**\n", *head("method")]
         for method, cells, values in zip(METHODS.values(), share, truth, strict=True):
             told = [f"{c:.1f} ({v:.3f})" for c, v in zip(cells, values, strict=True)]
-            print(f"| {method.title} | " + " | ".join(told) + " |")
-        print()
+            lines.append(f"| {method.title} | " + " | ".join(told) + " |")
+        lines.append("")
     whole = np.stack(every)
-    print("| all methods, all sizes | " + " | ".join(METRICS[m].title for m in CHECKED) + " |")
-    print("|---|" + "---:|" * len(CHECKED))
-    for label, cells in (("mean", whole.mean(axis=(0, 1))), ("least", whole.min(axis=(0, 1)))):
-        print(f"| {label} | " + " | ".join(f"{c:.1f}" for c in cells) + " |")
+    lines += head("all methods, all sizes")
+    for title, cells in (("mean", whole.mean(axis=(0, 1))), ("least", whole.min(axis=(0, 1)))):
+        lines.append(f"| {title} | " + " | ".join(f"{c:.1f}" for c in cells) + " |")
+    return "\n".join(lines)
+
+
+def head(first):
+    titles = " | ".join(METRICS[m].title for m in CHECKED)
+    return [f"| {first} | {titles} |", "|---|" + "---:|" * len(CHECKED)]
+
+
+def record(text):
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
 if __name__ == "__main__":
@@ -166,7 +178,10 @@ if __name__ == "__main__":
     options.add_argument("--seeds", type=int, default=200)
     options.add_argument("--folder", type=Path, default=Path("build/coverage"))
     options.add_argument("--again", action="store_true", help="measure anew, asking nothing anew")
+    options.add_argument("--write", action="store_true", help="record the table")
     told = options.parse_args()
-    start = time.perf_counter()
     run(told.folder, told.seeds, again=told.again)
-    show(told.folder, told.seeds, time.perf_counter() - start)
+    text = show(told.folder, told.seeds)
+    print(text)
+    if told.write:
+        record(text)

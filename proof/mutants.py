@@ -173,6 +173,16 @@ MUTANTS = [
     ("study: a sheet in use is replaced", "src/novarag/cli/studying.py", ".sheet != made", ".sheet == ''", "tests/unit/test_study_cli.py"),
     ("study: texts are not escaped", "src/novarag/report/sheet.py", '"sheet.html.j2", escape=True', '"sheet.html.j2", escape=False', "tests/browser/test_study_sheet.py"),
     ("study: ratings are not kept", "src/novarag/report/templates/sheet.js", "localStorage.setItem(place", 'localStorage.setItem("x"', "tests/browser/test_study_sheet.py"),
+    ("draw: three samples pay for ten", U + "needs.py", "and self.samples >= other.samples", "and True", "tests/unit/test_uncertainty.py"),
+    ("draw: temperatures are merged", U + "needs.py", "return self.strategy, self.follow_up, self.temperature", "return self.strategy, self.follow_up, 0.0", "tests/unit/test_estimate_cli.py"),
+    ("draw: a failed request is a flaw", R + "draws.py", "        if not _failed(method, found):\n            trials", "        if True:\n            trials", "tests/unit/test_estimate_cli.py"),
+    ("draw: follow-ups of other groups", R + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/test_draws.py"),
+    ("draw: a method sees the grade", R + "draws.py", "        flaw=None if flaw is None else Flaw(flaw),\n    )", "        flaw=None if flaw is None else Flaw(flaw),\n        grade=Grade.RIGHT,\n    )", "tests/unit/test_draws.py"),
+    ("draw: unpaid attempts cost", R + "draws.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/test_draws.py"),
+    ("table: an average over a part", "src/novarag/reproduction/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/test_reproduction.py"),
+    ("table: the paper's other place", "src/novarag/reproduction/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/test_reproduction.py"),
+    ("table: the paper's tuned for its base", "src/novarag/reproduction/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/test_reproduction.py"),
+    ("table: few questions at random", "src/novarag/reproduction/sets.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/test_reproduction.py"),
 ]  # fmt: skip
 
 

@@ -177,7 +177,7 @@ MUTANTS = [
     ("draw: temperatures are merged", U + "needs.py", "return self.strategy, self.follow_up, self.temperature", "return self.strategy, self.follow_up, 0.0", "tests/unit/test_estimate_cli.py"),
     ("draw: a failed request is a flaw", R + "draws.py", "        if not _failed(method, found):\n            trials", "        if True:\n            trials", "tests/unit/test_estimate_cli.py"),
     ("draw: follow-ups of other groups", R + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/test_draws.py"),
-    ("draw: a method sees the grade", R + "draws.py", "        flaw=None if flaw is None else Flaw(flaw),\n    )", "        flaw=None if flaw is None else Flaw(flaw),\n        grade=Grade.RIGHT,\n    )", "tests/unit/test_draws.py"),
+    ("draw: a method sees the grade", R + "draws.py", "        flaw=None if flaw is None else Flaw(flaw),\n    )", "        flaw=None if flaw is None else Flaw(flaw),\n        grade=__import__('novarag').Grade.RIGHT,\n    )", "tests/unit/test_draws.py"),
     ("draw: unpaid attempts cost", R + "draws.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/test_draws.py"),
     ("table: an average over a part", "src/novarag/reproduction/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/test_reproduction.py"),
     ("table: the paper's other place", "src/novarag/reproduction/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/test_reproduction.py"),

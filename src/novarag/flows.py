@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, MutableMapping, Sequence
 
     from novarag.annotation import Vote
+    from novarag.calls import Reply
     from novarag.ports import LLM, Asking
     from novarag.records import PassageGroup, Trial
     from novarag.strategies import Strategy
@@ -48,13 +49,18 @@ async def ask(
 
     async def one(group: PassageGroup) -> list[Trial]:
         prompt = strategy.render(group)
-        reply = await llm.complete(prompt.text, how)
-        if len(reply.completions) != how.n:
-            problem = f"asked for {how.n} samples, got {len(reply.completions)}"
-            raise ServiceError(problem, retryable=False)
+        reply = _whole(await llm.complete(prompt.text, how), how)
         return [make_trial(group, strategy, i, c) for i, c in enumerate(reply.completions)]
 
     return [t for ts in await asyncio.gather(*map(one, groups)) for t in ts]
+
+
+def _whole(reply: Reply, sampling: Sampling) -> Reply:
+    """Return a reply that has as many samples as were asked for."""
+    if len(reply.completions) != sampling.n:
+        problem = f"asked for {sampling.n} samples, got {len(reply.completions)}"
+        raise ServiceError(problem, retryable=False)
+    return reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ async def estimate(
 
     Everything is kept in memory: `novarag estimate` is for large runs.
     """
-    methods = tuple(methods)
+    methods = tuple(method.beside(strategy.name) for method in methods)
     needs = union(need for method in methods for need in method.needs)
     drawn: dict[Need, tuple[list[list[Trial]], Cost]] = {}
     for need in needs:
@@ -130,7 +136,7 @@ async def _draw(
     async def one(group: PassageGroup | None) -> tuple[list[Trial], Cost]:
         if group is None:
             return [], Cost()
-        reply = await llm.complete(asking.render(group).text, how)
+        reply = _whole(await llm.complete(asking.render(group).text, how), how)
         usage = reply.usage or Usage()
         trials = [make_trial(group, asking, i, c) for i, c in enumerate(reply.completions)]
         return trials, Cost(calls=1, prompt_tokens=usage.prompt, completion_tokens=usage.completion)

@@ -132,6 +132,35 @@ def test_requests_that_failed_are_left_out_and_counted(tmp_path):
     with chaos(faults={"500": 0.2}, seed=3) as url:
         told = ["--method", "verbal", "--attempts", "1"]
         result = estimate(groups, url, tmp_path / "out", *told)
-    assert "failed" in result.output
+    assert result.exit_code == 1
     table = pl.read_parquet(tmp_path / "out" / "estimates.parquet")
     assert 30 < table.height < 60
+    said = f"Left out, as a request failed: verbal {60 - table.height} groups"
+    assert said in result.output
+    assert said in (tmp_path / "out/report/report.html").read_text()
+
+
+def test_failed_requests_are_asked_again_and_followed_up(tmp_path):
+    groups = write_groups(tmp_path / "groups.jsonl", 60)
+    told = ["--method", "verbal", "--method", "p-true", "--attempts", "1"]
+    with chaos(faults={"500": 0.2}, seed=3) as url:
+        assert estimate(groups, url, tmp_path / "out", *told).exit_code == 1
+        for _ in range(12):
+            result = estimate(groups, url, tmp_path / "out", *told, "--retry-failed")
+            if result.exit_code == 0:
+                break
+    assert result.exit_code == 0, result.output
+    table = pl.read_parquet(tmp_path / "out" / "estimates.parquet")
+    assert table.group_by("method").len().sort("method").rows() == [("p-true", 60), ("verbal", 60)]
+
+
+def test_replies_that_are_there_are_not_asked_for_again(tmp_path):
+    groups = write_groups(tmp_path / "groups.jsonl", 60)
+    with chaos() as url:
+        estimate(groups, url, tmp_path / "out", "--method", "likelihood")
+        assert bill(url, "count")["total"] == 60
+        assert estimate(groups, url, tmp_path / "out", "--method", "verbal").exit_code == 0
+        assert bill(url, "count")["total"] == 60  # the reply with log-probabilities has it
+        told = ["--strategy", "multi-step", "--method", "verbal", "--method", "multi-step"]
+        assert estimate(groups, url, tmp_path / "steps", *told).exit_code == 0
+        assert bill(url, "count")["total"] == 120  # one prompt, whoever names it

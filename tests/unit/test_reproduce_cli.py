@@ -71,7 +71,9 @@ def test_a_table_of_ones_own_from_file_to_page(place):
     assert "| Vanilla | mine | 24 (24) |" in text
     assert "![Mine](mine-mine.svg)" in text
     assert (place / "experiment/mine-mine.svg").read_text().startswith("<svg xmlns")
-    assert len(list(iter_groups(place / "experiment/groups/mine-file-k3.jsonl"))) == ROWS
+    (kept,) = (place / "experiment/groups").iterdir()
+    assert len(list(iter_groups(kept))) == ROWS
+    assert ">simulated</text>" in (place / "experiment/mine-mine.svg").read_text()
     journals = sorted(place.rglob("journal/*")) or sorted(place.rglob("*.journal"))
     before = [j.read_bytes() for j in journals]
     again = run(app, ["run", "mine.toml"])
@@ -88,7 +90,32 @@ def test_a_trained_model_answers_for_itself(place):
     assert "- tuned: `simulated:tuned`" in text
     (place / "mine.toml").write_text(told.replace("simulated:tuned", "simulated:base"))
     result = run(app, ["run", "mine.toml"])
-    assert "begun with other models" in str(result.exception)
+    assert "begun with another tuned" in str(result.exception)
+
+
+def test_two_files_are_two_settings_and_a_changed_file_is_another(place):
+    other = (place / "groups.jsonl").read_text().replace("bridge", "tower")
+    (place / "towers.jsonl").write_text(other)
+    two = TABLE.replace(
+        "[[systems]]",
+        '[[settings]]\nname = "towers"\ngroups = "file"\nfile = "towers.jsonl"\n\n[[systems]]',
+        1,
+    )
+    (place / "mine.toml").write_text(two)
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert len(list((place / "experiment/groups").iterdir())) == 2
+    (place / "towers.jsonl").write_text(other.replace("tower", "castle"))
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert len(list((place / "experiment/groups").iterdir())) == 3
+
+
+def test_a_model_may_join_later_and_nothing_is_asked_again(place):
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    before = {p: p.read_bytes() for p in place.rglob("journal*") if p.is_file()}
+    (place / "mine.toml").write_text(TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n')
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert all(p.read_bytes() == content for p, content in before.items())
+    assert "prompt only" not in (place / "experiment/page.md").read_text()
 
 
 def test_rules_and_retention_have_tables_of_their_own(place):

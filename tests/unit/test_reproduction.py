@@ -54,6 +54,8 @@ def test_equal_groups_have_equal_keys_in_whatever_table():
         ({"systems": (System(name="x", model="other"),)}, "other"),
         ({"systems": (System(name="x", settings=("nowhere",)),)}, "nowhere"),
         ({"systems": ()}, "at least one"),
+        ({"systems": (System(name="x"), System(name="x", strategy="cot"))}, "one name"),
+        ({"table": "ablation"}, "two systems"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(more, problem):
@@ -141,7 +143,9 @@ def test_cells_have_figures_costs_and_an_average_over_all_datasets():
     told = grid(datasets=("nq", "hotpotqa"), metrics=("ece", "auroc"), paper=("main_results",))
     rows = [asked("Vanilla", good), asked("Vanilla", good, dataset="hotpotqa")]
     found = measure_grid(told, rows, FEW)
-    assert [c.dataset for c in found.cells] == ["nq", "hotpotqa", "average"]
+    assert [c.dataset for c in found.cells] == ["nq", "hotpotqa", "average", "pooled"]
+    assert found.cells[0].floor > 0
+    assert 0.2 < found.cells[0].constant < 0.3
     assert found.cells[0].figures["auroc"].value == 1.0
     assert found.cells[0].cost.calls == 80
     assert found.cells[2].rows == 80
@@ -150,6 +154,11 @@ def test_cells_have_figures_costs_and_an_average_over_all_datasets():
     assert [c.dataset for c in alone.cells] == ["nq"]  # no average over a part of the datasets
     refused = measure_grid(told, rows, Precision(replicates=100, least=50))
     assert "fewer than the 50" in refused.cells[0].refusal
+    mixed = [rows[0], asked("Vanilla", good.head(12), dataset="hotpotqa")]
+    partly = measure_grid(told, mixed, Precision(replicates=100, least=20)).cells
+    assert partly[2].figures == {}  # an average over one of two is none
+    assert partly[2].refusal == "hotpotqa has too few rows"
+    assert partly[3].dataset == "pooled"
 
 
 def group_with(i):
@@ -233,4 +242,6 @@ def test_the_page_shows_both_figures_the_interval_and_how_to_make_it():
     assert "see there" in text
     assert "Words." in text
     assert "raters 4" in text
+    assert "(floor 0." in text
+    assert "(constant 0.2" in text
     assert "| 2 | " in text  # calls an answer

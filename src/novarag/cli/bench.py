@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
+from novarag.cli.common import find_strategy
 from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import open_encoder
 from novarag.cli.estimating import find_methods
@@ -22,7 +25,6 @@ from novarag.uncertainty import GREEDY, Need, serving, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import Index
     from novarag.runs.draws import Draw
+    from novarag.uncertainty import Method
 
     Ask = tuple[Setting, str, str, str]
 
@@ -41,6 +44,14 @@ _TOGETHER = 4  # asks at a time
 
 SAMPLED = Need(samples=16, temperature=1.0)
 """What a training set is filtered from."""
+
+
+def _method(system: System) -> Method:
+    """Find the one method of a system."""
+    found = find_methods([system.method])
+    if len(found) != 1:
+        raise UsageError(f"{system.name!r} has {len(found)} methods: name one")
+    return found[0].beside(find_strategy(system.strategy).name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +70,7 @@ class Bench:
     encoder: str | None = None
     seed: int = 0
     _drawn: dict[Ask, dict[Need, Draw]] = field(default_factory=dict)
-    _groups: dict[tuple[str, str], list[PassageGroup]] = field(default_factory=dict)
+    _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
     _open: ExitStack = field(default_factory=ExitStack)
 
     # — who is asked —
@@ -87,11 +98,12 @@ class Bench:
 
     def ask(self, grids: Sequence[Grid]) -> int:
         """Ask what all tables need; replies that several need are asked for once."""
-        self._check_stamp()
+        told = self._stamp()
         asks = self._asks(grids)
         with self._open:
             for setting, dataset, *_ in asks:
                 self.groups(setting, dataset)
+        self._file_stamp.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
         for role in self.means:
             drawings = [(self._drawing(ask), union(asks[ask])) for ask in asks if ask[2] == role]
             places = [place for drawing, needs in drawings for place in drawing.places(needs)]
@@ -122,15 +134,14 @@ class Bench:
                     tasks.create_task(one(number, ask))
         except* NovaragError as errors:
             raise errors.exceptions[0] from None  # the first to fail stopped the others
-        return max(codes)
+        return max(codes) or (130 if len(self._drawn) < len(asks) else 0)
 
     def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
         asks: dict[Ask, list[Need]] = {}
         for grid in grids:
             for setting, dataset, system in grid.cells():
                 needs = asks.setdefault(self._ask(setting, dataset, system), [])
-                (method,) = find_methods([system.method])
-                needs += [SAMPLED] if grid.table == "retention" else method.needs
+                needs += [SAMPLED] if grid.table == "retention" else _method(system).needs
         return asks
 
     def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
@@ -138,44 +149,62 @@ class Bench:
 
     def _drawing(self, ask: Ask) -> Drawing:
         setting, dataset, role, strategy = ask
-        groups = self.groups(setting, dataset)
+        groups, means = self.groups(setting, dataset), self.means[role]
         file = self._file(setting, dataset)
         return Drawing(
             source=Source(groups=partial(iter, groups), name=file.name, hash=hash_of(file)),
             strategy=strategy,
-            means=self.means[role],
+            means=replace(means, concurrency=max(1, means.concurrency // _TOGETHER)),
             replies=self.replies,
             folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
             k=setting.k,
         )
 
-    def _check_stamp(self) -> None:
-        """Refuse a folder that was begun otherwise: its groups would be mixed with others."""
-        file = self.out / "reproduce.json"
-        told = {
-            "questions": self.questions, "seed": self.seed, "index": self.index,
-            "encoder": self.encoder, "models": self.models,
-        }  # fmt: skip
-        if file.is_file() and orjson.loads(file.read_bytes()) != told:
+    @property
+    def _file_stamp(self) -> Path:
+        return self.out / "reproduce.json"
+
+    def _stamp(self) -> dict[str, object]:
+        """Say what the folder is made with; refuse one that was begun otherwise.
+
+        Models and an index may be added later: what was asked without them stays as it is.
+        """
+        data = str(self.data or os.environ.get("NOVARAG_DATA", ""))
+        more = {"data": data, "index": self.index, "encoder": self.encoder}
+        told: dict[str, object] = {
+            "questions": self.questions,
+            "seed": self.seed,
+            **more,
+            "models": self.models,
+        }
+        if not self._file_stamp.is_file():
+            return told
+        old = orjson.loads(self._file_stamp.read_bytes())
+        clash = [k for k in ("questions", "seed") if old.get(k) != told[k]]
+        clash += [k for k in more if old.get(k) and told[k] and old[k] != told[k]]
+        models = old.get("models", {})
+        clash += [r for r, model in self.models.items() if models.get(r, model) != model]
+        if clash:
             raise UsageError(
-                f"{self.out} was begun with other models, profile, seed or index; change them"
-                " back, or give another --out"
+                f"{self.out} was begun with another {' and '.join(clash)}; change that back, or"
+                " give another --out"
             )
-        self.out.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        kept = {k: told[k] or old.get(k) for k in more}
+        return told | kept | {"models": models | self.models}
 
     # — groups —
 
     def _file(self, setting: Setting, dataset: str) -> Path:
-        return self.out / "groups" / f"{dataset}-{setting.key}.jsonl"
+        own = "" if setting.file is None else f"-{hash_of(Path(setting.file))[:8]}"
+        return self.out / "groups" / f"{dataset}-{setting.key}{own}.jsonl"
 
     def groups(self, setting: Setting, dataset: str) -> list[PassageGroup]:
         """Make the groups of a setting, or find them in the folder."""
         from novarag.datasets.groups import group_line, iter_groups
         from novarag.reproduction.sets import Where, make_groups
 
-        key, file = (setting.key, dataset), self._file(setting, dataset)
-        if key not in self._groups:
+        file = self._file(setting, dataset)
+        if file not in self._groups:
             if not file.is_file():
                 print(f"making groups: {dataset}, {setting.key}", file=sys.stderr)
                 search = self._search if self.index else None
@@ -185,12 +214,12 @@ class Bench:
                 found = asyncio.run(make_groups(setting, dataset, where))
                 if not found:
                     raise UsageError(f"{dataset} has no groups for {setting.key}")
-                file.parent.mkdir(exist_ok=True)
+                file.parent.mkdir(parents=True, exist_ok=True)
                 draft = file.with_suffix(".part")
                 draft.write_bytes(b"".join(map(group_line, found)))
                 draft.replace(file)
-            self._groups[key] = list(iter_groups(file))
-        return self._groups[key]
+            self._groups[file] = list(iter_groups(file))
+        return self._groups[file]
 
     async def _search(
         self, mode: str, queries: Sequence[str], k: int
@@ -222,7 +251,7 @@ class Bench:
 
         from novarag.runs.draws import cost_of, iter_estimates
 
-        (method,) = find_methods([system.method])
+        method = _method(system)
         drawn = self._drawn[self._ask(setting, dataset, system)]
         table = pl.concat(iter_estimates(drawn, [method], system.strategy))
         if table.is_empty():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -40,9 +40,15 @@ class Drawing:
 
     def places(self, needs: Sequence[Need]) -> list[str]:
         """Name the folder of each need's run."""
+        return [self._place(need) for need in needs]
+
+    def _place(self, need: Need) -> str:
+        """Name the folder of a need's run; replies that came with more than it needs will do."""
+        from novarag.runs import is_finished, open_store
         from novarag.runs.draws import draw_name
 
-        return [str(self.folder / draw_name(need)) for need in needs]
+        own, more = (self.folder / draw_name(n) for n in (need, replace(need, logprobs=True)))
+        return str(more if not own.exists() and is_finished(open_store(more)) else own)
 
     async def draw(
         self, needs: Sequence[Need], stop: asyncio.Event | None = None
@@ -51,27 +57,36 @@ class Drawing:
 
         The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
         """
-        from novarag.runs import is_finished, open_store
+        from novarag.runs import is_finished
         from novarag.runs.draws import open_draw
         from novarag.uncertainty import GREEDY, serving
 
         drawn: dict[Need, Draw] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
-            (place,) = self.places([need])
-            task = Task(self._job(need, place, greedy), self.means, alone=False, quiet=bool(stop))
-            code = await task.run(stop)
-            if code and not is_finished(open_store(place)):
+            job = self._job(need, greedy)
+            code = await Task(job, self.means, alone=False, quiet=bool(stop)).run(stop)
+            if code and not is_finished(job.store):
                 return code
-            drawn[need] = open_draw(place)
+            drawn[need] = open_draw(str(job.store.place))
         return drawn
 
-    def _job(self, need: Need, place: str, greedy: Draw | None) -> Job:
+    def _job(self, need: Need, greedy: Draw | None) -> Job:
+        from novarag.runs import open_store
+        from novarag.runs.draws import DETAILED
+        from novarag.runs.manifest import read_manifest
+
         asking, name = self._asking(need)
+        place, source = self._place(need), self.source
+        if greedy is not None:
+            source = _follow_up(greedy)
+            found = read_manifest(open_store(place))
+            if found is not None and found.source_hash != source.hash:
+                place += f"-{source.hash[:8]}"  # answers were added or changed since
+        detail = replace(need, logprobs=True) if place.endswith(DETAILED) else need
         settings = settings_of(
-            self.replies, asking, self.means, _sampling(need), k=self.k, name=name
+            self.replies, asking, self.means, _sampling(detail), k=self.k, name=name
         )
-        source = self.source if greedy is None else _follow_up(greedy)
         return prepare(asking, source, settings, place, self.means)
 
     def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:

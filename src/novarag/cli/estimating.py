@@ -40,6 +40,9 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from polars import DataFrame
+
+    from novarag.metrics import Measurement
     from novarag.records import PassageGroup
     from novarag.runs.draws import Draw
     from novarag.uncertainty import Method, Need
@@ -84,8 +87,8 @@ def estimate(
     from novarag.datasets import iter_groups
     from novarag.uncertainty import union
 
-    methods = find_methods(method or [_ALL], nli=nli)
-    find_strategy(strategy)
+    found = find_methods(method or [_ALL], nli=nli)
+    methods = [m.beside(find_strategy(strategy).name) for m in found]
     means = Means(
         models=model, key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
         driver=driver, ray_address=ray_address, price=parse_price(price), retry_failed=retry_failed,
@@ -139,7 +142,9 @@ def _with_entailment(found: dict[str, Method], nli: str) -> dict[str, Method]:
     if name not in found:
         raise UsageError(f"--nli belongs to the method {name}")
     of = partial(semantic_entropy, equivalence=by_entailment(open_entailment(nli)))
-    return found | {name: replace(found[name], of=of)}
+    formula = found[name].means.partition(";")[0]
+    means = f"{formula}; answers that entail each other, by {nli}, mean the same."
+    return found | {name: replace(found[name], of=of, means=means)}
 
 
 def _passages(groups: Iterable[PassageGroup]) -> int:
@@ -165,7 +170,7 @@ def _sum_up(
 
     from novarag.calls import Cost
     from novarag.metrics import measure
-    from novarag.report import Heading, summary, write_report
+    from novarag.report import Heading, rivals, write_report
     from novarag.runs.draws import cost_of, iter_estimates
 
     replicates, source = told
@@ -179,7 +184,9 @@ def _sum_up(
         f"All methods together took {paid.calls:,} calls, {paid.prompt_tokens:,} tokens in and"
         f" {paid.completion_tokens:,} out; each by itself they would take {alone.calls:,} calls."
     )
-    found = measure(table, by="method", replicates=replicates)
+    found = _apart(measure(table, by="method", replicates=replicates), [m.name for m in methods])
+    asked = max(draw.manifest.groups for draw in drawn.values())
+    missing = _missing(table, methods, asked)
     heading = Heading(
         title=f"Uncertainty methods on {plain_text(strategy)}",
         sources=[source, model],
@@ -188,12 +195,33 @@ def _sum_up(
         notes=[
             *simulated_note([model]),
             said,
+            *missing,
             *(f"{m.title} ({m.name}): {m.means}" for m in methods),
         ],
         costs=costs,
+        apart=True,
     )
     for path in write_report(found, heading, out / "report"):
         print(f"wrote {path}", file=sys.stderr)
     print(f"wrote {out / 'estimates.parquet'}", file=sys.stderr)
-    for line in [*simulated_note([model]), *summary(found), said]:
+    for line in [*simulated_note([model]), *rivals(found), said, *missing]:
         print(f"- {plain_text(line, longest=1000)}")
+    if missing:
+        sys.exit(1)
+
+
+def _apart(found: Measurement, order: Sequence[str]) -> Measurement:
+    """Say nothing of all methods together, as they are no parts of a whole; keep their order."""
+    overall = replace(
+        found.overall, refusal="methods are rivals over the same questions", bounds={}
+    )
+    groups = sorted(found.groups, key=lambda panel: order.index(panel.name))
+    return replace(found, overall=overall, groups=tuple(groups), macro={})
+
+
+def _missing(table: DataFrame, methods: Sequence[Method], asked: int) -> list[str]:
+    """Tell which methods lack an answer, as a request of theirs failed."""
+    short = {m.name: asked - table.filter(method=m.name).height for m in methods}
+    told = [f"{name} {count:,}" for name, count in short.items() if count]
+    again = "add --retry-failed to ask them again"
+    return [f"Left out, as a request failed: {', '.join(told)} groups; {again}."] if told else []

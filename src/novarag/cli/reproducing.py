@@ -15,7 +15,14 @@ import typer
 
 from novarag.cli.bench import Bench
 from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
-from novarag.cli.models import Concurrency, KeyEnv, Models, Timeout  # noqa: TC001 - likewise
+from novarag.cli.models import (  # noqa: TC001 - likewise
+    Attempts,
+    Concurrency,
+    KeyEnv,
+    Models,
+    RetryFailed,
+    Timeout,
+)
 from novarag.cli.running import Means, means_of
 from novarag.config.asking import Replies
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
@@ -32,8 +39,8 @@ ALL = "all"
 _SIMULATED_TITLE = "The paper's tables on a simulated respondent"
 _SIMULATED = (
     "**Simulated: not a result.** The respondent is a program with known skill and known faults."
-    " This page shows that every table runs at the paper's sizes and measures what was put in; it"
-    " says nothing of any language model."
+    " This page shows that every table runs and measures what was put in; it says nothing of any"
+    " language model."
 )
 
 
@@ -92,14 +99,19 @@ def reproduce(
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     concurrency: Concurrency = 64,
     timeout: Timeout = 600.0,
+    attempts: Attempts = 8,
     key_env: KeyEnv = None,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Make tables and figures of the NOVA paper again, with the models at hand."""
     names = list(EXPERIMENTS) if ALL in tables else tables
     for name in names:
         if name not in EXPERIMENTS:
             raise UnknownName(name, [ALL, *EXPERIMENTS])
-    reach = partial(Means, key_env=key_env, concurrency=concurrency, timeout=timeout)
+    reach = partial(
+        Means, key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
+        retry_failed=retry_failed,
+    )  # fmt: skip
     roles = {BASE: model, TUNED: tuned, LABELS: label_only}
     told = PROFILES[profile]
     if max_tokens is not None:
@@ -114,18 +126,28 @@ def reproduce(
         encoder=encoder,
         seed=seed,
     )
-    command = _command(roles, profile)
     grids = {name: load_grid(name) for name in names}
-    make_page(
-        bench, grids, {name: f"novarag reproduce {name}{command}" for name in names},
-        told, page or out / "page.md",
-    )  # fmt: skip
+    said: dict[str, object] = {"--seed": seed or None}
+    said |= {"--profile": profile if profile != "full" else None}
+    said |= {"--max-tokens": max_tokens, "--index": index, "--encoder": encoder}
+    commands = {name: _command(name, grid, roles, said) for name, grid in grids.items()}
+    make_page(bench, grids, commands, told, page or out / "page.md")
 
 
-def _command(roles: Mapping[str, Sequence[str] | None], profile: str) -> str:
+def _command(
+    name: str,
+    grid: Grid,
+    roles: Mapping[str, Sequence[str] | None],
+    more: Mapping[str, object],
+) -> str:
+    """Say by which command a table is made again; an index is named where it is searched."""
     options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-only"}
-    said = "".join(f" {options[role]} {m}" for role, models in roles.items() for m in models or ())
-    return f"{said} --out out" + (f" --profile {profile}" if profile != "full" else "")
+    said = [f"{options[role]} {m}" for role, models in roles.items() for m in models or ()]
+    searched = any(setting.groups == "retrieved" for setting in grid.settings)
+    for option, value in more.items():
+        if value is not None and (searched or option not in {"--index", "--encoder"}):
+            said.append(f"{option} {value}")
+    return " ".join(["novarag reproduce", name, *said, "--out out"])
 
 
 def run_table(sources: Sequence[str], **how: Any) -> None:  # noqa: ANN401 - fields of `Means`
@@ -184,3 +206,8 @@ def make_page(
             (file.parent / picture).write_text(content, encoding="utf-8")
     file.write_text(page(made, told), encoding="utf-8")
     print(f"wrote {file}: {len(made)} tables")
+    failed = sum(cell.failed for table in made for cell in table.cells)
+    if failed:
+        again = "add --retry-failed to ask them again"
+        print(f"{failed:,} answers of the tables are missing: their requests failed; {again}")
+        sys.exit(1)

@@ -36,24 +36,37 @@ def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision
             return replace(made, cells=found.cells)
         case _:
             found = measure_grid(shown, _asked(shown, bench), how)
-            return replace(made, cells=found.cells, pictures=_pictures(made, found))
+            return replace(made, cells=found.cells, pictures=_pictures(made, found, _mark(bench)))
 
 
 def _asked(grid: Grid, bench: Bench) -> list[Asked]:
     rows = []
     for setting, dataset, system in grid.cells():
         table, cost = bench.estimates(setting, dataset, system)
-        rows.append(Asked(setting=setting, dataset=dataset, system=system, table=table, cost=cost))
+        row = Asked(
+            setting=setting,
+            dataset=dataset,
+            system=system,
+            table=table,
+            cost=cost,
+            failed=len(bench.named_groups(setting, dataset, system)) - table.height,
+        )
+        rows.append(row)
     return rows
 
 
-def _pictures(made: Made, found: Measured) -> dict[str, str]:
+def _mark(bench: Bench) -> str:
+    """Return what every picture of simulated answers is marked with."""
+    return "simulated" if bench.simulated else ""
+
+
+def _pictures(made: Made, found: Measured, mark: str) -> dict[str, str]:
     from novarag.report.forest import Line, diagrams, forest, standalone
 
     grid = made.grid
     if grid.picture == "reliability":
         panels = [(asked.system.name, panel) for asked, panel in found.panels]
-        return {f"{made.name}.svg": standalone(diagrams(panels, label=grid.title))}
+        return {f"{made.name}.svg": standalone(diagrams(panels, label=grid.title), mark=mark)}
     if grid.picture == "forest":
         return {
             f"{made.name}-{dataset}.svg": standalone(
@@ -65,7 +78,8 @@ def _pictures(made: Made, found: Measured) -> dict[str, str]:
                     ],
                     grid.metrics,
                     label=f"{grid.title}, {dataset}",
-                )
+                ),
+                mark=mark,
             )
             for dataset in grid.datasets
         }
@@ -78,16 +92,20 @@ def _retention(grid: Grid, bench: Bench) -> list[str]:
 
     from novarag.filters import Options
     from novarag.report.funnel import stage_rows
+    from novarag.runs.draws import open_draw
     from novarag.runs.filtering import filter_runs
     from novarag.runs.sources import open_sources
 
     setting, dataset, system = next(grid.cells())
-    sources = open_sources([bench.run(setting, dataset, system, SAMPLED)])
+    place = bench.run(setting, dataset, system, SAMPLED)
+    cost, sources = open_draw(place).cost, open_sources([place])
     with TemporaryDirectory() as folder:
         told = filter_runs(sources, Path(folder) / "kept", Options(seed=bench.seed)).told
     model = told["runs"][0]["model"]
     lines = [
-        f"{told['runs'][0]['trials']:,} replies by {system.name}, sixteen a group.",
+        f"{told['runs'][0]['trials']:,} replies by {system.name}, sixteen a group; they took"
+        f" {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in and {cost.completion_tokens:,}"
+        " out.",
         "",
         "| stage | kept | share of all | share of the stage before | the paper's share of all |",
         "|---|---|---|---|---|",
@@ -112,11 +130,14 @@ def _study(made: Made, bench: Bench) -> Made:
         system.name: [t for found in bench.greedy(s, d, system).values() for t in found]
         for s, d, system in made.grid.cells()
     }
-    asked = len({t.group.question.id for found in trials.values() for t in found})
+    shared = set.intersection(*({t.group.id for t in found} for found in trials.values()))
+    every = (t.group for found in trials.values() for t in found)
+    asked = len({group.question.id for group in every if group.id in shared})
     sheet = make_sheet(trials, questions=min(RATED, asked), seed=bench.seed)
-    folder = bench.out / "study"
+    folder, lines = bench.out / "study", list[str]()
     folder.mkdir(exist_ok=True)
-    write_sheet(sheet, folder)
+    if not (folder / "key.json").is_file():  # ratings need the key of the sheet they rate
+        write_sheet(sheet, folder)
     texts = {file.name: file.read_text("utf-8") for file in sorted(folder.glob("ratings*.json"))}
     if not texts and not bench.simulated:
         return replace(made, lines=no_ratings(sheet))
@@ -125,8 +146,13 @@ def _study(made: Made, bench: Bench) -> Made:
     else:
         means = {name: 2.0 + 2.5 * i / (len(trials) - 1) for i, name in enumerate(trials)}
         report = analyse(simulated_ratings(sheet, means, seed=bench.seed), seed=bench.seed)
+        lines = [
+            f"Their means were put in: from {min(means.values()):g} for the first system to"
+            f" {max(means.values()):g} for the last.",
+            "",
+        ]
     pictures = {
-        f"{made.name}-{name}.svg": standalone(draw(report), "study.css")
+        f"{made.name}-{name}.svg": standalone(draw(report), "study.css", mark=_mark(bench))
         for name, draw in (("bars", draw_bars), ("radar", draw_radar))
     }
-    return replace(made, lines=rated_lines(report), pictures=pictures)
+    return replace(made, lines=[*lines, *rated_lines(report)], pictures=pictures)

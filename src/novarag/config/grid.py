@@ -41,7 +41,9 @@ class Setting:
     @property
     def key(self) -> str:
         """Name the groups: equal keys are equal groups, in whatever table they stand."""
-        parts = [self.groups, self.mix, self.search, None if self.split == "test" else self.split]
+        own = None if self.file is None else Path(self.file).stem
+        split = None if self.split == "test" else self.split
+        parts = [self.groups, self.mix, self.search, own, split]
         told = "-".join(part for part in parts if part)
         at = "" if self.gold_at is None else f"-at{self.gold_at}"
         return told if self.groups == "closed-book" else f"{told}-k{self.k}{at}"
@@ -94,17 +96,22 @@ class Grid:
     def __post_init__(self) -> None:
         if self.table not in TABLES:
             raise UnknownName(self.table, TABLES)
-        names = [setting.name for setting in self.settings]
-        for system in self.systems:
-            if system.model not in ROLES:
-                raise UnknownName(system.model, ROLES)
-            for name in system.settings:
-                if name not in names:
-                    raise UnknownName(name, names)
         if not self.systems or not self.settings:
             raise UsageError("a table needs at least one setting and one system")
         if self.table == "ablation" and (len(self.settings), len(self.systems)) != (1, 2):
             raise UsageError("an ablation has one setting and two systems: base, then tuned")
+        if len({system.name for system in self.systems}) < len(self.systems):
+            raise UsageError("two systems of a table have one name")
+        for system in self.systems:
+            self._check(system)
+
+    def _check(self, system: System) -> None:
+        if system.model not in ROLES:
+            raise UnknownName(system.model, ROLES)
+        names = [setting.name for setting in self.settings]
+        for name in system.settings:
+            if name not in names:
+                raise UnknownName(name, names)
 
     def cells(self) -> Iterator[tuple[Setting, str, System]]:
         """Yield every system with every setting and dataset it is asked in."""

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from novarag.report.page import Heading, to_html, to_json, to_markdown, write_report
-from novarag.report.words import summary
+from novarag.report.words import rivals, summary
 
-__all__ = ["Heading", "summary", "to_html", "to_json", "to_markdown", "write_report"]
+__all__ = ["Heading", "rivals", "summary", "to_html", "to_json", "to_markdown", "write_report"]

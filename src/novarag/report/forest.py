@@ -77,9 +77,13 @@ def diagrams(panels: Sequence[tuple[str, Panel]], *, label: str) -> Markup:
     return svg(wide * max(len(panels), 1), tall, label, body)
 
 
-def standalone(picture: Markup, *styles: str) -> str:
-    """Make a picture of a page a file of its own, with its colours and those of more styles."""
+def standalone(picture: Markup, *styles: str, mark: str = "") -> str:
+    """Make a picture of a page a file of its own, with its colours and those of more styles.
+
+    `mark` is written into a corner.
+    """
     style = "".join(template_text(name) for name in ("picture.css", *styles))
     head, _, body = str(picture).partition(">")
     opened = '<svg xmlns="http://www.w3.org/2000/svg" '
-    return f"{opened}{head.removeprefix('<svg ')}><style>{style}</style>{body}\n"
+    corner = tag("text", mark, x=2, y=10, class_="tick") if mark else ""
+    return f"{opened}{head.removeprefix('<svg ')}><style>{style}</style>{corner}{body}\n"

@@ -35,7 +35,8 @@ SHOWN_DIFFERENCES = 60
 class Heading:
     """What a report says of itself: a title, where the answers came from, when and by what.
 
-    `costs` says for a group by name what its answers took.
+    `costs` says for a group by name what its answers took. `apart` says that groups are rivals
+    over the same questions, not parts of one whole: nothing is said of them together.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Heading:
     version: str
     notes: Sequence[str] = ()
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    apart: bool = False
 
 
 def to_json(measurement: Measurement, heading: Heading) -> str:
@@ -108,7 +110,7 @@ def _render(template: str, measurement: Measurement, heading: Heading, *, escape
     ).render(
         m=measurement,
         heading=heading,
-        summary=words.summary(measurement),
+        summary=words.rivals(measurement) if heading.apart else words.summary(measurement),
         style=Markup(style),  # noqa: S704 - our own file
         style_hash=style_hash(style),
         metrics=METRICS,

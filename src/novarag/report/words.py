@@ -116,6 +116,22 @@ def summary(measurement: Measurement) -> list[str]:
     return [line for line in lines if line]
 
 
+def rivals(measurement: Measurement) -> list[str]:
+    """Say of each group by itself what was found, and how sure their differences are."""
+    lines = []
+    for panel in measurement.groups:
+        if not panel.refusal:
+            brier, auroc = panel.figures["brier"], panel.figures["auroc"]
+            wrong = auroc.high is not None and auroc.high < 0.5
+            lines.append(
+                f"{plain_text(panel.name, longest=60)}:"
+                f" {number('accuracy', panel.figures['accuracy'].value)} right, Brier"
+                f" {brier.value:.3f} ({span('brier', brier)}), AUROC {number('auroc', auroc.value)}"
+                f" ({span('auroc', auroc)})" + (": it points the wrong way." if wrong else ".")
+            )
+    return [*lines, *_groups(measurement)]
+
+
 def _some(count: int, thing: str) -> str:
     plural = "replies" if thing == "reply" else thing + "s"
     return f"{whole(count)} {thing if count == 1 else plural}"

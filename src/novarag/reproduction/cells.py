@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from novarag.calls import Cost
 from novarag.metrics import measure
 from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
 from novarag.reproduction.papers import AVERAGE, printed, printed_swap
@@ -14,10 +15,11 @@ from novarag.reproduction.papers import AVERAGE, printed, printed_swap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.calls import Cost
     from novarag.config.grid import Grid, Setting, System
-    from novarag.metrics import Figure, Panel
+    from novarag.metrics import Figure, Measurement, Panel
     from novarag.records import PassageGroup
+
+POOLED = "pooled"
 
 Printed = tuple[tuple[str, float], ...]
 """What the paper prints for a figure: its value for each of its models."""
@@ -25,7 +27,11 @@ Printed = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One row of a table: who was asked what, and what came of it."""
+    """One row of a table: who was asked what, and what came of it.
+
+    `failed` counts groups that a failed request left without an answer. `floor` is the ECE that a
+    perfectly calibrated system stays under, `constant` the Brier score of the mean accuracy.
+    """
 
     setting: str
     dataset: str
@@ -35,18 +41,22 @@ class Cell:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     paper: Mapping[str, Printed] = field(default_factory=dict)
     cost: Cost | None = None
+    failed: int = 0
+    floor: float | None = None
+    constant: float | None = None
     refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What one system made of the groups of one setting and dataset."""
+    """What one system made of the groups of one setting and dataset, and how many failed."""
 
     setting: Setting
     dataset: str
     system: System
     table: pl.DataFrame
     cost: Cost
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +90,9 @@ def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured
         for one in mine:
             panel = panels[one.dataset]
             found.panels.append((one, panel))
-            found.cells.append(_cell(grid, one, panel))
-        if grid.average and whole.macro and len(mine) == len(grid.datasets):
-            found.cells.append(_average(grid, mine, whole.macro))
+            found.cells.append(_accompanied(_cell(grid, one, panel), panel))
+        if grid.average and len(mine) == len(grid.datasets) > 1:
+            found.cells += _averages(grid, mine, whole)
     return found
 
 
@@ -98,25 +108,51 @@ def _cell(grid: Grid, asked: Asked, panel: Panel) -> Cell:
         figures=shown | _unread(panel.figures),
         paper=beside,
         cost=asked.cost,
+        failed=asked.failed,
         refusal=panel.refusal,
     )
+
+
+def _accompanied(cell: Cell, panel: Panel) -> Cell:
+    """Put beside a cell what no ECE and no Brier score is shown without."""
+    if panel.floor is None:
+        return cell
+    constant = panel.baselines["constant"]["brier"].value
+    return replace(cell, floor=panel.floor.line, constant=constant)
 
 
 def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
     return {name: figures[name] for name in ("unread",) if name in figures}
 
 
-def _average(grid: Grid, mine: Sequence[Asked], macro: Mapping[str, Figure]) -> Cell:
+def _averages(grid: Grid, mine: Sequence[Asked], whole: Measurement) -> list[Cell]:
+    """Average over the datasets: each counting once, and each answer counting once.
+
+    An average over those that could be measured would not be one over all, so it is left out.
+    """
     first = mine[0]
-    return Cell(
+    row = Cell(
         setting=first.setting.name or first.setting.key,
         dataset=AVERAGE,
         system=first.system.name,
-        rows=sum(a.table.height for a in mine),
-        questions=sum(a.table["question"].n_unique() for a in mine),
-        figures={m: macro[m] for m in grid.metrics if m in macro},
-        paper={m: printed(grid, first.setting, first.system, AVERAGE, m) for m in grid.metrics},
+        rows=whole.overall.rows,
+        questions=whole.overall.questions,
+        cost=sum((a.cost for a in mine), Cost()),
+        failed=sum(a.failed for a in mine),
     )
+    paper = {m: printed(grid, first.setting, first.system, AVERAGE, m) for m in grid.metrics}
+    return _both(grid, row, whole, paper)
+
+
+def _both(grid: Grid, row: Cell, whole: Measurement, paper: Mapping[str, Printed]) -> list[Cell]:
+    refused = [panel.name for panel in whole.groups if panel.refusal]
+    macro = {m: whole.macro[m] for m in grid.metrics if m in whole.macro and not refused}
+    why = f"{', '.join(refused)} has too few rows" if refused else None
+    pooled = {m: whole.overall.figures[m] for m in grid.metrics if m in whole.overall.figures}
+    return [
+        replace(row, figures=macro, paper=paper, refusal=why),
+        _accompanied(replace(row, dataset=POOLED, figures=pooled), whole.overall),
+    ]
 
 
 def measure_ablation(
@@ -146,19 +182,18 @@ def measure_ablation(
         panels = {panel.name: panel for panel in whole.groups}
         for dataset in grid.datasets:
             cost = costs.get((name, dataset))
-            found.cells.append(_swapped(grid, name, dataset, panels[dataset], cost))
-        if whole.macro:
-            beside = {m: printed_swap(grid, name, AVERAGE, m) for m in grid.metrics}
-            cell = Cell(
+            panel = panels[dataset]
+            found.cells.append(_accompanied(_swapped(grid, name, dataset, panel, cost), panel))
+        if len(grid.datasets) > 1:
+            row = Cell(
                 setting="",
                 dataset=AVERAGE,
                 system=_title(grid, name),
                 rows=whole.overall.rows,
                 questions=whole.overall.questions,
-                figures={m: whole.macro[m] for m in grid.metrics},
-                paper=beside,
             )
-            found.cells.append(cell)
+            paper = {m: printed_swap(grid, name, AVERAGE, m) for m in grid.metrics}
+            found.cells += _both(grid, row, whole, paper)
     return found
 
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from novarag.report.words import each, number, span, title_of
-from novarag.reproduction.papers import AVERAGE, quoted
+from novarag.reproduction.papers import AVERAGE, paper_notes, quoted
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.config.grid import Grid
-    from novarag.metrics import Figure
     from novarag.reproduction.cells import Cell, Printed
 
 _NONE = "\u2013"
+_DATASETS = {AVERAGE: "macro average"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,15 @@ def page(tables: Sequence[Made], told: Told) -> str:
         f"# {told.title}", "", told.banner, "",
         f"Made on {told.date}: {told.machine}. Models asked:", "", *roles, "",
         *(f"{note}\n" for note in told.notes),
-        "The paper's figures stand beside ours for orientation. They belong to other models and,"
-        " where a table says so, to other groups and prompts: none is a target, and no row merges"
-        " two settings. Several figures in one place are the paper's models in the order named"
-        " under the table. Intervals are 95 %, by a bootstrap of whole questions.", "",
+        "The paper's figures stand beside ours for orientation. They belong to other models and"
+        " other prompts (ours say what is asked in one wording throughout; the paper's own are the"
+        " `*-paper` strategies), and where a table says so to other groups: none is a target, and"
+        " no row merges two settings. Several figures in one place are the paper's models in the"
+        " order named above the table. Intervals are 95 %, by a bootstrap of whole questions. Each"
+        " ECE stands beside its noise floor, the line a perfectly calibrated system stays under,"
+        " and each Brier score beside that of a constant. Calls and tokens are an answer's, as if"
+        " its method were run alone; failed counts groups without an answer, as a request of theirs"
+        " was given up.", "",
         *_overview(tables, told.date),
     ]  # fmt: skip
     for table in tables:
@@ -98,7 +103,9 @@ def _section(table: Made) -> list[str]:
     lines = [f'## {grid.title} <span id="{table.name}"></span>', "", f"`{table.command}`", ""]
     keys = ", ".join(f"`{key}`" for key in dict.fromkeys(s.key for s in grid.settings))
     papers = ", ".join(f"`{label}`" for label in grid.paper)
-    lines.append(f"Groups: {keys}. In the paper: {papers or 'nowhere'}. {grid.note}".rstrip())
+    where = papers or ("only in its text" if grid.quotes else "nowhere")
+    lines.append(f"Groups: {keys}. In the paper: {where}. {grid.note}".rstrip())
+    lines += [f"\nOf the paper's figures: {note}" for note in paper_notes(grid)]
     if models := _models(table.cells):
         lines += ["", f"The paper's models, in this order: {', '.join(models)}."]
     if grid.quotes:
@@ -122,7 +129,7 @@ def _models(cells: Sequence[Cell]) -> list[str]:
 def _rows(table: Made) -> list[str]:
     metrics = table.grid.metrics
     several = len({cell.setting for cell in table.cells}) > 1
-    head = [*(["setting"] if several else []), "system", "dataset", "rows (questions)"]
+    head = [*(["setting"] if several else []), "system", "dataset", "rows (questions)", "failed"]
     beside = [m for m in metrics if any(cell.paper.get(m) for cell in table.cells)]
     for metric in metrics:
         head += [f"{title_of(metric)}: paper"] if metric in beside else []
@@ -132,11 +139,12 @@ def _rows(table: Made) -> list[str]:
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for cell in table.cells:
         row = [escape_markdown(cell.setting)] if several else []
-        row += [escape_markdown(cell.system), cell.dataset, f"{cell.rows:,} ({cell.questions:,})"]
+        row += [escape_markdown(cell.system), _DATASETS.get(cell.dataset, cell.dataset)]
+        row += [f"{cell.rows:,} ({cell.questions:,})", f"{cell.failed:,}"]
         for metric in metrics:
             values = _in_order(cell.paper.get(metric, ()), models)
             row += [_beside(values, metric)] if metric in beside else []
-            row += _ours(metric, cell.figures.get(metric), cell.refusal)
+            row += _ours(metric, cell)
         lines.append("| " + " | ".join([*row, *_spent(cell)]) + " |")
     return lines
 
@@ -153,10 +161,16 @@ def _beside(values: Printed, metric: str) -> str:
     return " / ".join(number(metric, value) for _, value in values) or _NONE
 
 
-def _ours(metric: str, figure: Figure | None, refusal: str | None) -> list[str]:
+def _ours(metric: str, cell: Cell) -> list[str]:
+    """Show a figure, an ECE with its noise floor and a Brier score with that of a constant."""
+    figure = cell.figures.get(metric)
     if figure is None:
-        return [f"refused: {refusal}" if refusal else _NONE, _NONE]
-    return [number(metric, figure.value), span(metric, figure)]
+        return [f"refused: {cell.refusal}" if cell.refusal else _NONE, _NONE]
+    more = {"ece": ("floor", cell.floor), "brier": ("constant", cell.constant)}.get(metric)
+    said = number(metric, figure.value)
+    if more is not None and more[1] is not None:
+        said += f" ({more[0]} {more[1]:.3f})"
+    return [said, span(metric, figure)]
 
 
 def _spent(cell: Cell) -> list[str]:

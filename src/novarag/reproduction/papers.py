@@ -44,6 +44,13 @@ def printed_swap(
     return tuple(rows.select("model", "value").iter_rows())
 
 
+def paper_notes(grid: Grid) -> list[str]:
+    """Say what one should know of the figures that stand beside ours, such as misprints."""
+    rows = _tables(grid).drop_nulls("note")
+    notes = rows.group_by("note", maintain_order=True).agg(pl.col("line").min())
+    return [f"{note} (L{line})" for note, line in notes.iter_rows()]
+
+
 def quoted(metrics: Sequence[str]) -> list[str]:
     """Say what the paper's text states of some figures, each with its line."""
     rows = paper_figures("text").filter(pl.col("metric").is_in(metrics))
@@ -51,10 +58,9 @@ def quoted(metrics: Sequence[str]) -> list[str]:
     for row in rows.iter_rows(named=True):
         of = ", ".join(str(row[c]) for c in ("model", "method", "setting", "dataset") if row[c])
         what = row["metric"].replace("_", " ")
-        lines.append(
-            f"- The paper's text, L{row['line']}: {what} {row['value']:g}"
-            + (f" ({of})" if of else "")
-        )
+        said = f"- The paper's text, L{row['line']}: {what} {row['value']:g}"
+        said += f" ({of})" if of else ""
+        lines.append(said + (f". {row['note']}" if row["note"] else ""))
     return lines
 
 

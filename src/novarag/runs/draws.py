@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _SAID = ("group", "sample", "answer", "confidence", "flaw", "evidence", "judgments", "rule_step")
 
 
+DETAILED = "-logprobs"
+"""How the name of a draw ends that has log-probabilities."""
+
+
 def draw_name(need: Need) -> str:
     """Name the folder of a need's replies.
 
@@ -45,7 +49,7 @@ def draw_name(need: Need) -> str:
     """
     name = need.follow_up or need.strategy or "greedy"
     warm = f"-t{need.temperature:g}-n{need.samples}" if need.temperature or need.samples > 1 else ""
-    return name + warm + ("-logprobs" if need.logprobs and not need.follow_up else "")
+    return name + warm + (DETAILED if need.logprobs and not need.follow_up else "")
 
 
 @dataclass(frozen=True)
@@ -176,8 +180,8 @@ def _estimates(
 def _failed(method: Method, found: Sequence[Sequence[Trial]]) -> bool:
     """Say whether a request was given up; a follow-up on no answer was never made."""
     pairs = list(zip(method.needs, found, strict=True))
-    if any(not trials for need, trials in pairs if need.follow_up is None):
-        return True
+    if any(len(ts) < need.samples for need, ts in pairs if need.follow_up is None):
+        return True  # some of several samples would pass for all of them
     answered = all(t.response is not None for need, ts in pairs if not need.follow_up for t in ts)
     return answered and any(not trials for _, trials in pairs)
 

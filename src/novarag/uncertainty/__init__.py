@@ -6,7 +6,7 @@ cannot see what another method made of them, nor whether an answer is right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.uncertainty.asked import p_true
@@ -37,6 +37,11 @@ class Method:
     of: Callable[..., Response | Flaw]
     means: str
     cites: str | None = None
+
+    def beside(self, strategy: str) -> Method:
+        """Say its needs in a study of a strategy, whose replies serve it if it names that one."""
+        own = (replace(n, strategy=None) if n.strategy == strategy else n for n in self.needs)
+        return replace(self, needs=tuple(own))
 
 
 VERBAL = Method(

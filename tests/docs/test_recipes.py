@@ -89,7 +89,7 @@ def test_a_method_of_the_recipe_stands_in_the_tables(package, tmp_path, monkeypa
     (tmp_path / "table.toml").write_text(TABLE, encoding="utf-8")
     result = CliRunner().invoke(app, ["run", "table.toml"])
     assert result.exit_code == 0, result.output
-    assert "| Eager | ours | 12 (12) |" in (tmp_path / "experiment/page.md").read_text("utf-8")
+    assert "| Eager | ours | 12 (12) |" in (tmp_path / "experiment/table.md").read_text("utf-8")
 
 
 def test_every_method_has_its_row_on_the_page():

@@ -64,7 +64,7 @@ def place(tmp_path, monkeypatch):
 def test_a_table_of_ones_own_from_file_to_page(place):
     result = run(app, ["run", "mine.toml"])
     assert result.exit_code == 0, result.output
-    text = (place / "experiment/page.md").read_text()
+    text = (place / "experiment/mine.md").read_text()
     assert "**Simulated: not a result.**" in text
     assert "- base: `simulated:base`" in text
     assert "NOVA (prompt only)" in text  # no tuned model is at hand, and the page says so
@@ -85,7 +85,7 @@ def test_a_trained_model_answers_for_itself(place):
     told = TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n'
     (place / "mine.toml").write_text(told)
     assert run(app, ["run", "mine.toml"]).exit_code == 0
-    text = (place / "experiment/page.md").read_text()
+    text = (place / "experiment/mine.md").read_text()
     assert "prompt only" not in text
     assert "- tuned: `simulated:tuned`" in text
     (place / "mine.toml").write_text(told.replace("simulated:tuned", "simulated:base"))
@@ -115,7 +115,7 @@ def test_a_model_may_join_later_and_nothing_is_asked_again(place):
     (place / "mine.toml").write_text(TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n')
     assert run(app, ["run", "mine.toml"]).exit_code == 0
     assert all(p.read_bytes() == content for p, content in before.items())
-    assert "prompt only" not in (place / "experiment/page.md").read_text()
+    assert "prompt only" not in (place / "experiment/mine.md").read_text()
 
 
 def test_rules_and_retention_have_tables_of_their_own(place):
@@ -123,12 +123,12 @@ def test_rules_and_retention_have_tables_of_their_own(place):
     (place / "rules.toml").write_text(systems.replace('picture = "forest"', 'table = "ablation"'))
     result = run(app, ["run", "rules.toml"])
     assert result.exit_code == 0, result.output
-    assert "| A \u2192 NOVA (prompt only) |" in (place / "experiment/page.md").read_text()
+    assert "| A \u2192 NOVA (prompt only) |" in (place / "experiment/rules.md").read_text()
     kept = TABLE.replace('picture = "forest"', 'table = "retention"\nout = "kept"')
     (place / "kept.toml").write_text(kept)
     result = run(app, ["run", "kept.toml"])
     assert result.exit_code == 0, result.output
-    assert f"{16 * ROWS:,} replies" in (place / "kept/page.md").read_text()
+    assert f"{16 * ROWS:,} replies" in (place / "kept/kept.md").read_text()
 
 
 def test_mistakes_are_told_in_words(place):

@@ -56,6 +56,7 @@ def test_equal_groups_have_equal_keys_in_whatever_table():
         ({"systems": ()}, "at least one"),
         ({"systems": (System(name="x"), System(name="x", strategy="cot"))}, "one name"),
         ({"table": "ablation"}, "two systems"),
+        ({"metrics": ("rocauc",)}, "rocauc"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(more, problem):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from novarag.calls import Sampling
 from novarag.cli.common import find_strategy
-from novarag.cli.running import Means, Source, Task, prepare, settings_of
+from novarag.cli.running import Means, Source, Task, prepare, settings_of, stopped_by_signals
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,10 +53,11 @@ class Drawing:
     async def draw(
         self, needs: Sequence[Need], stop: asyncio.Event | None = None
     ) -> dict[Need, Draw] | int:
-        """Get the replies of every need, or find them; an exit code where a run did not end.
+        """Get the replies of every need, or find them; an exit code where that was stopped.
 
         The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
         """
+        quiet, stop = stop is not None, stop or stopped_by_signals()
         from novarag.runs import is_finished
         from novarag.runs.draws import open_draw
         from novarag.uncertainty import GREEDY, serving
@@ -65,9 +66,11 @@ class Drawing:
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
             job = self._job(need, greedy)
-            code = await Task(job, self.means, alone=False, quiet=bool(stop)).run(stop)
+            code = await Task(job, self.means, alone=False, quiet=quiet).run(stop)
             if code and not is_finished(job.store):
                 return code
+            if stop.is_set():
+                return 130
             drawn[need] = open_draw(str(job.store.place))
         return drawn
 

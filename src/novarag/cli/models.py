@@ -20,7 +20,7 @@ Models = Annotated[
         "--model",
         "-m",
         help="URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama;"
-        " repeat it for replicas of one model.",
+        " repeat it for replicas of one model. simulated:base needs no server.",
     ),
 ]
 KeyEnv = Annotated[

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-_SIMULATED_TITLE = "The paper's tables on a simulated respondent"
 _SIMULATED = (
     "**Simulated: not a result.** The respondent is a program with known skill and known faults."
     " This page shows that every table runs and measures what was put in; it says nothing of any"
@@ -169,7 +168,13 @@ def run_table(sources: Sequence[str], **how: Any) -> None:  # noqa: ANN401 - fie
     profile = Profile(replicates=grid.replicates, least=grid.least)
     name = Path(sources[0]).stem
     command = f"novarag run {' '.join(sources)}"
-    make_page(bench, {name: grid}, {name: command}, profile, Path(grid.out) / "page.md")
+    make_page(bench, {name: grid}, {name: command}, profile, Path(grid.out) / f"{name}.md")
+
+
+def _title(grids: Sequence[Grid], *, simulated: bool) -> str:
+    papers = any(grid.paper or grid.quotes for grid in grids)
+    title = "The paper's tables" if papers else grids[0].title
+    return f"{title}, on a simulated respondent" if simulated else title
 
 
 def make_page(
@@ -193,7 +198,7 @@ def make_page(
         print(f"measuring {number} of {len(grids)}: {name}", file=sys.stderr)
         made.append(make_table(name, grid, commands[name], bench, how))
     told = Told(
-        title=_SIMULATED_TITLE if bench.simulated else "The paper's tables, made again",
+        title=_title(list(grids.values()), simulated=bench.simulated),
         banner=_SIMULATED if bench.simulated else profile.says,
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         date=f"{datetime.now(UTC):%Y-%m-%d}",
@@ -205,7 +210,7 @@ def make_page(
         for picture, content in table.pictures.items():
             (file.parent / picture).write_text(content, encoding="utf-8")
     file.write_text(page(made, told), encoding="utf-8")
-    print(f"wrote {file}: {len(made)} tables")
+    print(f"wrote {file}: {len(made)} table{'s' if len(made) > 1 else ''}")
     failed = sum(cell.failed for table in made for cell in table.cells)
     if failed:
         again = "add --retry-failed to ask them again"

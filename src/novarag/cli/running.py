@@ -218,7 +218,9 @@ class Task:
         extra = f", {manifest.repeated:,} repeated rows asked once" if manifest.repeated else ""
         done = len(manifest.parts) - left
         resumed = f"; {done:,} of {len(manifest.parts):,} shards are finished" if done else ""
-        print(f"{settings.model}, {settings.strategy}: {said}{extra}{resumed}", file=sys.stderr)
+        warm = f" at T={settings.sampling.temperature:g}" if settings.sampling.temperature else ""
+        who = f"{settings.model}, {settings.strategy}{warm}"
+        print(f"{who}: {said}{extra}{resumed}", file=sys.stderr)
 
     def _sum_up(self, outlooks: list[Outlook], board: Board, *, stopped: bool) -> int:
         place, now = self.job.store.place, board.total()

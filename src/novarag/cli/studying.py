@@ -134,6 +134,8 @@ def read(
 def _tell(report: StudyReport) -> None:
     from novarag.report.rated import score_text
 
+    if report.made_up:
+        print("SIMULATED: a respondent that is no model wrote replies that were rated\n")
     if report.simulated:
         print("SIMULATED: nobody gave these ratings; they say nothing of any system\n")
     for who in report.raters:

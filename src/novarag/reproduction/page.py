@@ -19,6 +19,20 @@ _NONE = "\u2013"
 _DATASETS = {AVERAGE: "macro average"}
 
 
+_PAPER = (
+    "The paper's figures stand beside ours for orientation. They belong to other models and other"
+    " prompts (ours ask in one wording throughout; the paper's own are the `*-paper` strategies),"
+    " and where a table says so to other groups: none is a target, and no row merges two settings."
+    " Several figures in one place are the paper's models in the order named above the table."
+)
+_READING = (
+    "Intervals are 95 %, by a bootstrap of whole questions. Each ECE stands beside its noise floor,"
+    " the line a perfectly calibrated system stays under, and each Brier score beside that of a"
+    " constant. Calls and tokens are an answer's, as if its method were run alone; failed counts"
+    " groups without an answer, as a request of theirs was given up."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """One table as it was made: its cells, or lines of its own, and its pictures by file name."""
@@ -50,15 +64,8 @@ def page(tables: Sequence[Made], told: Told) -> str:
         f"# {told.title}", "", told.banner, "",
         f"Made on {told.date}: {told.machine}. Models asked:", "", *roles, "",
         *(f"{note}\n" for note in told.notes),
-        "The paper's figures stand beside ours for orientation. They belong to other models and"
-        " other prompts (ours say what is asked in one wording throughout; the paper's own are the"
-        " `*-paper` strategies), and where a table says so to other groups: none is a target, and"
-        " no row merges two settings. Several figures in one place are the paper's models in the"
-        " order named above the table. Intervals are 95 %, by a bootstrap of whole questions. Each"
-        " ECE stands beside its noise floor, the line a perfectly calibrated system stays under,"
-        " and each Brier score beside that of a constant. Calls and tokens are an answer's, as if"
-        " its method were run alone; failed counts groups without an answer, as a request of theirs"
-        " was given up.", "",
+        *([_PAPER, ""] if any(t.grid.paper or t.grid.quotes for t in tables) else []),
+        _READING, "",
         *_overview(tables, told.date),
     ]  # fmt: skip
     for table in tables:

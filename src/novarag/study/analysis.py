@@ -99,8 +99,14 @@ class StudyReport:
     criteria: tuple[CriterionReport, ...]
     agreement: RaterAgreement
     simulated: bool
+    models: tuple[str, ...]
     replicates: int
     seed: int
+
+    @property
+    def made_up(self) -> bool:
+        """Whether a simulated respondent wrote any of the replies that were rated."""
+        return any(model.startswith("simulated:") for model in self.models)
 
 
 def analyse(ratings: Ratings, *, replicates: int = 2000, seed: int = 0) -> StudyReport:
@@ -123,6 +129,7 @@ def analyse(ratings: Ratings, *, replicates: int = 2000, seed: int = 0) -> Study
         criteria=tuple(desk.report(c) for c in range(len(key.rubric.criteria))),
         agreement=desk.agree(scores),
         simulated=ratings.simulated,
+        models=key.models,
         replicates=replicates,
         seed=seed,
     )

@@ -54,6 +54,7 @@ class Key:
     systems: tuple[str, ...]
     rubric: Rubric
     entries: tuple[KeyEntry, ...]
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,8 @@ def make_sheet(
         hidden.append(KeyEntry(question=place[0], group=place[1], order=tuple(order)))
     told = [names, asdict(rubric), [asdict(h) for h in hidden], [_shown(e) for e in entries]]
     sheet = blake2b(json.dumps([*told, answers]).encode(), digest_size=6).hexdigest()
-    key = Key(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden))
+    models = tuple(next(iter(held.values())).completion.model for held in first)
+    key = Key(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden), models=models)
     return Sheet(entries=tuple(entries), key=key, answers=answers)
 
 
@@ -171,6 +173,7 @@ def read_key(text: str, *, source: str = "key.json") -> Key:
             systems=tuple(str(name) for name in told["systems"]),
             rubric=rubric_of(told["rubric"], source=source),
             entries=tuple(_key_entry(part, len(told["systems"])) for part in told["entries"]),
+            models=tuple(str(name) for name in told.get("models", ())),
         )
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(

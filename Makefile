@@ -54,7 +54,7 @@ test-vllm: ## tests against that server
 	pytest -q tests/real/test_vllm.py
 
 reproduce-smoke: ## every table on that server, 20 questions a cell (about half an hour), and its page
-	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-smoke --page docs/reproduction/smollm2.md
+	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --note "base is SmolLM2-135M-Instruct, 135 million parameters in bfloat16, on the CPU build of vLLM: it follows no format freely and reads poorly." --out build/reproduce-smoke --page docs/reproduction/smollm2.md
 
 reproduce-simulated: ## every table at full size on simulated respondents, and its page
 	novarag reproduce all --model simulated:base --tuned simulated:tuned --label-only simulated:base $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-simulated --page docs/reproduction/simulated.md

@@ -95,7 +95,7 @@ def patterns():
     """Every compiled pattern of the package."""
     found = {}
     for module in pkgutil.walk_packages(novarag.__path__, "novarag."):
-        if module.name == "novarag.__main__":
+        if module.name in {"novarag.__main__", "novarag.integrations.inspect"}:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, re.Pattern):

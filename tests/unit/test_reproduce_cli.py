@@ -69,11 +69,11 @@ def test_a_table_of_ones_own_from_file_to_page(place):
     assert "- base: `simulated:base`" in text
     assert "NOVA (prompt only)" in text  # no tuned model is at hand, and the page says so
     assert "| Vanilla | mine | 24 (24) |" in text
-    assert "![Mine](mine-mine.svg)" in text
-    assert (place / "experiment/mine-mine.svg").read_text().startswith("<svg xmlns")
+    assert "![Mine](mine-mine-mine.svg)" in text
+    assert (place / "experiment/mine-mine-mine.svg").read_text().startswith("<svg xmlns")
     (kept,) = (place / "experiment/groups").iterdir()
     assert len(list(iter_groups(kept))) == ROWS
-    assert ">simulated</text>" in (place / "experiment/mine-mine.svg").read_text()
+    assert ">simulated</text>" in (place / "experiment/mine-mine-mine.svg").read_text()
     journals = sorted(place.rglob("journal/*")) or sorted(place.rglob("*.journal"))
     before = [j.read_bytes() for j in journals]
     again = run(app, ["run", "mine.toml"])

@@ -321,7 +321,7 @@ def test_every_method_on_one_question_costs_six_calls():
         "semantic-entropy": 2,
     }  # fmt: skip
     follow_up = next(sampling for prompt, sampling in llm.asked if "True if" in prompt)
-    assert follow_up == Sampling(temperature=0.0, max_tokens=8, logprobs=True, alternatives=20)
+    assert follow_up == Sampling(temperature=0.0, max_tokens=1, logprobs=True, alternatives=20)
 
 
 def test_an_unread_reply_leaves_its_flaw_with_every_method():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from novarag.cli.bench import Bench
 from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
 from novarag.cli.models import (  # noqa: TC001 - likewise
     Attempts,
@@ -31,6 +30,7 @@ from novarag.errors import DataError, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from novarag.cli.bench import Bench
     from novarag.config.grid import Grid
 
 ALL = "all"
@@ -52,6 +52,7 @@ class Profile:
     least: int = 50
     replies: Replies = field(default_factory=Replies)
     says: str = ""
+    notes: tuple[str, ...] = ()
 
 
 PROFILES = {
@@ -94,6 +95,10 @@ def reproduce(
     page: Annotated[
         Path | None, typer.Option(help="Where the page goes; default: page.md in --out.")
     ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(help="What the page should say of the models, such as their size."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of groups and intervals.")] = 0,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     concurrency: Concurrency = 64,
@@ -103,6 +108,8 @@ def reproduce(
     retry_failed: RetryFailed = False,
 ) -> None:
     """Make tables and figures of the NOVA paper again, with the models at hand."""
+    from novarag.cli.bench import Bench
+
     names = list(EXPERIMENTS) if ALL in tables else tables
     for name in names:
         if name not in EXPERIMENTS:
@@ -112,7 +119,7 @@ def reproduce(
         retry_failed=retry_failed,
     )  # fmt: skip
     roles = {BASE: model, TUNED: tuned, LABELS: label_only}
-    told = PROFILES[profile]
+    told = replace(PROFILES[profile], notes=tuple(note or ()))
     if max_tokens is not None:
         told = replace(told, replies=replace(told.replies, max_tokens=max_tokens))
     bench = Bench(
@@ -151,6 +158,8 @@ def _command(
 
 def run_table(sources: Sequence[str], **how: Any) -> None:  # noqa: ANN401 - fields of `Means`
     """Make one table that files describe, with the models they name."""
+    from novarag.cli.bench import Bench
+
     grid = load_grid(*sources)
     if grid.model is None:
         mend = 'write [model] and endpoints = ["http://localhost:8000/v1=llama"].'
@@ -196,14 +205,16 @@ def make_page(
     made = []
     for number, (name, grid) in enumerate(grids.items(), start=1):
         print(f"measuring {number} of {len(grids)}: {name}", file=sys.stderr)
-        made.append(make_table(name, grid, commands[name], bench, how))
+        table = make_table(name, grid, commands[name], bench, how)
+        named = {f"{file.stem}-{name}": picture for name, picture in table.pictures.items()}
+        made.append(replace(table, pictures=named))
     told = Told(
         title=_title(list(grids.values()), simulated=bench.simulated),
         banner=_SIMULATED if bench.simulated else profile.says,
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         models=bench.models,
-        notes=[profile.says] if bench.simulated else [],
+        notes=[*([profile.says] if bench.simulated else []), *profile.notes],
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     for table in made:

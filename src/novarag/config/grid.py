@@ -10,8 +10,6 @@ from novarag.config.asking import Endpoints, Replies
 from novarag.config.experiment import EXPERIMENTS as RETRIEVALS
 from novarag.config.tables import at_least, load_table, read_toml
 from novarag.errors import UnknownName, UsageError
-from novarag.metrics.table import METRICS
-from novarag.metrics.views import RATIOS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,11 +102,17 @@ class Grid:
             raise UsageError("an ablation has one setting and two systems: base, then tuned")
         if len({system.name for system in self.systems}) < len(self.systems):
             raise UsageError("two systems of a table have one name")
+        self._check_metrics()
+        for system in self.systems:
+            self._check(system)
+
+    def _check_metrics(self) -> None:
+        from novarag.metrics.table import METRICS
+        from novarag.metrics.views import RATIOS
+
         for metric in self.metrics:
             if metric not in METRICS and metric not in RATIOS:
                 raise UnknownName(metric, [*METRICS, *RATIOS])
-        for system in self.systems:
-            self._check(system)
 
     def _check(self, system: System) -> None:
         if system.model not in ROLES:

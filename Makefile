@@ -144,7 +144,7 @@ coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python proof/floor_coverage.py
 
 coverage-proof: ## respondents with known truth: do intervals hold it, are rules seen where they act? (half an hour)
-	python proof/coverage.py
+	python proof/chain_coverage.py
 	python proof/rules.py
 study-truth: ## simulated raters with known means and agreement: does the study find them? (minutes)
 	python proof/study_truth.py

@@ -28,7 +28,7 @@ def rated_lines(report: StudyReport) -> list[str]:
         f"{len(report.raters)} {who}, {report.questions} questions, ratings from 1 to"
         f" {report.points}. Krippendorff's alpha {number(agreed.ordinal.value)} (ordinal,"
         f" {span(agreed.ordinal)}), mean pairwise kappa {number(agreed.kappa)} (quadratic weights"
-        f" {number(agreed.quadratic)}). In pictures R1 is the first system of the table, and so on.",
+        f" {number(agreed.quadratic)}). In pictures R1 is the first of the table, and so on.",
         "",
         "| criterion | "
         + " | ".join(map(escape_markdown, report.systems))

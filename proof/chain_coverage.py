@@ -5,7 +5,7 @@ reply, read, grade, method, measure with a bootstrap over questions. Every seed 
 their luck anew. The truth of a metric is its value on the answers of all seeds together. Prints how
 often 95 % intervals hold it.
 
-Usage: python proof/coverage.py [--seeds 200] [--folder build/coverage] [--again] [--write]
+Usage: python proof/chain_coverage.py [--seeds 200] [--folder build/coverage] [--again] [--write]
 Answers are kept: a run that was cut off goes on, and measuring alone can be repeated when an
 interval was mended. `--write` records the table in docs/evidence/simulated.md.
 """

@@ -206,3 +206,19 @@ def test_half_an_emoji_in_a_token_or_a_part_is_replaced():
     raw = b'{"choices": [{"message": {"content": [{"type": "text", "text": "\\ud83d"}]}, "logprobs": {"content": [{"token": "\\ud83d", "logprob": -1}]}}]}'
     (got,), _ = one(raw, logprobs=True)
     assert (got.text, got.tokens) == ("?", ("?",))
+
+
+def test_alternatives_to_the_first_token_are_kept_and_missed():
+    others = [{"token": "True", "logprob": -0.1}, {"token": "False", "logprob": -2.5}]
+    content = [{"token": "True", "logprob": -0.1, "top_logprobs": others}]
+    told = {"logprobs": True, "alternatives": 2}
+    assert json.loads(request_body("m", "?", Sampling(**told)))["top_logprobs"] == 2
+    (got,), _ = one(reply(choice("True", logprobs={"content": content})), **told)
+    assert got.alternatives == (("True", -0.1), ("False", -2.5))
+    bare = [{"token": "True", "logprob": -0.1}]
+    with pytest.raises(CallError, match="no alternatives"):
+        one(reply(choice("True", logprobs={"content": bare})), **told)
+    with pytest.raises(UsageError, match="come with log-probabilities"):
+        Sampling(alternatives=2)
+    with pytest.raises(UsageError, match="0 to 20"):
+        Sampling(alternatives=21, logprobs=True)

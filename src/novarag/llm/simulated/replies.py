@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from novarag.llm.simulated.respondent import Prospect
 
 _GUESSES = 4
-_TOKEN = re.compile(r"\s*\S+")
+_TOKEN = re.compile(r"(?<!\s)\s*\S+")
 PLAIN = -0.001
 """Log-probability of a token that could hardly have been another."""
 

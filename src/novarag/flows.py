@@ -11,7 +11,7 @@ from novarag.annotation.judging import PATTERN, read_judge, render_judge
 from novarag.calls import CallError, Cost, Outcome, Sampling, Usage
 from novarag.errors import ServiceError
 from novarag.strategies import STRATEGIES
-from novarag.strategies.follow_up import FOLLOW_UPS, LONGEST, propose
+from novarag.strategies.follow_up import FOLLOW_UPS, propose
 from novarag.trials import make_estimate, make_trial
 from novarag.uncertainty import GREEDY, METHODS, serving, union
 
@@ -119,19 +119,12 @@ async def _draw(
     """Get the replies of one need for every group; none where there is nothing to follow up on."""
     asking: Asking = strategy if need.strategy is None else STRATEGIES[need.strategy]
     asked: Sequence[PassageGroup | None] = groups
-    longest = max_tokens
     if need.follow_up is not None and basis is not None:
-        asking, longest = FOLLOW_UPS[need.follow_up], LONGEST
+        asking = FOLLOW_UPS[need.follow_up]
         answers = [trials[0].response for trials in basis]
         pairs = zip(groups, answers, strict=True)
         asked = [None if found is None else propose(g, found.answer) for g, found in pairs]
-    how = Sampling(
-        n=need.samples,
-        temperature=need.temperature,
-        max_tokens=longest,
-        logprobs=need.logprobs,
-        alternatives=need.alternatives,
-    )
+    how = need.sampling(max_tokens)
 
     async def one(group: PassageGroup | None) -> tuple[list[Trial], Cost]:
         if group is None:

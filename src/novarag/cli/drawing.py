@@ -8,7 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.calls import Sampling
 from novarag.cli.common import find_strategy
 from novarag.cli.running import Means, Source, Task, prepare, settings_of, stopped_by_signals
 
@@ -57,11 +56,11 @@ class Drawing:
 
         The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
         """
-        quiet, stop = stop is not None, stop or stopped_by_signals()
         from novarag.runs import is_finished
         from novarag.runs.draws import open_draw
         from novarag.uncertainty import GREEDY, serving
 
+        quiet, stop = stop is not None, stop or stopped_by_signals()
         drawn: dict[Need, Draw] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
@@ -88,7 +87,7 @@ class Drawing:
                 place += f"-{source.hash[:8]}"  # answers were added or changed since
         detail = replace(need, logprobs=True) if place.endswith(DETAILED) else need
         settings = settings_of(
-            self.replies, asking, self.means, _sampling(detail), k=self.k, name=name
+            self.replies, asking, self.means, detail.sampling(), k=self.k, name=name
         )
         return prepare(asking, source, settings, place, self.means)
 
@@ -99,18 +98,6 @@ class Drawing:
             return FOLLOW_UPS[need.follow_up], need.follow_up
         name = need.strategy or self.strategy
         return find_strategy(name), name
-
-
-def _sampling(need: Need) -> Sampling:
-    from novarag.strategies.follow_up import LONGEST
-
-    return Sampling(
-        n=need.samples,
-        temperature=need.temperature,
-        logprobs=need.logprobs,
-        alternatives=need.alternatives,
-        max_tokens=LONGEST if need.follow_up else None,
-    )
 
 
 def _follow_up(greedy: Draw) -> Source:

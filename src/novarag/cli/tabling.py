@@ -124,7 +124,7 @@ def _study(made: Made, bench: Bench) -> Made:
     from novarag.report.rated import draw_bars, draw_radar
     from novarag.report.sheet import write_sheet
     from novarag.reproduction.rated import no_ratings, rated_lines
-    from novarag.study import analyse, make_sheet, read_ratings, simulated_ratings
+    from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
 
     trials = {
         system.name: [t for found in bench.greedy(s, d, system).values() for t in found]
@@ -138,11 +138,12 @@ def _study(made: Made, bench: Bench) -> Made:
     folder.mkdir(exist_ok=True)
     if not (folder / "key.json").is_file():  # ratings need the key of the sheet they rate
         write_sheet(sheet, folder)
+    key = read_key((folder / "key.json").read_text("utf-8"))
     texts = {file.name: file.read_text("utf-8") for file in sorted(folder.glob("ratings*.json"))}
     if not texts and not bench.simulated:
         return replace(made, lines=no_ratings(sheet))
     if texts:
-        report = analyse(read_ratings(sheet.key, texts), seed=bench.seed)
+        report = analyse(read_ratings(key, texts), seed=bench.seed)
     else:
         means = {name: 2.0 + 2.5 * i / (len(trials) - 1) for i, name in enumerate(trials)}
         report = analyse(simulated_ratings(sheet, means, seed=bench.seed), seed=bench.seed)

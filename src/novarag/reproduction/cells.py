@@ -82,10 +82,7 @@ def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured
     for setting, system in dict.fromkeys((a.setting, a.system) for a in asked):
         mine = [a for a in asked if (a.setting, a.system) == (setting, system)]
         tables = [a.table.with_columns(dataset=pl.lit(a.dataset)) for a in mine]
-        whole = measure(
-            pl.concat(tables), by="dataset", replicates=how.replicates, seed=how.seed,
-            least=how.least,
-        )  # fmt: skip
+        whole = _measured(tables, how)
         panels = {panel.name: panel for panel in whole.groups}
         for one in mine:
             panel = panels[one.dataset]
@@ -94,6 +91,16 @@ def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured
         if grid.average and len(mine) == len(grid.datasets) > 1:
             found.cells += _averages(grid, mine, whole)
     return found
+
+
+def _measured(tables: Sequence[pl.DataFrame], how: Precision) -> Measurement:
+    return measure(
+        pl.concat(tables),
+        by="dataset",
+        replicates=how.replicates,
+        seed=how.seed,
+        least=how.least,
+    )
 
 
 def _cell(grid: Grid, asked: Asked, panel: Panel) -> Cell:
@@ -122,7 +129,7 @@ def _accompanied(cell: Cell, panel: Panel) -> Cell:
 
 
 def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {name: figures[name] for name in ("unread",) if name in figures}
+    return {"unread": figures["unread"]} if "unread" in figures else {}
 
 
 def _averages(grid: Grid, mine: Sequence[Asked], whole: Measurement) -> list[Cell]:
@@ -175,10 +182,7 @@ def measure_ablation(
             stacked[name].append(rows)
     found = Measured()
     for name, parts in stacked.items():
-        whole = measure(
-            pl.concat(parts), by="dataset", replicates=how.replicates, seed=how.seed,
-            least=how.least,
-        )  # fmt: skip
+        whole = _measured(parts, how)
         panels = {panel.name: panel for panel in whole.groups}
         for dataset in grid.datasets:
             cost = costs.get((name, dataset))

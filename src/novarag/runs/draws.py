@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
     from novarag.uncertainty import Method, Need
 
-_SAID = ("group", "sample", "answer", "confidence", "flaw", "evidence", "judgments", "rule_step")
+SAID = ("group", "sample", "answer", "confidence", "flaw", "evidence", "judgments", "rule_step")
+"""The columns of a trial that hold what was read, led by its group."""
 
 
 DETAILED = "-logprobs"
@@ -85,10 +86,10 @@ class Draw:
         """Read the trials of a shard by group, ungraded: a method must not see what is right."""
         named = {group.id: group for group in self.groups(shard)}
         found: dict[str, list[Trial]] = defaultdict(list)
-        columns = [*_SAID, *COMPLETION]
+        columns = [*SAID, *COMPLETION]
         for row in read_shard(self.store, "trials", shard, columns).select(columns).iter_rows():
             group = named[row[0]]
-            found[row[0]].append(_trial(group, self.manifest.settings.strategy, row))
+            found[row[0]].append(trial_of(group, self.manifest.settings.strategy, row))
         return found
 
     def all_trials(self) -> dict[str, list[Trial]]:
@@ -97,7 +98,8 @@ class Draw:
         return {name: found for s in shards for name, found in self.trials(s).items()}
 
 
-def _trial(group: PassageGroup, strategy: str, row: Sequence[Any]) -> Trial:
+def trial_of(group: PassageGroup, strategy: str, row: Sequence[Any]) -> Trial:
+    """Read back the columns of `SAID` and `COMPLETION` as a trial, ungraded."""
     _, sample, answer, confidence, flaw, evidence, judgments, rule_step, *wire = row
     judged = evidence is not None or judgments is not None
     judgment = Judgment(

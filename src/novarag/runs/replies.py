@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from novarag.errors import UsageError
-from novarag.records import Flaw, Response, Trial
+from novarag.runs.draws import SAID, trial_of
 from novarag.runs.sources import open_each, read_groups_file, read_trials
-from novarag.runs.tables import COMPLETION, completion_of, read_groups
+from novarag.runs.tables import COMPLETION, read_groups
 from novarag.study import draw_places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from novarag.records import PassageGroup
-    from novarag.runs.sources import Source
-
-_READ = ("answer", "confidence", "flaw")
-_FLAWS = {flaw.value: flaw for flaw in Flaw}
+    from novarag.records import Trial
+from novarag.runs.sources import Source
 
 
 def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dict[str, list[Trial]]:
@@ -48,23 +45,10 @@ def _trials(source: Source, wanted: Collection[str]) -> Iterator[Trial]:
         asked = read_trials(source, shard, ["group"])
         if not asked["group"].is_in(names).any():
             continue
-        columns = ["group", "sample", *_READ, *COMPLETION]
+        columns = [*SAID, *COMPLETION]
         table = read_trials(source, shard, columns).filter(pl.col("group").is_in(names))
         content = read_groups_file(source.store, source.manifest, shard)
         groups = {group.id: group for group in read_groups(content)}
         first = table.sort("sample").unique("group", keep="first", maintain_order=True)
         for row in first.select(columns).iter_rows():
-            yield _trial(row, groups[row[0]], strategy)
-
-
-def _trial(row: tuple[Any, ...], group: PassageGroup, strategy: str) -> Trial:
-    _, sample, answer, confidence, flaw, *told = row
-    read = answer is not None and confidence is not None
-    return Trial(
-        group=group,
-        strategy=strategy,
-        sample=sample,
-        completion=completion_of(told),
-        response=Response(answer=answer, confidence=confidence) if read else None,
-        flaw=None if read else _FLAWS.get(flaw),
-    )
+            yield trial_of(groups[row[0]], strategy, row)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from novarag.calls import Sampling
+from novarag.strategies.follow_up import LONGEST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,6 +34,16 @@ class Need:
             and self.samples >= other.samples
             and self.logprobs >= other.logprobs
             and self.alternatives >= other.alternatives
+        )
+
+    def sampling(self, max_tokens: int | None = None) -> Sampling:
+        """Say how a model is asked; of a follow-up's reply the first token decides."""
+        return Sampling(
+            n=self.samples,
+            temperature=self.temperature,
+            logprobs=self.logprobs,
+            alternatives=self.alternatives,
+            max_tokens=max_tokens if self.follow_up is None else LONGEST,
         )
 
     @property

@@ -20,7 +20,7 @@ SETS = ("nq-open-oracle", "hotpotqa-dev500")
 
 _WINDOW = 60  # words of a passage that are shown
 _ANSWER = 5  # words
-_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)\"'][.!?]) ")  # not after an initial
 # In no strategy's words: what is taught here is to read, not how to reply to a strategy.
 _TASK = "Here are three short texts. Exactly one of them answers the question below."
 _ASKED = "Copy the answer from the texts. Write the answer alone."
@@ -67,15 +67,14 @@ def window(
 
     None where the answer is not in the text, or too long for a window.
     """
+    cut: list[str] = []
     for pieces in (_SENTENCE_END.split(text), text.split()):
-        found = [
-            part
-            for start in range(len(pieces))
-            if (part := _from(pieces[start:], longest)) and _holds(part, answer)
-        ]
-        if found:
-            return rng.choice(found)
-    return None
+        parts = (_from(pieces[start:], longest) for start in range(len(pieces)))
+        cut += [part for part in parts if part and _holds(part, answer)]
+        # Half a window at least, where there is one: else short texts would tell gold from noise.
+        if full := [part for part in cut if 2 * len(part.split()) >= longest]:
+            return rng.choice(full)
+    return max(cut, key=lambda part: len(part.split()), default=None)
 
 
 def _from(pieces: Sequence[str], longest: int) -> str:

@@ -63,7 +63,7 @@ def fits(group: PassageGroup) -> bool:
 
 
 def _said(group: PassageGroup, passage: Passage) -> str:
-    return bare(claim_of(passage, group.question.answers)).rstrip(" .")
+    return bare(claim_of(passage, group.question.answers).rstrip(" .\n")).rstrip(" .")
 
 
 def _step(group: PassageGroup, place: int) -> str:

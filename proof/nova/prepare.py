@@ -178,7 +178,8 @@ def _format_rows(groups, data, tokenizer):
     stated = pl.read_parquet(
         data / "responses" / "verb_guess_probability.parquet", columns=["author_confidence"]
     )["author_confidence"]
-    made = make_rows(short, stated.filter(stated.is_between(0, 1)).to_list(), SEED)
+    real = stated.filter(stated.is_between(0, 1)).to_list()
+    made = make_rows(short, real + _even(len(real)), SEED)
     rows = [row for _, _, row in made]
     told = {
         "strategies": dict(sorted(Counter(name for _, name, _ in made).items())),
@@ -187,11 +188,17 @@ def _format_rows(groups, data, tokenizer):
         ),
         "groups_whose_answer_is_too_long": len(groups) - len(fitting),
         "groups_whose_prompt_is_too_long": len(fitting) - len(short),
-        "confidence": "drawn from what real models stated on other questions, by the row's name"
-        " alone: it carries no information about the kind or about being correct",
+        "confidence": "drawn by the row's name alone, so it says nothing about the kind or about"
+        " being correct: in one half of the draws what real models stated on other questions, in"
+        " the other half even from 0 to 100 %, so that samples hold low values too",
         "format": _told(rows, tokenizer),
     }
     return told, rows
+
+
+def _even(count):
+    """Return that many confidences, spread evenly over 0, 5, ... 100 %."""
+    return [(i % 21) / 20 for i in range(count)]
 
 
 def _told(rows, tokenizer):

@@ -363,7 +363,9 @@ def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_p
         assert {len(g.passages) for g in files[f"test-{name}-k5"]} == {5}
     tested = {"reader-test-k3", *(name for name in files if name.startswith("test-"))}
     known = {nova_splits.plain(g.question.text) for name in tested for g in files[name]}
-    rows = [json.loads(line) for line in (tmp_path / "warmup/train.jsonl").open()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "warmup/train.jsonl").read_bytes().splitlines()
+    ]
     texts = [r["prompt"][0]["content"] for r in rows]
     asked = {nova_splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
     asked |= {nova_splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}

@@ -193,7 +193,7 @@ def served(options, model, name):
     trained = (model / "training.json").exists()
     log = (options.build / f"server-{name}.log").open("w")
     command = (
-        ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compiled"]
+        ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compile", "--vllm", options.vllm, "--", "--max-num-seqs", "64"]
         if trained
         else [options.vllm, "serve", model, "--served-model-name", name, *CPU]
     )

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.cli.training import show
 from novarag.errors import UsageError
+from novarag.report.page import style_hash
 from novarag.report.training import loss_curve, training_page
 from novarag.sft.train import Progress
 from novarag.sft.train import training as module
@@ -150,6 +151,8 @@ def test_the_page_stands_alone(told):
     assert " style=" not in html
     assert "default-src 'none'" in html
     assert html.count("<svg") == 1
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    assert style_hash(style) in html  # or the browser would refuse it
     assert html.count('class="dot"') == 1
     assert "dev split after step 6: 0.500" in html
     assert "not known" in html

@@ -11,9 +11,12 @@ import typer
 
 from novarag.cli.running import notice
 from novarag.cli.screen import bar, duration
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.sft.train import Job, Progress
+
+_PLAIN = 20  # lines, where nothing can be drawn
 
 
 def train(
@@ -28,6 +31,10 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 5e-5,
     epochs: Annotated[float, typer.Option(help="How often every sample is seen.")] = 2.0,
     rank: Annotated[int, typer.Option(min=1, help="Rank of the adapter; alpha is twice it.")] = 8,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(help="Linear layers to adapt, repeatable.  [default: all seven of a llama]"),
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Samples a step, over all devices.")] = 16,
     at_once: Annotated[int, typer.Option(min=1, help="Samples on one device at once.")] = 2,
     max_length: Annotated[
@@ -50,30 +57,41 @@ def train(
     For several GPUs: accelerate launch -m novarag train ...
     """
     from novarag.sft.train import Settings, prepare
-    from novarag.sft.train.training import load_engine
+    from novarag.sft.train.settings import LINEAR
+    from novarag.sft.train.training import check_packages
 
     settings = Settings(
         learning_rate=learning_rate, epochs=epochs, rank=rank, batch=batch, at_once=at_once,
-        max_length=max_length, seed=seed, gradient_checkpointing=checkpointing,
-        save_every=save_every,
+        targets=tuple(dict.fromkeys(targets or LINEAR)), max_length=max_length, seed=seed,
+        gradient_checkpointing=checkpointing, save_every=save_every,
     )  # fmt: skip
-    load_engine()  # a missing package must not be found after the data is read
+    check_packages()
     _train(prepare(export, model, out, settings), merged=merge)
 
 
 def _train(job: Job, *, merged: bool) -> None:
     from novarag.report.training import training_page
+    from novarag.sft.train import is_lead
     from novarag.sft.train import train as run
 
-    samples = len(job.splits["train"])
-    print(f"{job.base.name}, {job.dataset.variant}: {samples:,} samples", file=sys.stderr)
-    for reason, count in job.left_out.items():
-        print(f"left out {count:,}: {reason}", file=sys.stderr)
+    if is_lead():
+        _greet(job)
     told = run(job, tell=show, notice=notice, merged=merged)
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[2K")
-    (job.out / "report.html").write_text(training_page(told), encoding="utf-8")
-    _sum_up(job, told, merged=merged)
+    if is_lead():
+        (job.out / "report.html").write_text(training_page(told), encoding="utf-8")
+        _sum_up(job, told, merged=merged)
+
+
+def _greet(job: Job) -> None:
+    counts = [f"{len(part):,} samples" for name, part in job.splits.items() if name == "train"]
+    counts += [f"{len(part):,} to watch" for name, part in job.splits.items() if name == "dev"]
+    name = plain_text(job.base.name)
+    print(f"{name}, {job.dataset.variant}: {', '.join(counts)}", file=sys.stderr)
+    for split, reasons in job.left_out.items():
+        for reason, count in reasons.items():
+            print(f"left out of {split} {count:,}: {reason}", file=sys.stderr)
+    if "dev" in job.dataset.splits and "dev" not in job.splits:
+        print("no sample is left in dev.jsonl: its loss is not watched", file=sys.stderr)
 
 
 def _sum_up(job: Job, told: dict[str, Any], *, merged: bool) -> None:
@@ -87,7 +105,7 @@ def _sum_up(job: Job, told: dict[str, Any], *, merged: bool) -> None:
 
 
 def show(now: Progress) -> None:
-    """Draw how far the training is, or say it once in a while where nothing can be drawn."""
+    """Draw how far the training is, or say it at every twentieth where nothing can be drawn."""
     pace = now.tokens / now.seconds if now.seconds else 0
     line = (
         f"step {now.step:,} of {now.steps:,} · loss {now.loss:.3f} · {pace:,.0f} tokens/s ·"
@@ -96,6 +114,8 @@ def show(now: Progress) -> None:
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         sys.stderr.write("\r\x1b[2K" + f"{bar(now.step / now.steps, 10)} {line}"[: width - 1])
-    elif now.step == now.steps or now.step % max(1, now.steps // 20) == 0:
+        if now.step == now.steps:
+            sys.stderr.write("\n")
+    elif now.step * _PLAIN // now.steps > (now.step - 1) * _PLAIN // now.steps:
         sys.stderr.write(line + "\n")
     sys.stderr.flush()

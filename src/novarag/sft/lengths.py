@@ -26,7 +26,7 @@ SPECIAL = "a text holds a special token of the model"
 CHANGED = "the chat template does not keep the texts whole"
 _THINKING = frozenset({"<think>", "</think>"})  # ours, around reasoning that was kept apart
 # Some templates write today's date into every prompt; the same export must not change overnight.
-_DATE = "26 Jul 2024"
+DATE = "26 Jul 2024"
 
 
 def too_long(longest: int) -> str:
@@ -59,12 +59,18 @@ class Ruler:
         tokens = len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         return tokens, self._fault(example, text, tokens)
 
+    def begins_as_asked(self, example: Example) -> bool:
+        """Say whether a sample begins with the very tokens that the model is asked with."""
+        _, asked = self.render(example.prompt)
+        tokens = self.tokenizer(self._templated(example), add_special_tokens=False)["input_ids"]
+        return list(tokens[: len(asked)]) == asked
+
     def render(self, prompt: str) -> tuple[str, list[int]]:
         """Put a question in the chat template, up to where the model begins; with its tokens."""
         messages = [{"role": "user", "content": prompt}]
         text = str(
             self.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, date_string=_DATE
+                messages, tokenize=False, add_generation_prompt=True, date_string=DATE
             )
         )
         return text, list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -75,7 +81,7 @@ class Ruler:
             {"role": "assistant", "content": example.completion},
         ]
         try:
-            made = self.tokenizer.apply_chat_template(messages, tokenize=False, date_string=_DATE)
+            made = self.tokenizer.apply_chat_template(messages, tokenize=False, date_string=DATE)
         except TemplateError as error:
             raise UsageError(
                 f"the chat template of {self.name!r} refuses a question and its answer:"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import orjson
 
 from novarag.errors import UsageError
 
-_HEAD = 1 << 20  # bytes; a file of weights begins with the names and shapes of all of them
+_DTYPES = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,22 +33,34 @@ def find_base(model: str) -> Base:
             f"{model!r} holds no config.json with weights as safetensors; name the folder of a"
             " model, or its name on the hub"
         )
-    told = orjson.loads(config.read_bytes())
     return Base(
         name=Path(model).resolve().name if Path(model).is_dir() else model,
         place=str(Path(model).resolve()) if Path(model).is_dir() else model,
         fingerprint=_fingerprint(config, weights),
-        dtype=str(told.get("dtype") or told.get("torch_dtype") or "float32"),
+        dtype=_dtype(model, config.read_bytes()),
     )
 
 
+def _dtype(model: str, config: bytes) -> str:
+    """Return the numbers that the weights are saved as."""
+    try:
+        told = orjson.loads(config)
+        said = str(told.get("dtype") or told.get("torch_dtype"))
+    except (orjson.JSONDecodeError, AttributeError):
+        raise UsageError(f"the config.json of {model!r} is damaged") from None
+    return said if said in _DTYPES else "float32"
+
+
 def _fingerprint(config: Path, weights: list[Path]) -> str:
-    """Hash the configuration, and of each file of weights its size and its first million bytes."""
+    """Hash the configuration and all weights.
+
+    All of them: a model with an adapter worked in has the names, the shapes and the embeddings of
+    the model it was made from.
+    """
     hashed = sha256(config.read_bytes())
     for path in weights:
-        hashed.update(f"\x1f{path.name}\x1f{path.stat().st_size}\x1f".encode())
         with path.open("rb") as file:
-            hashed.update(file.read(_HEAD))
+            hashed.update(f"\x1f{path.name}\x1f{file_digest(file, 'sha256').hexdigest()}".encode())
     return hashed.hexdigest()
 
 

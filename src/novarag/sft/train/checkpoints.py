@@ -25,9 +25,8 @@ def seal(folder: Path) -> None:
     """Write down the hash of every file, once all of it is on the disk."""
     told = {}
     for path in _files(folder):
-        with path.open("rb") as file:
-            told[path.relative_to(folder).as_posix()] = file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
+        _sync(path)
+        told[path.relative_to(folder).as_posix()] = _hash(path)
     draft = folder / f"{SEAL}.part"
     with draft.open("wb") as file:
         file.write(orjson.dumps(told))
@@ -39,25 +38,28 @@ def seal(folder: Path) -> None:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Say whether all files are there as they were sealed."""
+    """Say whether the files are those that were sealed, no more and no fewer, and as they were."""
     try:
         told = orjson.loads((folder / SEAL).read_bytes())
-        for name, expected in told.items():
-            with (folder / name).open("rb") as file:
-                if file_digest(file, "sha256").hexdigest() != expected:
-                    return False
+        there = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
+        if not there or told.keys() != there.keys():
+            return False
+        return all(_hash(path) == told[name] for name, path in there.items())
     except (OSError, orjson.JSONDecodeError, AttributeError):
         return False
-    return True
 
 
-def newest(folder: Path) -> tuple[Path | None, list[str]]:
-    """Return the last sealed checkpoint, after clearing away what no seal vouches for."""
+def newest(folder: Path, *, clear: bool = True) -> tuple[Path | None, list[str]]:
+    """Return the last sealed checkpoint, and the names of later ones that no seal vouches for.
+
+    These are cleared away, unless another process is about to do that.
+    """
     damaged: list[str] = []
     for path in reversed(_checkpoints(folder)):
         if is_sealed(path):
             return path, damaged
-        shutil.rmtree(path)
+        if clear:
+            shutil.rmtree(path)
         damaged.append(path.name)
     return None, damaged
 
@@ -74,7 +76,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    found = [p for p in folder.glob(f"{_PREFIX}*") if p.name.removeprefix(_PREFIX).isdigit()]
+    found = [p for p in folder.glob(f"{_PREFIX}*") if p.name.removeprefix(_PREFIX).isdecimal()]
     return sorted(found, key=step_of)
 
 
@@ -83,8 +85,13 @@ def _files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in ours)
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

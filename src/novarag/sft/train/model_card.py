@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from novarag.sft.card import funnel_text, table
+from novarag.sft.card import Own, funnel_text, table
+from novarag.sft.train.settings import LINEAR, shown
 from novarag.texts import escape_markdown as md
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ TAUGHT = {
     "other": "what its rows say: the folder had no data card",
 }
 LIMITS = (
-    "Confidence was fitted on the questions named above. On other questions, passages, languages or"
+    "Confidence was fitted on the samples counted above. On other questions, passages, languages or"
     " prompts it must be measured anew: `novarag ask`, then `novarag measure`.",
     "A low confidence under conflict or without evidence is a habit of this training, not"
     " knowledge that the answer is wrong.",
     "The adapter belongs to its base model, tokenizer and chat template;"
     " `novarag serve-model` refuses others.",
-    "Losses below say how well the rows were learnt, nothing about calibration.",
+    "The losses above say how well the rows were learnt, nothing about calibration.",
 )
 
 
@@ -46,8 +47,7 @@ def card_text(told: dict[str, Any]) -> str:
         table(
             ("split", "kind of group", "examples", "questions"),
             [
-                (r["split"], "all" if r["all"] else r["kind"], r["examples"], r["questions"])
-                for r in told["examples"]
+                (r["split"], _kind(r), r["examples"], r["questions"]) for r in told["examples"]
             ],
         ),
         table(
@@ -61,7 +61,7 @@ def card_text(told: dict[str, Any]) -> str:
         " this training chose otherwise. No parity with the paper is claimed.",
         table(
             ("setting", "value", "from"),
-            [(s["name"], str(s["value"]), s["said"]) for s in told["settings"]],
+            [(Own(f"`{s['name']}`"), _value(s), Own(s["said"])) for s in told["settings"]],
         ),
         "## How it went",
         _went(told),
@@ -82,9 +82,19 @@ def _variant(told: dict[str, Any]) -> str:
     return "by rows of one's own" if told["variant"] == "other" else str(told["variant"])
 
 
+def _kind(row: dict[str, Any]) -> str:
+    return "all" if row["all"] else row["kind"] or "not known"
+
+
+def _value(setting: dict[str, Any]) -> str:
+    """Show a value as it is, but for layers that somebody else named."""
+    value, said = setting["value"], shown(setting["value"])
+    return said if isinstance(value, list) and set(value) - set(LINEAR) else Own(said)
+
+
 def _left_out(told: dict[str, Any]) -> str:
-    rows = [(row["reason"], row["count"]) for row in told["left_out"]]
-    return table(("left out of the training because", "samples"), rows)
+    rows = [(row["split"], Own(row["reason"]), row["count"]) for row in told["left_out"]]
+    return table(("split", "left out because", "samples"), rows)
 
 
 def _funnel(card: dict[str, Any] | None) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from novarag.sft.lengths import Ruler
 
 SPLITS = ("train", "dev")
+OTHERWISE = "the chat template begins an answer otherwise than it asks for one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Dataset:
             return "other"
         if self.card.get("label_only"):
             return "label-only"
-        settings = self.card.get("funnel", {}).get("settings", {})
+        settings = self.card["funnel"].get("settings", {})
         return "soft" if settings.get("alignment") == "soft" else "nova"
 
 
@@ -76,7 +77,11 @@ def _card(path: Path) -> dict[str, Any] | None:
     except (OSError, orjson.JSONDecodeError):
         return None
     ours = isinstance(told, dict) and told.get("made_by") == MADE_BY
-    return told if ours else None
+    return told if ours and _has_counts(told.get("funnel")) else None
+
+
+def _has_counts(funnel: object) -> bool:
+    return isinstance(funnel, dict) and {"counts", "reasons"} <= funnel.keys()
 
 
 def _examples(content: bytes, source: str) -> Iterable[Example]:
@@ -116,10 +121,12 @@ def _said(messages: Sequence[dict[str, str]], role: str) -> str:
 
 
 def sound(examples: Iterable[Example], ruler: Ruler) -> Sound:
-    """Leave out, and count, what the model's own tokenizer says is too long or not whole."""
+    """Leave out, and count, what the model's own tokenizer says cannot be learnt as it is."""
     fit, reasons = [], Counter[str]()
     for example in examples:
         _, reason = ruler.measure(example)
+        if reason is None and not ruler.begins_as_asked(example):
+            reason = OTHERWISE
         if reason is None:
             fit.append(example)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 from novarag.errors import UsageError
@@ -53,8 +54,10 @@ class Settings:
             object.__setattr__(self, "alpha", 2 * self.rank)
         positive = ("learning_rate", "epochs", "max_length", "rank", "alpha", "batch", "at_once")
         for name in positive:
-            if not getattr(self, name) > 0:
-                raise UsageError(f"{name.replace('_', '-')} must be above 0")
+            if not 0 < getattr(self, name) < inf:
+                raise UsageError(f"{name.replace('_', '-')} must be a number above 0")
+        if not self.targets:
+            raise UsageError("targets must name a layer")
         if self.batch % self.at_once:
             raise UsageError(
                 f"a step of {self.batch} samples cannot be taken {self.at_once} at a time; give"
@@ -80,7 +83,7 @@ def labelled(settings: Settings) -> list[dict[str, Any]]:
         value, default = getattr(settings, name), getattr(usual, name)
         if name == "alpha":
             default = 2 * settings.rank
-        said = SAID[name] if value == default else f"set: not the default ({_shown(default)})"
+        said = SAID[name] if value == default else f"set: not the default ({shown(default)})"
         told.append({"name": name, "value": _plain(value), "said": said})
     return told
 
@@ -89,5 +92,14 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def shown(value: object) -> str:
+    """Write a value of a setting for people.
+
+    >>> shown(True), shown(("q_proj", "v_proj")), shown(5e-5), shown(2.0)
+    ('yes', 'q_proj, v_proj', '5e-05', '2')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

@@ -7,9 +7,8 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from novarag.errors import StorageError, UsageError
 from novarag.sft.card import count_examples
@@ -17,6 +16,7 @@ from novarag.sft.lengths import Ruler, load_ruler
 from novarag.sft.train.base import Base, find_base
 from novarag.sft.train.checkpoints import newest, step_of
 from novarag.sft.train.model_card import write_card
+from novarag.sft.train.place import PLAN, TOLD, check_place, finished, write_json
 from novarag.sft.train.rows import read_dataset, sound
 from novarag.sft.train.settings import Settings, labelled
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from novarag.sft.train.rows import Dataset
 
 MADE_BY = "novarag train"
-PLAN, TOLD = "plan.json", "training.json"
+_NEEDED = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What is trained on what, and where it goes."""
+    """What is trained on what, and where it goes; `left_out` counts reasons by split."""
 
     base: Base
     ruler: Ruler
     dataset: Dataset
     splits: dict[str, tuple[Example, ...]]
-    left_out: dict[str, int]
+    left_out: dict[str, dict[str, int]]
     settings: Settings
     out: Path
 
@@ -71,28 +71,17 @@ def prepare(export: Path, model: str, out: Path, settings: Settings) -> Job:
         ruler=ruler,
         dataset=dataset,
         splits={name: part.examples for name, part in checked.items() if part.examples},
-        left_out=checked["train"].left_out,
+        left_out={name: part.left_out for name, part in checked.items()},
         settings=settings,
         out=out,
     )
-    _check_place(job)
+    check_place(job.out, job.plan)
     return job
 
 
-def _check_place(job: Job) -> None:
-    """Refuse a place that holds something else, or a training that was begun otherwise."""
-    if not job.out.exists():
-        return
-    if not job.out.is_dir() or (any(job.out.iterdir()) and not (job.out / PLAN).is_file()):
-        raise UsageError(f"{job.out} holds something else; name another folder with --out")
-    if (job.out / PLAN).is_file():
-        begun = orjson.loads((job.out / PLAN).read_bytes())
-        other = [name for name, value in job.plan.items() if begun.get(name) != value]
-        if other:
-            raise UsageError(
-                f"{job.out} was begun with other {', '.join(other)}; give the same to go on, or"
-                " name another folder with --out"
-            )
+def is_lead() -> bool:
+    """Say whether this process writes and speaks: with several devices, one of them does."""
+    return int(os.environ.get("RANK", "0")) == 0
 
 
 def train(
@@ -107,14 +96,35 @@ def train(
 
     What is finished already is not done again.
     """
-    engine = engine or load_engine()
-    lead = int(os.environ.get("RANK", "0")) == 0  # with several devices one process writes
-    told = _finished(job.out)
+    told = finished(job.out)
     if told is None:
-        told = _fit(job, engine, tell=tell, notice=notice, lead=lead)
-    if merged and lead and not (job.out / "merged").is_dir():
-        engine.merge(job.base.place, job.out / "adapter", job.out / "merged", job.base.dtype)
+        told = _fit(job, engine or load_engine(), tell=tell, notice=notice)
+    if is_lead():
+        _wind_up(job, told)
+        if merged and not (job.out / "merged").is_dir():
+            engine = engine or load_engine()
+            engine.merge(job.base.place, job.out / "adapter", job.out / "merged", job.base.dtype)
     return told
+
+
+def _wind_up(job: Job, told: dict[str, Any]) -> None:
+    """Write what a kill after the last step may have kept from being written."""
+    try:
+        write_card(told, job.out)
+        shutil.rmtree(job.out / "checkpoints", ignore_errors=True)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {job.out}: {error.strerror or error}; mend that and run the same again"
+        ) from error
+
+
+def check_packages() -> None:
+    """See that the packages of training are there, before minutes are spent on anything else."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"training needs: pip install 'novarag[train]' (not there: {', '.join(missing)})"
+        )
 
 
 def load_engine() -> Any:  # noqa: ANN401 - a module
@@ -125,34 +135,27 @@ def load_engine() -> Any:  # noqa: ANN401 - a module
         raise UsageError(f"training needs: pip install 'novarag[train]' ({error})") from None
 
 
-def _finished(out: Path) -> dict[str, Any] | None:
-    path = out / TOLD
-    return orjson.loads(path.read_bytes()) if path.is_file() else None
-
-
 def _fit(
     job: Job,
     engine: Any,  # noqa: ANN401
     *,
     tell: Callable[[Progress], None],
     notice: Callable[[str], None],
-    lead: bool,
 ) -> dict[str, Any]:
-    checkpoints = job.out / "checkpoints"
-    if lead:
-        checkpoints.mkdir(parents=True, exist_ok=True)
-        _write(job.out / PLAN, job.plan)
-    resume, damaged = newest(checkpoints)
-    for name in damaged:
-        notice(f"{name} was not whole and is cleared away")
-    if resume is not None:
-        notice(f"going on after step {step_of(resume):,}")
+    plan = job.plan | {"precision": engine.precision()}
+    check_place(job.out, plan)
+    if is_lead():
+        write_json(job.out / PLAN, plan)
+    resume, damaged = newest(job.out / "checkpoints", clear=is_lead())
+    if is_lead():
+        for name in damaged:
+            notice(f"{name} was not whole and is cleared away")
+        if resume is not None:
+            notice(f"going on after step {step_of(resume):,}")
     log = engine.fit(job, resume, tell)
     told = _tell(job, log, engine)
-    if lead:
-        _write(job.out / TOLD, told)
-        write_card(told, job.out)
-        shutil.rmtree(checkpoints)
+    if is_lead():
+        write_json(job.out / TOLD, told)
     return told
 
 
@@ -167,7 +170,11 @@ def _tell(job: Job, log: list[dict[str, Any]], engine: Any) -> dict[str, Any]:  
         "settings": labelled(job.settings),
         "sample": _sample(job),
         "examples": count_examples(job.splits),
-        "left_out": [{"reason": why, "count": n} for why, n in job.left_out.items()],
+        "left_out": [
+            {"split": split, "reason": why, "count": n}
+            for split, reasons in job.left_out.items()
+            for why, n in reasons.items()
+        ],
         "data": {"files": list(job.dataset.files), "card": job.dataset.card},
         "losses": [_loss(row) for row in log if "loss" in row],
         "dev_losses": [
@@ -177,12 +184,14 @@ def _tell(job: Job, log: list[dict[str, Any]], engine: Any) -> dict[str, Any]:  
 
 
 def _loss(row: dict[str, Any]) -> dict[str, Any]:
+    """Take from a row of the log what is told; tokens and seconds are of the whole training."""
     return {
         "step": row["step"],
         "epoch": row["epoch"],
         "loss": row["loss"],
         "learning_rate": row["learning_rate"],
-        "tokens": int(row.get("num_tokens", 0)),
+        "tokens": int(row.get("tokens", row.get("num_tokens", 0))),
+        "seconds": round(float(row.get("seconds", 0)), 3),
     }
 
 
@@ -191,15 +200,3 @@ def _sample(job: Job) -> dict[str, Any]:
     prompt = job.splits["train"][0].prompt
     text, tokens = job.ruler.render(prompt)
     return {"prompt": prompt, "text": text, "tokens": tokens}
-
-
-def _write(path: Path, told: dict[str, Any]) -> None:
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        with draft.open("wb") as file:
-            file.write(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

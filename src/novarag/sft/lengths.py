@@ -26,7 +26,7 @@ SPECIAL = "a text holds a special token of the model"
 CHANGED = "the chat template does not keep the texts whole"
 _THINKING = frozenset({"<think>", "</think>"})  # ours, around reasoning that was kept apart
 # Some templates write today's date into every prompt; the same export must not change overnight.
-_DATE = "26 Jul 2024"
+DATE = "26 Jul 2024"
 
 
 def too_long(longest: int) -> str:
@@ -65,7 +65,7 @@ class Ruler:
             {"role": "assistant", "content": example.completion},
         ]
         try:
-            made = self.tokenizer.apply_chat_template(messages, tokenize=False, date_string=_DATE)
+            made = self.tokenizer.apply_chat_template(messages, tokenize=False, date_string=DATE)
         except TemplateError as error:
             raise UsageError(
                 f"the chat template of {self.name!r} refuses a question and its answer:"

@@ -46,21 +46,12 @@ def make_model(folder, base, *, rank=16, merged=False, prompt=PROMPT, **config):
     save_tokenizer(adapter, ruler.tokenizer.chat_template)
     (adapter / "adapter_model.safetensors").write_bytes(b"adapter")
     (adapter / "adapter_config.json").write_text(json.dumps({"r": rank} | config), "utf-8")
-    text = ruler.tokenizer.apply_chat_template(
-        [{"role": "user", "content": prompt}],
-        tokenize=False,
-        add_generation_prompt=True,
-        date_string="26 Jul 2024",
-    )
+    text, tokens = ruler.render(prompt)
     told = {
         "made_by": "novarag train",
         "base": {"name": found.name, "place": found.place, "fingerprint": found.fingerprint},
         "tokenizer_sha256": ruler.fingerprint,
-        "sample": {
-            "prompt": prompt,
-            "text": text,
-            "tokens": ruler.tokenizer(text, add_special_tokens=False)["input_ids"],
-        },
+        "sample": {"prompt": prompt, "text": text, "tokens": tokens},
     }
     (folder / "training.json").write_text(json.dumps(told), "utf-8")
     if merged:

@@ -12,7 +12,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from novarag.sft.lengths import DATE, load_ruler
+from novarag.sft.lengths import load_ruler
 from novarag.sft.train.base import find_base
 
 TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -33,22 +33,14 @@ def write(base: str, folder: Path, *, rank: int, seed: int) -> None:
     """Write one adapter with the tokenizer of its base, and what serving wants to know."""
     torch.manual_seed(seed)
     plain = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32, use_safetensors=True)
-    config = LoraConfig(
-        r=rank, lora_alpha=2 * rank, target_modules=TARGETS, task_type="CAUSAL_LM"
-    )
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=TARGETS, task_type="CAUSAL_LM")
     model = get_peft_model(plain, config)
     bend(model, seed)
     model.save_pretrained(str(folder / "adapter"))
     (folder / "adapter" / "README.md").unlink(missing_ok=True)
     ruler, found = load_ruler(base), find_base(base)
     ruler.tokenizer.save_pretrained(str(folder / "adapter"))
-    text = ruler.tokenizer.apply_chat_template(
-        [{"role": "user", "content": PROMPT}],
-        tokenize=False,
-        add_generation_prompt=True,
-        date_string=DATE,
-    )
-    tokens = ruler.tokenizer(text, add_special_tokens=False)["input_ids"]
+    text, tokens = ruler.render(PROMPT)
     told = {
         "made_by": "novarag train",
         "base": {"name": found.name, "place": found.place, "fingerprint": found.fingerprint},

@@ -24,6 +24,12 @@ _ORDER = {kind.value: place for place, kind in enumerate(GroupKind)}
 Facts = dict[str, Any]
 
 
+class Own(str):
+    """Markdown of our own making, shown as it is; every other text in a table is foreign."""
+
+    __slots__ = ()
+
+
 def count_examples(splits: Mapping[str, Sequence[Example]]) -> list[Facts]:
     """Count examples and questions of each split, in all (kind null and `all` true) and by kind."""
     told: list[Facts] = []
@@ -90,7 +96,7 @@ def card_markdown(facts: Facts) -> bytes:
         "# Training examples of calibrated confidence",
         _about(facts),
         "## Examples",
-        _table(
+        table(
             ("split", "kind of group", "examples", "questions"),
             [
                 (r["split"], "all" if r["all"] else _kind(r["kind"]), r["examples"], r["questions"])
@@ -101,12 +107,12 @@ def card_markdown(facts: Facts) -> bytes:
         "## Lengths",
         _lengths(facts["lengths"]),
         "## Rejected here",
-        _table(("reason", "examples"), [(r["reason"], r["count"]) for r in facts["rejected"]])
+        table(("reason", "examples"), [(r["reason"], r["count"]) for r in facts["rejected"]])
         or "None.",
         "## The funnel before",
-        _funnel(facts["funnel"]),
+        funnel_text(facts["funnel"]),
         "## Runs",
-        _table(
+        table(
             ("run", "fingerprint", "strategy", "trials", "held to a format by the server"),
             [
                 [r.get(key) for key in ("name", "run", "strategy", "trials", "structured")]
@@ -115,9 +121,9 @@ def card_markdown(facts: Facts) -> bytes:
         )
         or "The tally names none.",
         "## Settings",
-        _table(("setting", "value"), sorted(_settings(facts).items())),
+        table(("setting", "value"), sorted(_settings(facts).items())),
         "## Files",
-        _table(
+        table(
             ("file", "bytes", "SHA-256"),
             [(f["name"], f["bytes"], f["sha256"]) for f in facts["files"]],
         ),
@@ -177,17 +183,18 @@ def _lengths(lengths: Facts | None) -> str:
     )
 
 
-def _funnel(funnel: Facts) -> str:
+def funnel_text(funnel: Facts) -> str:
+    """Write what was kept after each stage, and why the rest was dropped."""
     counts: dict[str, dict[str | None, int]] = {}
     for row in funnel["counts"]:
         counts.setdefault(row["stage"], {})[row.get("kind")] = row["kept"]
     kinds = sorted({k for row in counts.values() for k in row if k is not None}, key=_rank)
-    table = _table(
+    stages = table(
         ("kept after", "all", *kinds),
         [(stage, *(row.get(kind) for kind in (None, *kinds))) for stage, row in counts.items()],
     )
-    drops = _table(("stage", "dropped because", "trials"), _drops(funnel["reasons"]))
-    return "\n\n".join(part for part in (table, drops) if part)
+    drops = table(("stage", "dropped because", "trials"), _drops(funnel["reasons"]))
+    return "\n\n".join(part for part in (stages, drops) if part)
 
 
 def _drops(reasons: Sequence[Facts]) -> list[tuple[str, str, int]]:
@@ -214,7 +221,7 @@ def _kind(kind: str | None) -> str:
     return "not known" if kind is None else kind
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Lay rows out as Markdown; an empty table is an empty text."""
     body = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
     if not body:
@@ -228,6 +235,8 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, Own):
+        return str(value)
     return "" if value is None else md(str(value))
 
 

@@ -59,6 +59,22 @@ class Ruler:
         tokens = len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         return tokens, self._fault(example, text, tokens)
 
+    def begins_as_asked(self, example: Example) -> bool:
+        """Say whether a sample begins with the very tokens that the model is asked with."""
+        _, asked = self.render(example.prompt)
+        tokens = self.tokenizer(self._templated(example), add_special_tokens=False)["input_ids"]
+        return list(tokens[: len(asked)]) == asked
+
+    def render(self, prompt: str) -> tuple[str, list[int]]:
+        """Put a question in the chat template, up to where the model begins; with its tokens."""
+        messages = [{"role": "user", "content": prompt}]
+        text = str(
+            self.tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True, date_string=DATE
+            )
+        )
+        return text, list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def _templated(self, example: Example) -> str:
         messages = [
             {"role": "user", "content": example.prompt},

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.sft.train.settings import SAID, Settings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,23 +21,29 @@ class Constant:
     said: str
 
 
+_USUAL = Settings()  # what `novarag train` does: stated once
+_ROUNDS = _USUAL.accumulation(1)
 METHOD = (
     Constant("stage", "sft", "paper: supervised fine-tuning"),
     Constant("finetuning_type", "lora", "paper: LoRA"),
-    Constant("lora_rank", 8, "assumed: the paper keeps the defaults of LLaMA-Factory"),
-    Constant("lora_alpha", 16, "assumed: twice the rank, the default"),
-    Constant("lora_dropout", 0.0, "assumed: the default"),
-    Constant("lora_target", "all", "assumed: all linear layers, the default"),
+    Constant("lora_rank", _USUAL.rank, SAID["rank"]),
+    Constant("lora_alpha", _USUAL.alpha or 0, SAID["alpha"]),
+    Constant("lora_dropout", _USUAL.dropout, SAID["dropout"]),
+    Constant("lora_target", "all", SAID["targets"]),
 )
 TRAINING = (
-    Constant("learning_rate", 5.0e-5, "paper: 5.0e-5"),
-    Constant("num_train_epochs", 2.0, "paper: 2 epochs"),
-    Constant("lr_scheduler_type", "cosine", "assumed"),
-    Constant("warmup_steps", 0, "assumed: the default"),
-    Constant("per_device_train_batch_size", 2, "assumed: 2 x 8 on one device is a batch of 16"),
-    Constant("gradient_accumulation_steps", 8, "assumed: with n devices, divide by n"),
+    Constant("learning_rate", _USUAL.learning_rate, SAID["learning_rate"]),
+    Constant("num_train_epochs", _USUAL.epochs, SAID["epochs"]),
+    Constant("lr_scheduler_type", _USUAL.schedule, SAID["schedule"]),
+    Constant("warmup_steps", _USUAL.warmup_steps, SAID["warmup_steps"]),
+    Constant(
+        "per_device_train_batch_size",
+        _USUAL.at_once,
+        f"assumed: {_USUAL.at_once} x {_ROUNDS} on one device is a batch of {_USUAL.batch}",
+    ),
+    Constant("gradient_accumulation_steps", _ROUNDS, "assumed: with n devices, divide by n"),
     Constant("bf16", True, "assumed: set to false where the device cannot"),
-    Constant("seed", 42, "assumed: the default"),
+    Constant("seed", _USUAL.seed, SAID["seed"]),
 )
 TRAINED = (
     Constant("output_dir", "adapter", ""),
@@ -49,7 +57,7 @@ MERGED = (
     Constant("export_device", "cpu", "assumed"),
     Constant("export_legacy_format", False, ""),
 )
-PAPER_LENGTH = 2048
+PAPER_LENGTH = _USUAL.max_length
 PLACEHOLDER = "path/to/model"
 
 

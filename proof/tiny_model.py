@@ -11,6 +11,10 @@ import json
 import random
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TEMPLATE = (
     "{% for m in messages %}<|turn|>{{ m['role'] }}\n{{ m['content'] }}<|end|>{% endfor %}"
@@ -23,11 +27,10 @@ SENTENCES = (
     "Two passages support one answer, a third one states another; so the evidence conflicts.",
     "Step 1: read the passages. Step 2: judge the group. Step 3: state how sure you are.",
 )
-LINEAR_LAYERS = 7
 
 
-def make_tokenizer(folder: Path) -> None:
-    """Learn a few hundred pieces from five sentences; any byte can still be written."""
+def make_tokenizer(folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400) -> None:
+    """Learn a few hundred pieces from some sentences; any byte can still be written."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -35,12 +38,12 @@ def make_tokenizer(folder: Path) -> None:
     bare.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bare.decoder = decoders.ByteLevel()
     learning = trainers.BpeTrainer(
-        vocab_size=400,
+        vocab_size=pieces,
         special_tokens=["<|pad|>", "<|end|>", "<|turn|>"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    bare.train_from_iterator(SENTENCES, learning)
+    bare.train_from_iterator(texts, learning)
     made = PreTrainedTokenizerFast(
         tokenizer_object=bare,
         pad_token="<|pad|>",
@@ -51,16 +54,18 @@ def make_tokenizer(folder: Path) -> None:
     made.save_pretrained(folder)
 
 
-def make_model(folder: Path, *, layers: int = 2, seed: int = 0) -> Path:
+def make_model(
+    folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400, seed: int = 0
+) -> Path:
     """Write the model and its tokenizer; the same seed gives the same weights."""
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    make_tokenizer(folder)
+    make_tokenizer(folder, texts=texts, pieces=pieces)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=layers,
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
         max_position_embeddings=8192,
         pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, bos_token_id=None,

@@ -54,10 +54,18 @@ def fit(job: Job, resume: Path | None, tell: Callable[[Progress], None]) -> list
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(_Watch(trainer, tell))
     trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    _watch_the_end(trainer)
     if trainer.is_world_process_zero():
         _write_adapter(trainer, job.out / "adapter")
     trainer.accelerator.wait_for_everyone()
     return list(trainer.state.log_history)
+
+
+def _watch_the_end(trainer: SFTTrainer) -> None:
+    """Take the last loss on the dev split, if a kill came between the last step and that."""
+    step, log = trainer.state.global_step, trainer.state.log_history
+    if trainer.eval_dataset and not any("eval_loss" in r and r["step"] == step for r in log):
+        trainer.evaluate()
 
 
 def make_trainer(job: Job) -> SFTTrainer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from novarag.sft.card import Own, funnel_text, table
-from novarag.sft.train.settings import shown
+from novarag.sft.train.settings import LINEAR, shown
 from novarag.texts import escape_markdown as md
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def _kind(row: dict[str, Any]) -> str:
 
 
 def _value(setting: dict[str, Any]) -> str:
-    """Show a value as it is, but for names of layers: these come from outside."""
-    said = shown(setting["value"])
-    return said if isinstance(setting["value"], list) else Own(said)
+    """Show a value as it is, but for layers that somebody else named."""
+    value, said = setting["value"], shown(setting["value"])
+    return said if isinstance(value, list) and set(value) - set(LINEAR) else Own(said)
 
 
 def _left_out(told: dict[str, Any]) -> str:

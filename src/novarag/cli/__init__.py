@@ -25,6 +25,7 @@ from novarag.cli.measuring import measure
 from novarag.cli.noising import noise
 from novarag.cli.reading import example, read_reply, render
 from novarag.cli.reproducing import reproduce
+from novarag.cli.serving import PassingOn, serve_model
 from novarag.cli.studying import study
 from novarag.cli.training import train
 from novarag.errors import NovaragError
@@ -82,6 +83,7 @@ app.command(rich_help_panel=TRAINING)(audit)
 app.command("filter", rich_help_panel=TRAINING)(filter_trials)
 app.command(rich_help_panel=TRAINING)(export)
 app.command(rich_help_panel=TRAINING)(train)
+app.command("serve-model", cls=PassingOn, rich_help_panel=TRAINING)(serve_model)
 app.command("nova-clean", rich_help_panel=TRAINING)(nova_clean)
 app.add_typer(study, name="study")
 app.command()(render)

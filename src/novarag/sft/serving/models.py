@@ -1,0 +1,184 @@
+"""Trained models as their folders tell of them, and whether they can be served side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.errors import UsageError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""The values that vLLM's `--max-lora-rank` takes."""
+
+_TOLD = "training.json"
+_PICKLED = frozenset({".bin", ".pt", ".pth", ".pkl"})  # loading one may run what it likes
+# What changes the meaning of an adapter and vLLM does not apply.
+_UNSERVED = ("use_dora", "lora_bias", "modules_to_save", "layer_replication", "use_qalora")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One prompt as the trainer saw it: in its chat template, and as tokens."""
+
+    prompt: str
+    text: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A folder that `novarag train` wrote, and the name its model is served by."""
+
+    name: str
+    folder: Path
+    base: str
+    place: str
+    fingerprint: str
+    tokenizer: str
+    sample: Sample
+
+    @property
+    def adapter(self) -> Path:
+        """The folder of the adapter."""
+        return self.folder / "adapter"
+
+    @property
+    def merged(self) -> Path:
+        """The folder of the merged weights, if there are any."""
+        return self.folder / "merged"
+
+
+def read_model(text: str) -> Model:
+    """Read what a folder tells of its training; `NAME=FOLDER` names the model."""
+    name, found, place = text.partition("=")
+    if not found or Path(text).is_dir():
+        name, place = "", text
+    folder = Path(place).resolve()
+    path = folder / _TOLD
+    try:
+        told = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(
+            f"{place!r} holds no {_TOLD}; name a folder that `novarag train --out` wrote to the end"
+        ) from None
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"{path} is not JSON ({error}); train again") from None
+    try:
+        return _model(_checked(name or folder.name), folder, told)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
+            " `novarag train`?"
+        ) from None
+
+
+def _checked(name: str) -> str:
+    if not name.isprintable() or any(c.isspace() or c in "=," for c in name):
+        raise UsageError(
+            f"{plain_text(name)!r} cannot be the name of a model; give another as NAME=FOLDER,"
+            " without spaces, commas or ="
+        )
+    return name
+
+
+def _model(name: str, folder: Path, told: Any) -> Model:  # noqa: ANN401 - JSON
+    sample = told["sample"]
+    return Model(
+        name=name,
+        folder=folder,
+        base=_text(told["base"], "name"),
+        place=_text(told["base"], "place"),
+        fingerprint=_text(told["base"], "fingerprint"),
+        tokenizer=_text(told, "tokenizer_sha256"),
+        sample=Sample(
+            prompt=_text(sample, "prompt"),
+            text=_text(sample, "text"),
+            tokens=tuple(_whole(token) for token in sample["tokens"]),
+        ),
+    )
+
+
+def _text(told: Any, name: str) -> str:  # noqa: ANN401 - JSON
+    if not isinstance(told[name], str):
+        raise TypeError(f"{name} is no text")
+    return str(told[name])
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("a token is no number")
+    return value
+
+
+def check_together(models: Sequence[Model], base: str) -> None:
+    """Refuse models that one server cannot serve: of different bases, or of the same name."""
+    first = models[0]
+    for model in models[1:]:
+        if model.fingerprint != first.fingerprint:
+            raise UsageError(
+                f"{first.name} was trained on {first.base}, {model.name} on {model.base} with other"
+                " weights; serve them from two servers"
+            )
+        if model.tokenizer != first.tokenizer:
+            raise UsageError(
+                f"{first.name} and {model.name} were trained with different tokenizers or chat"
+                " templates; serve them from two servers"
+            )
+    names = [base, *(model.name for model in models)]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(
+                f"two models are named {name!r}; name one with NAME=FOLDER, or the base with --base"
+            )
+
+
+def check_weights(folder: Path, mend: str) -> None:
+    """Refuse a folder without safetensors, or with weights that are pickled."""
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    for path in files:
+        if path.suffix in _PICKLED:
+            raise UsageError(
+                f"{path} is a pickle, which may run code when it is loaded; only safetensors are"
+                " served: remove it, or save the weights as safetensors"
+            )
+    if not any(path.suffix == ".safetensors" for path in files):
+        raise UsageError(f"{folder} holds no weights as safetensors; {mend}")
+
+
+def served_rank(models: Sequence[Model]) -> int:
+    """Return the least rank vLLM can be told that holds every adapter."""
+    ranks = {model.name: _rank(model) for model in models}
+    widest, most = max(ranks.items(), key=lambda pair: pair[1])
+    for rank in RANKS:
+        if rank >= most:
+            return rank
+    raise UsageError(
+        f"the adapter of {widest} has rank {most}, and vLLM serves none above {RANKS[-1]}; serve"
+        " the merged weights with --merged"
+    )
+
+
+def _rank(model: Model) -> int:
+    """Read the rank of an adapter, and refuse what vLLM would leave out or not load."""
+    path = model.adapter / "adapter_config.json"
+    try:
+        told = orjson.loads(path.read_bytes())
+        rank = max(map(_whole, [told["r"], *(told.get("rank_pattern") or {}).values()]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} tells no rank ({plain_text(str(error))}); train again") from None
+    strange = [name for name in _UNSERVED if told.get(name)]
+    if told.get("bias", "none") != "none":
+        strange.append("bias")
+    if strange:
+        raise UsageError(
+            f"the adapter of {model.name} uses {strange[0]}, which vLLM does not apply; serve the"
+            " merged weights with --merged"
+        )
+    return rank

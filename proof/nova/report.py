@@ -1,6 +1,6 @@
 """What the proof found: one table of answers of every system, measured, and written down.
 
-    python proof/nova/report.py BUILD RESULTS
+python proof/nova/report.py BUILD RESULTS
 """
 
 import json
@@ -14,7 +14,6 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from machine import described
-
 from novarag.metrics import measure
 
 COLUMNS = [

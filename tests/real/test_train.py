@@ -146,6 +146,15 @@ def test_what_is_too_long_is_left_out_never_cut(place):
     assert len(lengths) < rows
 
 
+def whole_until_the_end(save):
+    def full(self, folder=None, **named):
+        if folder.endswith(".adapter.part"):
+            raise OSError(28, "No space left on device")
+        save(self, folder, **named)
+
+    return full
+
+
 def test_a_full_disk_stops_in_one_line_and_the_same_command_goes_on(place, monkeypatch):
     from novarag.sft.train.engine import _Trainer
 
@@ -162,13 +171,18 @@ def test_a_full_disk_stops_in_one_line_and_the_same_command_goes_on(place, monke
         stopped = novarag(*line(place, "short", "label-only"), code=1)
     assert isinstance(stopped.exception, StorageError)
     assert "No space left on device. Make room and run the same command" in str(stopped.exception)
+    with monkeypatch.context() as disk:
+        disk.setattr(_Trainer, "save_model", whole_until_the_end(_Trainer.save_model))
+        stopped = novarag(*line(place, "short", "label-only"), code=1)
+    assert isinstance(stopped.exception, StorageError)
+    assert "found: checkpoint-4 was not whole and is cleared away" in stopped.stderr
+    assert "found: going on after step 2" in stopped.stderr
     result = novarag(*line(place, "short", "label-only"))
-    assert "found: checkpoint-4 was not whole and is cleared away" in result.stderr
-    assert "found: going on after step 2" in result.stderr
+    assert "found: going on after step 6" in result.stderr
     told = json.loads((place / "label-only" / "training.json").read_bytes())
     assert told["variant"] == "label-only"
-    steps = [row["step"] for row in told["losses"]]
-    assert steps == list(range(1, len(steps) + 1))
+    assert [row["step"] for row in told["losses"]] == [1, 2, 3, 4, 5, 6]  # and no seventh
+    assert [row["step"] for row in told["dev_losses"]] == [6]
     tokens = [row["tokens"] for row in told["losses"]]
     assert tokens == sorted(set(tokens))
 

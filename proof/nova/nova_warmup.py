@@ -1,0 +1,209 @@
+"""Replies in the strategies' forms, filled in from the kinds of the passages; no model wrote them.
+
+They teach a form. The answer is the right one in every kind of group, and the confidence is drawn
+from what real models stated, without a look at the question: by construction it says nothing about
+the kind of the group or about being correct.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from novarag.errors import DataError
+from novarag.filters import funnel
+from novarag.grading import contains, normalize
+from novarag.grouping import evidence_state, rng_for
+from novarag.metrics.answers import tabulate
+from novarag.records import Completion, PassageGroup
+from novarag.sft.examples import Example
+from novarag.strategies import STRATEGIES
+from novarag.strategies.structured import strategy_pattern
+from novarag.taxonomy import EvidenceState, GroupKind, PassageKind, Utility
+from novarag.trials import make_trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from novarag.records import Passage
+
+ROTATED = ("vanilla", "cot", "noise-aware")
+"""Each group is also asked by one of these, in turn, so that `nova` is not all that is learnt."""
+
+_KINDS = tuple(GroupKind)
+_PAIR = 2
+_ANSWER = 78  # characters that the form of every strategy has room for
+_MEND = "leave the group out, or mend the template."
+_STAGES = ("format", "judgment", "rules")
+
+
+def claim_of(passage: Passage, answers: Sequence[str]) -> str:
+    """Say what answer a gold or counterfactual passage puts forward."""
+    if passage.kind is PassageKind.COUNTERFACTUAL and passage.claim:
+        return passage.claim
+    text = normalize(passage.text)
+    said = [c for c in (passage.claim, *answers) if c and contains(text, normalize(c))]
+    return said[0] if said else answers[0]
+
+
+def bare(text: str) -> str:
+    """Put a text on one line, without quotation marks around it: readers take them for dressing.
+
+    >>> bare('"Grown\\nUps"')
+    'Grown Ups'
+    """
+    line = " ".join(text.split())
+    quoted = line.startswith('"') and line.endswith('"') and line.count('"') == _PAIR
+    return line[1:-1].strip() if quoted else line
+
+
+def fits(group: PassageGroup) -> bool:
+    """Say whether the answer is as short as the strategies ask for."""
+    return len(bare(group.question.answers[0])) <= _ANSWER
+
+
+def _said(group: PassageGroup, passage: Passage) -> str:
+    return bare(claim_of(passage, group.question.answers).rstrip(" .\n")).rstrip(" .")
+
+
+def _step(group: PassageGroup, place: int) -> str:
+    passage = group.passages[place - 1]
+    if passage.kind is PassageKind.RELEVANT:
+        return f"Passage {place} is on the topic but gives no answer."
+    if passage.kind is PassageKind.IRRELEVANT:
+        return f"Passage {place} is about something else."
+    return f"Passage {place} says {_said(group, passage)}."
+
+
+def _rule(group: PassageGroup) -> str:
+    match evidence_state(group):
+        case EvidenceState.CONFLICTING:
+            return "Two answers disagree, so rule 1."
+        case EvidenceState.CONSISTENT if group.evidence == 1:
+            return "One passage answers, so rule 2."
+        case EvidenceState.CONSISTENT:
+            return "The answers agree, so rule 2."
+        case _:
+            return "No passage answers, so rule 3."
+
+
+def _classes(group: PassageGroup) -> list[str]:
+    return [kind.utility.title() for kind in group.kinds or ()]
+
+
+def _nova(group: PassageGroup) -> str:
+    places = range(1, len(group.passages) + 1)
+    steps = [*(_step(group, i) for i in places), _rule(group)]
+    told = "; ".join(f"Passage {i}: {c}" for i, c in zip(places, _classes(group), strict=True))
+    state = str(evidence_state(group)).capitalize()
+    return "".join(f"Step {i}: {said}\n" for i, said in enumerate(steps, start=1)) + (
+        f"Passage Classifications: {told}\nGroup Judgment: {state}\n"
+    )
+
+
+def _cot(group: PassageGroup) -> str:
+    said = [
+        f"passage {i} says {_said(group, p)}"
+        for i, p in enumerate(group.passages, start=1)
+        if p.kind is not None and p.kind.utility is Utility.HIGHLY_RELEVANT
+    ]
+    if not said:
+        return "No passage gives an answer, so I use what I know.\n"
+    first = ", ".join(said)
+    end = ""
+    if len(said) > 1:
+        conflict = evidence_state(group) is EvidenceState.CONFLICTING
+        end = " They disagree, so I use what I know." if conflict else " They agree."
+    return f"P{first[1:]}.{end}\n"
+
+
+def _noise_aware(group: PassageGroup) -> str:
+    named = (f"Passage {i} is {c}." for i, c in enumerate(_classes(group), start=1))
+    return f"{' '.join(named)} {_rule(group)}\n"
+
+
+_REASONING = {
+    "nova": _nova,
+    "cot": _cot,
+    "noise-aware": _noise_aware,
+    "vanilla": lambda _: "",
+}
+
+
+def completion_for(group: PassageGroup, strategy: str, percent: int) -> str:
+    """Write the reply that a strategy asks for, as short as its form allows."""
+    answer = bare(group.question.answers[0])
+    return f"{_REASONING[strategy](group)}Answer: {answer}\nConfidence: {percent}%"
+
+
+def make_row(group: PassageGroup, strategy: str, stated: Sequence[float], seed: int) -> Example:
+    """Make one training row: the strategy's prompt, and a reply with a confidence of no meaning."""
+    drawn = rng_for(seed, str(group.id), strategy, "confidence").choice(stated)
+    percent = round(100 * drawn)
+    return Example(
+        prompt=STRATEGIES[strategy].render(group).text,
+        completion=completion_for(group, strategy, percent),
+        question=group.question.id,
+        group=str(group.id),
+        kind=str(group.kind),
+        answer=bare(group.question.answers[0]),
+        confidence=percent / 100,
+        correct=True,
+    )
+
+
+def make_rows(
+    groups: Iterable[PassageGroup], stated: Sequence[float], seed: int
+) -> list[tuple[PassageGroup, str, Example]]:
+    """Make two rows of each group: `nova`, and one of the others in turn over kinds and questions."""
+    ranks: dict[str, int] = {}
+    rows = []
+    for group in groups:
+        rank = ranks.setdefault(group.question.id, len(ranks))
+        # The kind turns it on too: else every strategy would be shown a single kind of group.
+        other = ROTATED[(rank + _KINDS.index(group.kind or _KINDS[0])) % len(ROTATED)]
+        rows += [(group, name, make_row(group, name, stated, seed)) for name in ("nova", other)]
+    check_rows(rows)
+    return rows
+
+
+def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
+    """Raise unless the readers get everything back from the replies, and the funnel keeps them."""
+    trials = []
+    for group, name, row in rows:
+        if fault := fault_of(group, name, row):
+            raise DataError(
+                f"the {name} row of {row.group!r} {fault}: {row.completion!r}.", mend=_MEND
+            )
+        if name == "nova":
+            reply = Completion(text=row.completion, model="template")
+            trials.append(make_trial(group, STRATEGIES[name], 0, reply))
+    poured = funnel(tabulate(trials), _STAGES)
+    if poured.dropped.height:
+        told = poured.dropped.select("group", "reason").row(0)
+        raise DataError(
+            f"the funnel drops {poured.dropped.height} nova rows, such as {told}.", mend=_MEND
+        )
+
+
+def fault_of(group: PassageGroup, name: str, row: Example) -> str | None:
+    """Say what our own reader does not get back from a row, or None."""
+    k = len(group.passages)
+    reading = STRATEGIES[name].read(row.completion, k=k)
+    if reading.response is None:
+        return f"is not read ({reading.flaw})"
+    if reading.response.answer != row.answer:
+        return f"is read as answer {reading.response.answer!r}"
+    if abs(reading.response.confidence - row.confidence) > 1e-9:
+        return f"is read with confidence {reading.response.confidence}"
+    if not re.fullmatch(strategy_pattern(name, k), row.completion):
+        return "is not in the form that a server holds a model to"
+    return _misjudged(group, reading.judgment) if name == "nova" else None
+
+
+def _misjudged(group: PassageGroup, judgment: object) -> str | None:
+    passages = getattr(judgment, "passages", None)
+    if passages != tuple(kind.utility for kind in group.kinds or ()):
+        return f"is read with classes {passages}"
+    state = getattr(judgment, "group", None)
+    return None if state is evidence_state(group) else f"is read with judgment {state}"

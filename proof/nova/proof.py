@@ -1,0 +1,244 @@
+"""The proof: NOVA from raw questions to measured figures, with real weights, on this machine.
+
+    python proof/nova/proof.py BUILD --base MODEL --vllm VLLM [--until STAGE]
+
+Every step is a verb of the package; each leaves its result in BUILD and is not done again, so a
+killed proof goes on. Small results go to `proof/results`, weights never do.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results"
+PORT = 8411
+URL = f"http://127.0.0.1:{PORT}/v1"
+
+# Chosen on dev questions alone; what was tried is in proof/README.md.
+WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
+TRAIN = ["--rank", "32", "--learning-rate", "3e-4", "--epochs", "2", "--batch", "8"]
+QUICK = ["--at-once", "1", "--no-gradient-checkpointing"]
+SAMPLES = 16
+LONGEST = {"nova": 260, "cot": 160, "noise-aware": 160, "vanilla": 60, "label-only": 60}
+CHOSEN = "soft"
+SINGLE = ("vanilla", "cot", "noise-aware", "nova")
+
+
+def stages(options):
+    """Return every stage by name, in order."""
+    return {
+        "prepare": lambda: prepare(options),
+        "warm-up": lambda: warm_up(options),
+        "reader": lambda: reader(options),
+        "sample": lambda: sample(options),
+        "train": lambda: train(options),
+        "dev": lambda: ask_trained(options, "dev", ["dev-k3"]),
+        "test": lambda: test(options),
+        "results": lambda: results(options),
+    }
+
+
+def main():
+    """Run the stages in order, up to the one named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--base", type=Path, required=True, help="folder of SmolLM2-135M-Instruct")
+    parser.add_argument("--vllm", type=Path, required=True, help="vLLM's executable")
+    parser.add_argument("--only", help="one stage")
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    options.build.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    for name, stage in stages(options).items():
+        if options.only in {None, name}:
+            print(f"\n== {name}", flush=True)
+            stage()
+
+
+def run(options, *command, env=None):
+    """Run a command in the build folder, and write down what it took."""
+    shown = " ".join(str(part) for part in command)
+    print(f"$ {shown}", flush=True)
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(part) for part in command], cwd=options.build, check=True, env=env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    row = {"command": shown, "wall_s": round(time.monotonic() - began), "cpu_s": round(spent)}
+    with (options.build / "commands.jsonl").open("a") as log:
+        log.write(json.dumps(row) + "\n")
+
+
+def prepare(options):
+    """Make groups, splits and warm-up rows; no model is asked."""
+    if not (options.build / "facts.json").exists():
+        script = HERE / "prepare.py"
+        run(options, sys.executable, script, options.build, "--tokenizer", options.base)
+
+
+def warm_up(options):
+    """Teach the base model to read and to keep the forms; no part of the method."""
+    done = options.build / "warm" / "merged"
+    if not done.exists():
+        run(options, "novarag", "train", "warmup", "--model", options.base, "--out", "warm",
+            "--merge", *WARMUP, *QUICK)  # fmt: skip
+
+
+def reader(options):
+    """How often does it answer with gold among three passages, before and after the warm-up?"""
+    sets = ("reader-dev-k3", "reader-test-k3")
+    wanted = [(name, f"runs/{name}-{who}") for who in ("warm", "stock") for name in sets]
+    for who, model in (("warm", options.build / "warm"), ("stock", options.base)):
+        left = [(n, p) for n, p in wanted if p.endswith(who) and not finished(options, p)]
+        if left:
+            with served(options, model, who):
+                for name, place in left:
+                    ask(options, name, who, "vanilla", place)
+
+
+def sample(options):
+    """Sample the warmed-up model, and pour its replies through the funnel."""
+    if not finished(options, "runs/sample"):
+        with served(options, options.build / "warm", "warm"):
+            ask(options, "sample-k3", "warm", "nova", "runs/sample", "--samples", SAMPLES)
+    for name in ("brier", "soft"):
+        if not (options.build / f"filtered-{name}").exists():
+            run(options, "novarag", "filter", "runs/sample", "--out", f"filtered-{name}",
+                "--alignment", name)  # fmt: skip
+    told = ["--format", "canonical", "--tokenizer", "warm/merged"]
+    for name, kept, more in (
+        ("nova", "brier", []), ("soft", "soft", []), ("label-only", CHOSEN, ["--label-only"]),
+    ):  # fmt: skip
+        if not (options.build / f"export-{name}").exists():
+            run(options, "novarag", "export", f"filtered-{kept}", "--out", f"export-{name}",
+                *told, *more)  # fmt: skip
+
+
+def train(options):
+    """Train the three variants on the warmed-up model."""
+    for name in ("soft", "label-only", "nova"):
+        if not (options.build / "models" / name / "merged").exists():
+            run(options, "novarag", "train", f"export-{name}", "--model", "warm/merged",
+                "--out", f"models/{name}", "--merge", *TRAIN, *QUICK)  # fmt: skip
+
+
+def ask_trained(options, split, sets, names=("soft", "nova", "label-only")):
+    """Ask the trained models some sets, and the warmed-up one by the same prompts."""
+    for who in ("warm", *names):
+        strategies = SINGLE if who == "warm" else ["label-only" if who == "label-only" else "nova"]
+        left = [
+            (group, strategy, place)
+            for group in sets for strategy in strategies
+            if not finished(options, place := f"runs/{split}-{who}-{strategy}-{group[-2:]}")
+        ]  # fmt: skip
+        if left:
+            model = options.build / ("warm" if who == "warm" else f"models/{who}")
+            with served(options, model, who):
+                for group, strategy, place in left:
+                    ask(options, group, who, strategy, place)
+
+
+def test(options):
+    """Ask every system the test questions; they were looked at by no one before."""
+    for k in (3, 5):
+        whole = options.build / "groups" / f"test-k{k}.jsonl"
+        parts = [f"test-{name}-k{k}.jsonl" for name in ("hotpotqa", "nq", "bamboogle")]
+        whole.write_text("".join((whole.parent / part).read_text() for part in parts))
+    ask_trained(options, "test", ["test-k3", "test-k5"])
+    places = {k: f"runs/test-warm-sampled-k{k}" for k in (3, 5)}
+    if not all((options.build / place / "estimates.parquet").exists() for place in places.values()):
+        with served(options, options.build / "warm", "warm"):
+            for k, place in places.items():
+                run(options, "novarag", "estimate", f"groups/test-k{k}.jsonl", "--model",
+                    f"{URL}=warm", "--out", place, "--max-tokens", LONGEST["vanilla"],
+                    "--method", "ensemble", "--method", "p-true", "--method", "self-frequency",
+                    "--concurrency", "64")  # fmt: skip
+
+
+def results(options):
+    """Measure everything, and keep what is small."""
+    run(options, sys.executable, HERE / "report.py", options.build, RESULTS)
+
+
+def ask(options, groups, who, strategy, place, *more):
+    """Ask one set by one strategy."""
+    run(options, "novarag", "ask", f"groups/{groups}.jsonl", "--model", f"{URL}={who}", "--out",
+        place, "--strategy", strategy, "--max-tokens", LONGEST[strategy], "--concurrency",
+        4 if more else 64, *more)  # fmt: skip
+
+
+def finished(options, place):
+    """Say whether a run has nothing left to ask."""
+    from novarag.runs import is_finished, open_store
+
+    path = options.build / place
+    return path.exists() and is_finished(open_store(str(path)))
+
+
+@contextmanager
+def served(options, model, name):
+    """Serve a model for as long as it is needed; one that is served already is taken as it is."""
+    if name in names_served():
+        yield
+        return
+    trained = (model / "training.json").exists()
+    log = (options.build / f"server-{name}.log").open("w")
+    command = (
+        ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compile", "--vllm", options.vllm, "--", "--max-num-seqs", "64"]
+        if trained
+        else [options.vllm, "serve", model, "--served-model-name", name, *CPU]
+    )
+    print(f"$ {' '.join(map(str, command))}", flush=True)
+    server = subprocess.Popen(
+        [str(part) for part in command], cwd=options.build, stdout=log, stderr=log,
+        start_new_session=True, env=os.environ | CPU_ENV,
+    )  # fmt: skip
+    try:
+        wait(server, name)
+        yield
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+
+
+CPU = [
+    "--host", "127.0.0.1", "--port", str(PORT), "--dtype", "bfloat16", "--max-model-len", "4096",
+    "--max-num-seqs", "64", "--max-num-batched-tokens", "32768",
+]  # fmt: skip
+CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": "2", "VLLM_NO_USAGE_STATS": "1"}
+
+
+def wait(server, name):
+    """Wait until the server lists the model."""
+    for _ in range(600):
+        if name in names_served():
+            return
+        if server.poll() is not None:
+            sys.exit(f"the server of {name} died; see its log")
+        time.sleep(1)
+    sys.exit(f"the server of {name} is not up after ten minutes")
+
+
+def names_served():
+    """List the models that a server on our port has; nothing if there is no server."""
+    try:
+        with urllib.request.urlopen(f"{URL}/models", timeout=5) as reply:
+            return [row["id"] for row in json.load(reply)["data"]]
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""What the proof found: one table of answers of every system, measured, and written down.
+
+    python proof/nova/report.py BUILD RESULTS
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from machine import described
+
+from novarag.metrics import measure
+
+COLUMNS = [
+    "question", "group", "kind", "answer", "confidence", "correct", "abstained", "flaw",
+    "passages_judged", "passages_right", "group_judged", "group_right",
+]  # fmt: skip
+SYSTEMS = {
+    "base, vanilla": "warm-vanilla", "base, CoT": "warm-cot",
+    "base, noise-aware": "warm-noise-aware", "base, NOVA prompt": "warm-nova",
+    "label-only": "label-only-label-only", "NOVA (Brier)": "nova-nova", "NOVA (soft)": "soft-nova",
+}  # fmt: skip
+METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
+SINGLE_PASS = ("base, vanilla", "base, CoT", "base, noise-aware")
+SHOWN = ("accuracy", "brier", "smooth_ece", "ece", "auroc", "discrimination", "mean_confidence")
+REPLICATES = 2000
+
+
+def main(build, out):
+    """Gather, measure and write."""
+    out.mkdir(parents=True, exist_ok=True)
+    told = {"machine": described("numpy", "polars"), "made": datetime.now(UTC).strftime("%Y-%m-%d")}
+    told["reader"] = reader(build)
+    told["funnel"] = {name: funnel(build, name) for name in ("brier", "soft")}
+    told["training"] = {p.parent.name: training(p) for p in sorted(build.glob("**/training.json"))}
+    for split in ("dev", "test"):
+        answers = gather(build, split)
+        if answers is None:
+            continue
+        path = build / f"answers-{split}.parquet"
+        answers.write_parquet(path)
+        told[split] = table(answers)
+        subprocess.run(
+            ["novarag", "measure", path, "--by", "system", "--out", build / f"report-{split}",
+             "--title", f"The proof, {split} questions"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        for name in ("report.md", "report.json"):
+            shutil.copy(build / f"report-{split}" / name, out / f"{split}-{name}")
+    shutil.copy(build / "facts.json", out / "facts.json")
+    shutil.copy(build / "commands.jsonl", out / "commands.jsonl")
+    (out / "proof.json").write_text(json.dumps(told, indent=1) + "\n")
+    (out / "tables.md").write_text(page(told))
+    print(page(told))
+
+
+def trials(place):
+    """Read the finished trials of a run."""
+    files = sorted((place / "trials").glob("*.parquet"))
+    return pl.concat([pl.read_parquet(f) for f in files]).select(COLUMNS) if files else None
+
+
+def gather(build, split):
+    """Put the answers of every system in one table."""
+    parts = []
+    for k in (3, 5):
+        for system, name in SYSTEMS.items():
+            place = build / "runs" / f"{split}-{name}-k{k}"
+            if (found := trials(place)) is not None:
+                parts.append(found.with_columns(system=pl.lit(system), k=pl.lit(k)))
+        sampled = build / "runs" / f"{split}-warm-sampled-k{k}" / "estimates.parquet"
+        if sampled.exists():
+            found = pl.read_parquet(sampled)
+            for method, system in METHODS.items():
+                rows = found.filter(pl.col("method") == method).select(COLUMNS)
+                parts.append(rows.with_columns(system=pl.lit(system), k=pl.lit(k)))
+    if not parts:
+        return None
+    sets = datasets(build)
+    whole = pl.concat(parts).with_columns(
+        dataset=pl.col("question").replace_strict(sets, default=split)
+    )
+    return whole.sort("system", "k", "question", "group")
+
+
+def datasets(build):
+    """Name the dataset of every test question."""
+    found = {}
+    for name in ("hotpotqa", "nq", "bamboogle"):
+        for line in (build / "groups" / f"test-{name}-k3.jsonl").read_text().splitlines():
+            found[json.loads(line)["id"]] = name
+    return found
+
+
+def table(answers):
+    """Measure every system in all, by k, by dataset and by kind, and pairs of systems."""
+    whole = measure(answers, by="system", replicates=REPLICATES)
+    told = {"all": [panel(p) for p in whole.groups]}
+    told["differences"] = [
+        {"metric": d.metric, "one": d.one, "other": d.other, "value": d.figure.value,
+         "low": d.figure.low, "high": d.figure.high, "p_holm": d.p_holm}
+        for d in whole.differences
+    ]  # fmt: skip
+    for column in ("k", "dataset", "kind"):
+        told[column] = []
+        for value in answers[column].unique().sort().to_list():
+            part = measure(
+                answers.filter(pl.col(column) == value), by="system", replicates=REPLICATES
+            )
+            told[column] += [{column: value, **panel(p)} for p in part.groups]
+    return told
+
+
+def panel(found):
+    """Take the figures of one system, its share of read replies, and the trivial baselines."""
+    rows = {"system": found.name, "rows": found.rows, "questions": found.questions}
+    rows["read"] = {"value": found.read / found.rows, "low": None, "high": None}
+    for metric, figure in found.figures.items():
+        rows[metric] = {"value": figure.value, "low": figure.low, "high": figure.high}
+    for name, figures in found.baselines.items():
+        if "brier" in figures:
+            value = figures["brier"]
+            rows[f"brier_{name}"] = {"value": value.value, "low": value.low, "high": value.high}
+    return rows
+
+
+def reader(build):
+    """How often is the answer right with gold among three passages?"""
+    told = {}
+    for place in sorted((build / "runs").glob("reader-*")):
+        found = trials(place)
+        if found is not None:
+            share = measure(found, replicates=REPLICATES).overall.figures["accuracy"]
+            told[place.name] = {
+                "questions": found.height, "accuracy": share.value, "low": share.low,
+                "high": share.high,
+            }  # fmt: skip
+    return told
+
+
+def funnel(build, name):
+    """What was kept after each stage."""
+    path = build / f"filtered-{name}" / "tally.json"
+    return json.loads(path.read_text())["counts"] if path.exists() else None
+
+
+def training(path):
+    """What a training was, without its log."""
+    told = json.loads(path.read_text())
+    few = max(1, len(told["losses"]) // 10)
+    losses = [row["loss"] for row in told["losses"]]
+    return {
+        "variant": told["variant"], "examples": told["examples"], "settings": told["settings"],
+        "files": told["data"]["files"], "steps": len(losses),
+        "loss_first": sum(losses[:few]) / few, "loss_last": sum(losses[-few:]) / few,
+        "base": told["base"]["fingerprint"],
+    }  # fmt: skip
+
+
+def page(told):
+    """Write the tables as Markdown."""
+    lines = [f"Made on {told['made']}: {told['machine']}.", ""]
+    lines += ["| reader | questions | accuracy | 95 % |", "|---|---|---|---|"]
+    for name, row in told["reader"].items():
+        lines.append(
+            f"| {name} | {row['questions']} | {row['accuracy']:.1%} |"
+            f" {row['low']:.1%} to {row['high']:.1%} |"
+        )
+    for split in ("dev", "test"):
+        for part in ("all", "k", "dataset", "kind"):
+            if split in told:
+                lines += ["", f"## {split}, {part}", "", *rows(told[split][part], part)]
+    return "\n".join(lines) + "\n"
+
+
+def rows(panels, part):
+    """Write one table of figures with intervals."""
+    wanted = ("read", *SHOWN, "brier_constant", "passage_judgment", "group_judgment")
+    there = [m for m in wanted if any(m in row for row in panels)]
+    head = ["system"] if part == "all" else [part, "system"]
+    yield "| " + " | ".join([*head, "rows", *there]) + " |"
+    yield "|---" * (len(head) + 1 + len(there)) + "|"
+    for row in panels:
+        cells = [str(row[name]) for name in head] + [str(row["rows"])]
+        cells += [shown(row.get(metric)) for metric in there]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def shown(figure):
+    """Write a figure with its interval."""
+    if figure is None or figure["value"] is None or figure["value"] != figure["value"]:
+        return "–"
+    if figure["low"] is None:
+        return f"{figure['value']:.3f}"
+    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,381 @@
+"""What the proof is made from: splits that share nothing, and replies that say what is known."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nova import nova_reading, nova_splits, nova_warmup
+from novarag.datasets import load_groups
+from novarag.errors import DataError
+from novarag.grading import contains, normalize
+from novarag.records import AnswerForm, Passage, PassageGroup, Question
+from novarag.strategies import STRATEGIES
+from novarag.taxonomy import GroupKind, PassageKind, Provenance
+
+TEXTS = {
+    "gold": Passage(
+        text="The lamp was lit in 1871.", kind=PassageKind.GOLD, provenance=Provenance.ORIGINAL
+    ),
+    "twin": Passage(text="It burns since 1871.", kind=PassageKind.GOLD, claim="eighteen-71"),
+    "false": Passage(text="Lit in 1999.", kind=PassageKind.COUNTERFACTUAL, claim='"1999".'),
+    "near": Passage(text="Lamps need oil.", kind=PassageKind.RELEVANT),
+    "far": Passage(text="Bread rises slowly.", kind=PassageKind.IRRELEVANT),
+}
+SHOWN = {
+    "counterfactual": ("false", "gold", "twin"),
+    "consistent": ("far", "gold", "near"),
+    "irrelevant": ("far", "near", "far"),
+}
+
+
+def make_group(name="q0", kind="consistent", *, shown=None, answers=("1871",), form="open"):
+    question = Question(
+        id=name, text=f"When was {name} lit?", answers=answers, form=AnswerForm(form)
+    )
+    passages = tuple(TEXTS[one] for one in shown or SHOWN[kind])
+    return PassageGroup(question=question, passages=passages, id=f"{name}/{kind}-k3")
+
+
+def make_groups(count):
+    return [make_group(f"q{i}", kind) for i in range(count) for kind in SHOWN]
+
+
+# --- splits
+
+
+@given(count=st.integers(5, 30), seed=st.integers(0, 9), order=st.randoms())
+def test_splits_hold_whole_questions_once_whatever_the_order_of_the_rows(count, seed, order):
+    groups = make_groups(count)
+    parts = nova_splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
+    ids = {name: {g.question.id for g in part} for name, part in parts.items()}
+    assert [len(i) for i in ids.values()] == [2, 3, count - 5]
+    assert len(set.union(*ids.values())) == count
+    assert all(len(part) == 3 * len(ids[name]) for name, part in parts.items())
+    order.shuffle(groups)
+    again = nova_splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
+    assert {name: {g.question.id for g in part} for name, part in again.items()} == ids
+
+
+def test_the_order_is_the_seeds_not_the_files():
+    def names(seed):
+        return [g[0].question.id for g in nova_splits.in_hash_order(make_groups(12), seed)]
+
+    assert names(0) != names(1)
+    assert names(0) != sorted(names(0))
+
+
+def test_a_split_that_cannot_be_filled_is_an_error():
+    with pytest.raises(DataError, match="there are 2 questions for 'a', 3 are needed"):
+        nova_splits.split(make_groups(2), {"a": 3}, 0)
+
+
+def test_a_test_question_gives_one_group_and_the_kinds_are_even():
+    groups = [*make_groups(9), make_group("closed", form="yes/no")]
+    taken = nova_splits.one_each(groups, 6, 0)
+    assert [g.kind for g in taken] == 2 * list(GroupKind)
+    assert len({g.question.id for g in taken}) == 6
+    every = nova_splits.one_each(groups, 99, 0)
+    assert len(every) == 9  # the yes/no question is not asked
+
+
+def question(name, text):
+    return Question(id=name, text=text)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "tests"),
+    [
+        ({"warm": [question("a", "Who?")]}, {"test": [question("a", "What?")]}),
+        ({"warm": [question("a", "Who lit it?")]}, {"test": [question("b", "who  lit 'it'")]}),
+        ({"warm": [question("a", "Who?")], "dev": [question("b", "WHO")]}, {}),
+    ],
+)
+def test_a_question_on_two_sides_is_found_by_its_id_or_its_words(learnt, tests):
+    with pytest.raises(DataError, match="share"):
+        nova_splits.check_disjoint(learnt, tests)
+
+
+def test_tests_may_share_questions_with_each_other():
+    both = [question("a", "Who?")]
+    nova_splits.check_disjoint({"warm": [question("b", "When?")]}, {"k3": both, "k5": both})
+
+
+def test_passages_that_share_eight_words_share_a_run():
+    one = "a b c d e f g h"
+    assert nova_splits.runs_of(f"x {one}, y") & nova_splits.runs_of(f"{one.upper()} z")
+    assert not nova_splits.runs_of(f"x {one[:-2]}") & nova_splits.runs_of(f"{one[:-2]} z")
+    assert nova_splits.runs_of("Two words") == {"two words"}
+    assert nova_splits.runs_of("") == set()
+    assert nova_splits.gold_runs([make_group()]) == {"the lamp was lit in 1871"}
+
+
+def test_a_reading_group_has_its_gold_and_two_texts_that_do_not_answer():
+    golds = [
+        (
+            Question(id=f"q{i}", text="When?", answers=(f"18{i}",)),
+            Passage(text=f"In 18{i}.", kind=PassageKind.GOLD),
+        )
+        for i in range(10, 16)
+    ]
+    spoiler = Passage(text="In 1810 or 1811 and 1812.", kind=PassageKind.GOLD)
+    golds.append((Question(id="s", text="?", answers=("1811",)), spoiler))
+    groups = nova_splits.reading_groups(golds, 0, asked=3)
+    assert [g.question.id for g in groups] == ["q10", "q11", "q12"]
+    for group in groups:
+        assert sorted(group.kinds) == ["gold", "irrelevant", "irrelevant"]
+        stating = [p.kind for p in group.passages if nova_splits.states(p.text, group.question)]
+        assert stating == [PassageKind.GOLD]
+    with pytest.raises(DataError, match="fewer than 2"):
+        nova_splits.reading_groups(golds[:2], 0)
+
+
+def test_gold_is_original_and_states_the_answer():
+    groups = [make_group(), make_group("yes", form="yes/no"), make_group("b", answers=("1900",))]
+    groups.append(make_group("c", shown=("twin", "far", "far")))
+    found = nova_splits.gold_of([*groups, groups[0]])
+    assert [(q.id, p.text) for q, p in found] == [("q0", TEXTS["gold"].text)]
+
+
+# --- reading rows
+
+WORDS = st.lists(st.sampled_from(["lamp", "oil", "lit.", "sea", "It", "1871", "why?"]), min_size=1)
+
+
+@given(words=WORDS, longest=st.integers(1, 12), seed=st.integers(0, 5))
+def test_a_window_is_part_of_the_text_holds_the_answer_and_is_short(words, longest, seed):
+    text = " ".join(words)
+    found = nova_reading.window(text, random.Random(seed), answer="1871", longest=longest)
+    assert (found is None) == ("1871" not in words)
+    if found is not None:
+        assert found in text
+        assert len(found.split()) <= longest
+        assert contains(normalize(found), "1871")
+        if len(words) <= longest:
+            assert 2 * len(found.split()) >= min(longest, len(words))
+
+
+def test_a_window_ends_with_a_sentence_where_it_can():
+    text = "One two three. Four five six. Seven eight nine ten eleven twelve."
+    cuts = {
+        nova_reading.window(text, random.Random(i), answer="five", longest=6) for i in range(20)
+    }
+    assert cuts == {"One two three. Four five six.", "Four five six."}
+    assert nova_reading.window("a b c d e f", random.Random(0), answer="f", longest=4) in {
+        "c d e f",
+        "d e f",
+        "e f",
+    }
+    assert nova_reading.window("x y z", random.Random(0), answer="x y z", longest=2) is None
+
+
+def row(**changes):
+    return {
+        "qid": "n1", "dataset": "nq-open-oracle", "question": "When?", "gold_ids": ["a"],
+        "answers": ["in the year of our lord 1871", "1871"], "same_as": [],
+    } | changes  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": "clapnq-dev"},
+        {"same_as": ["naacl-nq-test-46"]},
+        {"gold_ids": ["a", "b"]},
+        {"gold_ids": ["c"]},
+        {"answers": ["yes"]},
+        {"answers": ["it was lit in 1871 there"]},
+    ],
+)
+def test_a_question_without_one_short_answer_in_one_text_is_not_taken(changes):
+    texts = {"a": "yes: it was lit in 1871 there", "b": "1871 again", "c": "nothing"}
+    assert nova_reading.answered([row(**changes)], texts) == []
+
+
+def test_the_answer_that_the_text_holds_comes_first_and_a_text_serves_once():
+    pairs = nova_reading.answered([row(), row(qid="n2")], {"a": "lit\nin 1871"})
+    [(question, passage)] = pairs
+    assert question.answers == ("1871", "in the year of our lord 1871")
+    assert passage.text == "lit in 1871"
+
+
+def test_a_reading_row_asks_in_words_of_no_strategy_and_says_the_answer_alone():
+    group = make_group(answers=("1871",))
+    prompt, completion = nova_reading.reading_row(group, random.Random(0))
+    assert completion == "1871"
+    assert "\nText 2: The lamp was lit in 1871.\n" in prompt
+    assert prompt.index(TEXTS["far"].text) < prompt.index("Question: When was q0 lit?")
+    first_lines = {s.render(group).text.split("\n")[0] for s in STRATEGIES.values()}
+    assert prompt.split("\n")[0] not in first_lines
+    assert nova_reading.reading_row(make_group(answers=("1900",)), random.Random(0)) is None
+
+
+# --- replies in the strategies' forms
+
+NOVA = """\
+Step 1: Passage 1 says 1999.
+Step 2: Passage 2 says 1871.
+Step 3: Passage 3 says 1871.
+Step 4: Two answers disagree, so rule 1.
+Passage Classifications: Passage 1: Highly Relevant; Passage 2: Highly Relevant; Passage 3: \
+Highly Relevant
+Group Judgment: Conflicting
+Answer: 1871
+Confidence: 70%"""
+
+
+def test_the_nova_reply_says_what_each_passage_says():
+    group = make_group(kind="counterfactual")
+    assert nova_warmup.completion_for(group, "nova", 70) == NOVA
+
+
+@pytest.mark.parametrize(
+    ("shown", "rule"),
+    [
+        (("far", "gold", "near"), "One passage answers, so rule 2."),
+        (("twin", "gold", "near"), "The answers agree, so rule 2."),
+        (("far", "near", "far"), "No passage answers, so rule 3."),
+        (("false", "gold", "near"), "Two answers disagree, so rule 1."),
+    ],
+)
+def test_every_rule_has_its_sentence(shown, rule):
+    group = make_group(shown=shown)
+    assert f"\nStep 4: {rule}\n" in nova_warmup.completion_for(group, "nova", 70)
+    assert f"{rule}\nAnswer: 1871" in nova_warmup.completion_for(group, "noise-aware", 70)
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        (("far", "gold", "near"), "Passage 2 says 1871.\n"),
+        (("twin", "gold", "near"), "Passage 1 says 1871, passage 2 says 1871. They agree.\n"),
+        (("far", "near", "far"), "No passage gives an answer, so I use what I know.\n"),
+        (
+            ("far", "gold", "false"),
+            "Passage 2 says 1871, passage 3 says 1999. They disagree, so I use what I know.\n",
+        ),
+    ],
+)
+def test_reasoning_is_a_sentence_or_two(shown, said):
+    reply = nova_warmup.completion_for(make_group(shown=shown), "cot", 5)
+    assert reply == f"{said}Answer: 1871\nConfidence: 5%"
+
+
+def test_vanilla_is_two_lines():
+    reply = nova_warmup.completion_for(make_group(answers=('"Grown Ups"',)), "vanilla", 100)
+    assert reply == "Answer: Grown Ups\nConfidence: 100%"
+
+
+def test_a_claim_is_what_the_text_says_first():
+    false = TEXTS["false"]
+    assert nova_warmup.claim_of(false, ["1871"]) == false.claim
+    assert nova_warmup.claim_of(replace(TEXTS["gold"], claim="in 1871"), ["x"]) == "in 1871"
+    assert nova_warmup.claim_of(TEXTS["twin"], ["no", "1871"]) == "1871"
+    assert nova_warmup.claim_of(TEXTS["twin"], ["no", "never"]) == "no"
+
+
+@given(
+    shown=st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=5).filter(
+        lambda names: "false" not in names or "gold" in names
+    ),
+    percent=st.integers(0, 100),
+    answer=st.sampled_from(["1871", "the sea, at night", "Mr. O'Hara", "yes", "$1,000.50"]),
+)
+def test_every_reply_is_read_back(shown, percent, answer):
+    group = make_group(shown=shown, answers=(answer,))
+    rows = [
+        (group, name, nova_warmup.make_row(group, name, [percent / 100], 0))
+        for name in ("nova", *nova_warmup.ROTATED)
+    ]
+    nova_warmup.check_rows(rows)
+    assert rows[0][2].prompt == STRATEGIES["nova"].render(group).text
+    assert {r.confidence for _, _, r in rows} == {percent / 100}
+
+
+def test_each_strategy_is_shown_every_kind():
+    rows = nova_warmup.make_rows(make_groups(6), [0.5, 0.9], 0)
+    assert len(rows) == 2 * 18
+    shown = [(name, row.kind) for _, name, row in rows]
+    assert all(shown.count(("nova", kind)) == 6 for kind in GroupKind)
+    assert all(shown.count((n, kind)) == 2 for n in nova_warmup.ROTATED for kind in GroupKind)
+    assert {row.confidence for _, _, row in rows} == {0.5, 0.9}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("Confidence: 70%", "", "is not read"),
+        ("Answer: 1871", "Answer: 1872", "is read as answer '1872'"),
+        ("70%", "71%", "is read with confidence 0.71"),
+        ("Step 2: ", "Then: ", "is not in the form"),
+        ("Passage 3: Relevant", "Passage 3: Irrelevant", "is read with classes"),
+        ("Consistent", "Conflicting", "is read with judgment conflicting"),
+    ],
+)
+def test_a_reply_that_says_something_else_is_caught(old, new, fault):
+    group = make_group()
+    row = nova_warmup.make_row(group, "nova", [0.7], 0)
+    assert nova_warmup.fault_of(group, "nova", row) is None
+    wrong = replace(row, completion=row.completion.replace(old, new))
+    with pytest.raises(DataError, match=fault):
+        nova_warmup.check_rows([(group, "nova", wrong)])
+
+
+def test_a_reply_that_the_funnel_would_drop_is_caught(monkeypatch):
+    group = make_group()
+    monkeypatch.setattr(nova_warmup, "fault_of", lambda *_: None)
+    row = nova_warmup.make_row(group, "nova", [0.7], 0)
+    wrong = replace(row, completion=row.completion.replace("Consistent", "Conflicting"))
+    with pytest.raises(DataError, match="the funnel drops 1 nova rows"):
+        nova_warmup.check_rows([(group, "nova", wrong)])
+
+
+def test_long_answers_do_not_fit():
+    assert nova_warmup.fits(make_group(answers=("x" * 78,)))
+    assert not nova_warmup.fits(make_group(answers=("x" * 79,)))
+
+
+# --- the whole
+
+
+@pytest.mark.data
+def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_path):
+    subprocess.run(
+        [sys.executable, root / "proof/nova/prepare.py", tmp_path, "--data", data],
+        check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(root / "src")},
+    )  # fmt: skip
+    files = {p.stem: load_groups(p) for p in (tmp_path / "groups").glob("*.jsonl")}
+    sizes = {name: len({g.question.id for g in groups}) for name, groups in files.items()}
+    assert sizes == {
+        "warm-k3": 70, "sample-k3": 100, "dev-k3": 84, "reader-dev-k3": 100, "reader-test-k3": 150,
+        "test-hotpotqa-k3": 120, "test-hotpotqa-k5": 120, "test-nq-k3": 120, "test-nq-k5": 120,
+        "test-bamboogle-k3": 80, "test-bamboogle-k5": 80,
+    }  # fmt: skip
+    for name in ("hotpotqa", "nq", "bamboogle"):
+        asked = [[(g.question.id, g.kind) for g in files[f"test-{name}-k{k}"]] for k in (3, 5)]
+        assert asked[0] == asked[1]
+        assert {len(g.passages) for g in files[f"test-{name}-k5"]} == {5}
+    tested = {"reader-test-k3", *(name for name in files if name.startswith("test-"))}
+    known = {nova_splits.plain(g.question.text) for name in tested for g in files[name]}
+    rows = [
+        json.loads(line) for line in (tmp_path / "warmup/train.jsonl").read_bytes().splitlines()
+    ]
+    texts = [r["prompt"][0]["content"] for r in rows]
+    asked = {nova_splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
+    asked |= {nova_splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}
+    assert len(asked) == 70 + 100 + 84 + 100 + 320
+    assert asked.isdisjoint(known)
+    reading = [r for r in rows if r["confidence"] is None]
+    assert (len(reading), len(rows)) == (320, 320 + 2 * 3 * 70)
+    assert {r["question"] for r in rows if r not in reading} == {
+        g.question.id for g in files["warm-k3"]
+    }
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert facts["warmup"]["rows"] == len(rows)
+    assert str(tmp_path) not in json.dumps(facts)

@@ -35,7 +35,9 @@ def place(tmp_path_factory):
     prompts = [p.read_text() for p in (ROOT / "src/novarag/strategies/prompts").glob("*.txt")]
     make_model(folder / "tiny", texts=prompts, pieces=1000)
     novarag("example", folder / "pool.jsonl")
-    novarag("group", folder / "pool.jsonl", "--one-each", "--out", folder / "groups.jsonl")
+    novarag(
+        "group", folder / "pool.jsonl", "--one-each", "--no-audit", "--out", folder / "groups.jsonl"
+    )
     asked = ("--model", "simulated:tuned", "--strategy", "nova", "--samples", 8)
     novarag("ask", folder / "groups.jsonl", *asked, "--temperature", 1, "--out", folder / "run")
     novarag("filter", folder / "run", "--out", folder / "kept")

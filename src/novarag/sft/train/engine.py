@@ -17,7 +17,13 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from peft import LoraConfig, PeftModel
 from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM, PrinterCallback, TrainerCallback, logging
+from transformers import (
+    AutoModelForCausalLM,
+    PrinterCallback,
+    TrainerCallback,
+    TrainerState,
+    logging,
+)
 from transformers.pytorch_utils import Conv1D
 from trl import SFTConfig, SFTTrainer
 
@@ -53,12 +59,26 @@ def fit(job: Job, resume: Path | None, tell: Callable[[Progress], None]) -> list
     _check_lengths(trainer, job.settings.max_length)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(_Watch(trainer, tell))
-    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    _run(trainer, resume)
     _watch_the_end(trainer)
     if trainer.is_world_process_zero():
         _write_adapter(trainer, job.out / "adapter")
     trainer.accelerator.wait_for_everyone()
     return list(trainer.state.log_history)
+
+
+def _run(trainer: SFTTrainer, resume: Path | None) -> None:
+    """Train to the last step; what stands at it already is loaded and left as it is.
+
+    The trainer itself would take one step more where the last is in the middle of an epoch.
+    """
+    if resume is not None:
+        state = TrainerState.load_from_json(str(resume / "trainer_state.json"))
+        if state.global_step >= state.max_steps:
+            trainer._load_from_checkpoint(str(resume))
+            trainer.state = state
+            return
+    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
 
 
 def _watch_the_end(trainer: SFTTrainer) -> None:

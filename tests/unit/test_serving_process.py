@@ -58,7 +58,6 @@ class Answer(BaseHTTPRequestHandler):
             threading.Timer(0.5, os._exit, [7]).start()
 ThreadingHTTPServer(("127.0.0.1", int(sys.argv[after("--port") + 1])), Answer).serve_forever()
 '''
-QUICK = Times(start=20.0, end=5.0, look=0.05)
 
 
 @pytest.fixture
@@ -283,7 +282,7 @@ def test_who_does_not_listen_is_killed_and_ignored_signals_stay_so(vllm, port, m
     monkeypatch.setenv("MANNER", "stubborn")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     words = [str(vllm), "--lora-modules", "a=b", "--max-model-len", "--port", str(port)]
-    times = Times(start=20.0, end=0.5, look=0.05)
+    times = Times(start=120.0, end=0.5, look=0.05)
     try:
         with running(words, {}, place=("127.0.0.1", port), times=times) as process:
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -294,6 +293,17 @@ def test_who_does_not_listen_is_killed_and_ignored_signals_stay_so(vllm, port, m
     assert 0.5 <= time.monotonic() - began < 5
     assert process.returncode == -signal.SIGKILL
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert not lives(vllm)
+
+
+def test_a_signal_to_us_ends_the_server_first(vllm, port):
+    words = [str(vllm), "--lora-modules", "a=b", "--max-model-len", "--port", str(port)]
+    with (
+        pytest.raises(SystemExit) as left,
+        running(words, {}, place=("127.0.0.1", port), times=Times(start=120.0, look=0.05)),
+    ):
+        signal.raise_signal(signal.SIGTERM)
+    assert left.value.code == 128 + signal.SIGTERM
     assert not lives(vllm)
 
 

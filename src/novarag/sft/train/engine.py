@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from novarag.sft.examples import Example
     from novarag.sft.train.training import Job
 
+_WIDTH = 64  # tokens; a fourth less work on a CPU than with a new shape for every batch
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate")
 
 
@@ -111,6 +112,7 @@ def make_trainer(job: Job) -> SFTTrainer:
         max_length=None,  # nothing is ever cut: what is too long was left out
         completion_only_loss=True,
         packing=False,
+        pad_to_multiple_of=_WIDTH,
         save_strategy="steps",
         save_steps=settings.save_every or max(1, round(steps / 10)),
         eval_strategy="epoch" if "dev" in job.splits else "no",

@@ -18,6 +18,7 @@ from statistics import median
 
 import orjson
 import polars as pl
+from nova_drills import drill_rows
 from nova_reading import SETS, answered, reading_row
 from nova_splits import (
     check_disjoint,
@@ -31,7 +32,7 @@ from nova_splits import (
     runs_of,
     split,
 )
-from nova_warmup import fits, make_rows
+from nova_warmup import fault_of, fits, make_rows
 
 from novarag.cli.grouping import write_groups
 from novarag.datasets import load_groups
@@ -47,6 +48,7 @@ SEED = 0
 LEARNT = {"warm": 70, "sample": 100, "dev": None}
 TESTS = {"hotpotqa": 120, "nq": 120, "bamboogle": 80}
 READER_DEV, READER_TEST, READER_ROWS = 100, 75, 320  # questions; of each of two sets; rows
+DRILL_FIRST, DRILLS = 600, 330  # of the pool: past what the reader saw; rows
 MEND = "look at the data: it is not what this was written for."
 LONGEST = 1300  # tokens of a nova prompt
 
@@ -95,6 +97,8 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
     rows += reader_rows
     rng_for(SEED, "warm-up").shuffle(rows)
     _write_rows(rows, out / "warmup" / "train.jsonl")
+    drilled = _drilled(pool[DRILL_FIRST:], tests, data)
+    _write_rows(drilled, out / "drills" / "train.jsonl")
     facts = {
         "made_by": "proof/nova/prepare.py",
         "seed": SEED,
@@ -102,9 +106,10 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
         "shares_a_run_with_test_gold": _sharing(learnt, tests),
         "reader_pool": {"questions": len(pool), "dropped": dropped},
         "warmup": told | {"rows": len(rows), "reader": _told(reader_rows, tokenizer)},
+        "drills": _told(drilled, tokenizer),
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
-            for folder in ("groups", "nova-clean", "warmup")
+            for folder in ("groups", "nova-clean", "warmup", "drills")
             for path in sorted((out / folder).glob("*.jsonl"))
         },
     }
@@ -175,11 +180,7 @@ def _format_rows(groups, data, tokenizer):
     if tokenizer:
         measured = load_ruler(tokenizer).tokenizer
         short = [g for g in short if len(measured(NOVA.render(g).text)["input_ids"]) <= LONGEST]
-    stated = pl.read_parquet(
-        data / "responses" / "verb_guess_probability.parquet", columns=["author_confidence"]
-    )["author_confidence"]
-    real = stated.filter(stated.is_between(0, 1)).to_list()
-    made = make_rows(short, real + _even(len(real)), SEED)
+    made = make_rows(short, _confidences(data), SEED)
     rows = [row for _, _, row in made]
     told = {
         "strategies": dict(sorted(Counter(name for _, name, _ in made).items())),
@@ -196,9 +197,20 @@ def _format_rows(groups, data, tokenizer):
     return told, rows
 
 
-def _even(count):
-    """Return that many confidences, spread evenly over 0, 5, ... 100 %."""
-    return [(i % 21) / 20 for i in range(count)]
+def _confidences(data):
+    """List what real models stated, and as many spread evenly over 0, 5, ... 100 %."""
+    path = data / "responses" / "verb_guess_probability.parquet"
+    stated = pl.read_parquet(path, columns=["author_confidence"])["author_confidence"]
+    real = stated.filter(stated.is_between(0, 1)).to_list()
+    return real + [(i % 21) / 20 for i in range(len(real))]
+
+
+def _drilled(pairs, tests, data):
+    """Make the drills, none of whose questions is a test question's."""
+    made = drill_rows(pairs, _confidences(data), SEED, count=DRILLS)
+    asked = {"drills": [group.question for group, _, _ in made]}
+    check_disjoint(asked, _questions(tests))
+    return [row for group, name, row in made if fault_of(group, name, row) is None]
 
 
 def _told(rows, tokenizer):

@@ -7,11 +7,14 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import nova_drills
+import nova_reading
+import nova_splits
+import nova_warmup
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nova import nova_reading, nova_splits, nova_warmup
 from novarag.datasets import load_groups
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
@@ -379,3 +382,49 @@ def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_p
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert facts["warmup"]["rows"] == len(rows)
     assert str(tmp_path) not in json.dumps(facts)
+
+
+# --- drills ----------------------------------------------------------------------------------
+
+
+def _pairs(count):
+    return [
+        (
+            Question(
+                id=f"q{i}", text=f"Who built the mill of town {i}?", answers=(f"Anna Ode{i}",)
+            ),
+            Passage(
+                text=f"The mill of town {i} stands by the river. It was built by Anna Ode{i} long ago."
+                " Many came to see it, and it still turns in spring.",
+                kind=PassageKind.GOLD,
+            ),
+        )
+        for i in range(count)
+    ]
+
+
+def test_drills_are_of_every_kind_and_say_what_their_kinds_say():
+    groups = list(nova_drills.drills(_pairs(30), 0))
+    assert {g.kind for g in groups} == set(GroupKind)
+    assert len({g.id for g in groups}) == len(groups)
+    for group in groups:
+        answer = normalize(group.question.answers[0])
+        for passage in group.passages:
+            said = contains(normalize(passage.text), answer)
+            assert said == (passage.kind is PassageKind.GOLD)
+            if passage.kind is PassageKind.COUNTERFACTUAL:
+                assert contains(normalize(passage.text), normalize(passage.claim))
+
+
+def test_drills_without_evidence_are_asked_in_the_form_of_nova_alone():
+    rows = nova_drills.drill_rows(_pairs(60), [0.1, 0.9], 0, count=40)
+    assert len(rows) == 40
+    others = {group.kind for group, name, _ in rows if name != "nova"}
+    assert GroupKind.IRRELEVANT not in others
+    assert {name for _, name, _ in rows} == {"nova", "vanilla", "noise-aware", "cot"}
+    assert {row.confidence for _, _, row in rows} == {0.1, 0.9}
+
+
+def test_an_answer_that_stays_in_the_text_is_not_exchanged():
+    assert nova_drills.exchanged("Ode built it.", "Ode", "Lund") == "Lund built it."
+    assert nova_drills.exchanged("Nobody built it.", "Ode", "Lund") is None

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     Pair = tuple[Question, Passage]
 
 _WORDS = 40  # of a passage
-_KINDS = tuple(GroupKind)
+# As many passages that answer as passages that do not, so that neither is the safe thing to say.
+_TURNS = (
+    GroupKind.COUNTERFACTUAL, GroupKind.CONSISTENT, GroupKind.COUNTERFACTUAL, GroupKind.CONSISTENT,
+    GroupKind.IRRELEVANT,
+)  # fmt: skip
 _TURN = ("vanilla", "noise-aware", "vanilla", "cot")
 
 
@@ -56,7 +60,7 @@ def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
         shapes[shape_of(question.answers[0])].append(question.answers[0])
     for i, (question, gold) in enumerate(pairs):
         rng = rng_for(seed, question.id, "drill")
-        kind = _KINDS[i % len(_KINDS)]
+        kind = _TURNS[i % len(_TURNS)]
         found = _passages(question, gold.text, kind, shapes[shape_of(question.answers[0])], rng)
         if found is None:
             continue
@@ -82,7 +86,7 @@ def _passages(
     if cut[0] is None:
         return None
     gold = [_passage(part, PassageKind.GOLD, answer) for part in dict.fromkeys(cut) if part]
-    gold = gold[: rng.choice((1, 2))]
+    gold = gold[: rng.choice((1, 2, 2))]
     if kind is GroupKind.CONSISTENT:
         return gold
     other = rng.choice(answers)
@@ -103,14 +107,14 @@ def _passage(text: str, kind: PassageKind, claim: str | None = None) -> Passage:
 def drill_rows(
     pairs: Sequence[Pair], stated: Sequence[float], seed: int, *, count: int
 ) -> list[tuple[PassageGroup, str, Example]]:
-    """Make two rows of three in the form of `nova`, the third in one of the others, in turn.
+    """Make seven rows of eight in the form of `nova`, the eighth in one of the others, in turn.
 
     The others see groups with evidence alone: in two lines one can only learn to guess without.
     """
     rows: list[tuple[PassageGroup, str, Example]] = []
     turn = 0
     for group in drills(pairs, seed):
-        other = len(rows) % 3 == 2 and group.kind is not GroupKind.IRRELEVANT
+        other = len(rows) % 8 == 7 and group.kind is not GroupKind.IRRELEVANT
         name = _TURN[turn % len(_TURN)] if other else "nova"
         turn += other
         rows.append((group, name, make_row(group, name, stated, seed)))

@@ -32,6 +32,7 @@ ROTATED = ("vanilla", "cot", "noise-aware")
 
 _KINDS = tuple(GroupKind)
 _PAIR = 2
+_OPENING = 4  # words
 _ANSWER = 78  # characters that the form of every strategy has room for
 _MEND = "leave the group out, or mend the template."
 _STAGES = ("format", "judgment", "rules")
@@ -62,17 +63,28 @@ def fits(group: PassageGroup) -> bool:
     return len(bare(group.question.answers[0])) <= _ANSWER
 
 
+def opening(text: str) -> str:
+    """Return the first words of a passage: a small model that copies them looks at that passage.
+
+    >>> opening('"Hidden America" (2016) is a travel parody')
+    'Hidden America 2016 is'
+    """
+    words = re.findall(r"[\w'-]+", text[:200])
+    return " ".join(words[:_OPENING])
+
+
 def _said(group: PassageGroup, passage: Passage) -> str:
     return bare(claim_of(passage, group.question.answers).rstrip(" .\n")).rstrip(" .")
 
 
 def _step(group: PassageGroup, place: int) -> str:
     passage = group.passages[place - 1]
+    named = f"Passage {place} ({opening(passage.text)})"
     if passage.kind is PassageKind.RELEVANT:
-        return f"Passage {place} is on the topic but gives no answer."
+        return f"{named} is on the topic but gives no answer."
     if passage.kind is PassageKind.IRRELEVANT:
-        return f"Passage {place} is about something else."
-    return f"Passage {place} says {_said(group, passage)}."
+        return f"{named} is about something else."
+    return f"{named} says {_said(group, passage)}."
 
 
 def _rule(group: PassageGroup) -> str:

@@ -235,7 +235,12 @@ Confidence: 70%"""
 
 def test_the_nova_reply_says_what_each_passage_says():
     group = make_group(kind="counterfactual")
-    assert nova_warmup.completion_for(group, "nova", 70) == NOVA
+    said = nova_warmup.completion_for(group, "nova", 70)
+    for place, passage in enumerate(group.passages, start=1):
+        named = f" ({nova_warmup.opening(passage.text)})"
+        assert f"Passage {place}{named} says" in said
+        said = said.replace(named, "")
+    assert said == NOVA
 
 
 @pytest.mark.parametrize(

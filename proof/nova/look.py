@@ -1,6 +1,6 @@
 """Runs beside each other, by kind of group: a quick look at dev questions while choosing.
 
-    python proof/nova/look.py RUN...
+python proof/nova/look.py RUN...
 """
 
 import sys

@@ -207,23 +207,11 @@ def served(options, model, name):
     trained = (model / "training.json").exists()
     log = (options.build / f"server-{name}.log").open("w")
     command = (
-        [
-            "novarag",
-            "serve-model",
-            f"{name}={model}",
-            "--merged",
-            "--run",
-            "--cpu",
-            "--compile",
-            "--vllm",
-            options.vllm,
-            "--",
-            "--max-num-seqs",
-            "64",
-        ]
+        ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compile",
+         "--port", PORT, "--vllm", options.vllm, "--", "--max-num-seqs", "64"]
         if trained
         else [options.vllm, "serve", model, "--served-model-name", name, *CPU]
-    )
+    )  # fmt: skip
     print(f"$ {' '.join(map(str, command))}", flush=True)
     server = subprocess.Popen(
         [str(part) for part in command], cwd=options.build, stdout=log, stderr=log,

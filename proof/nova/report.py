@@ -26,7 +26,6 @@ SYSTEMS = {
     "label-only": "label-only-label-only", "NOVA (Brier)": "nova-nova", "NOVA (soft)": "soft-nova",
 }  # fmt: skip
 METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
-SINGLE_PASS = ("base, vanilla", "base, CoT", "base, noise-aware")
 SHOWN = ("accuracy", "brier", "smooth_ece", "ece", "auroc", "discrimination", "mean_confidence")
 REPLICATES = 2000
 

@@ -70,7 +70,7 @@ def test_one_merged_model_on_a_cpu(tmp_path, base, snapshot, monkeypatch):
 def test_an_adapter_on_a_cpu_is_said_to_be_slow(one, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     done = serve(one, "--cpu")
-    assert "eight times slower than merged weights: serve those with --merged" in done.stderr
+    assert "several times slower than merged weights: serve those with --merged" in done.stderr
     assert re.match(r"OMP_NUM_THREADS=\d+ VLLM_CPU_KVCACHE_SPACE=2 vllm serve ", done.stdout)
 
 

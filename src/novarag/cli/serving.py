@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from novarag.sft.serving import Options, Plan
 
 _SLOW = (
-    "on a CPU an adapter applied at run time is about eight times slower than merged weights:"
+    "on a CPU an adapter applied at run time is several times slower than merged weights:"
     " serve those with --merged"
 )
 

@@ -45,7 +45,7 @@ def train(
         bool,
         typer.Option(
             "--gradient-checkpointing/--no-gradient-checkpointing",
-            help="Less memory, a quarter more work.",
+            help="Less memory, more work.",
         ),
     ] = True,
     save_every: Annotated[

@@ -25,7 +25,7 @@ SAID = {
     "batch": "assumed: 16 samples a step, over all devices",
     "at_once": "assumed: samples on one device at once; no result depends on it but by rounding",
     "seed": "assumed: the default",
-    "gradient_checkpointing": "assumed: less memory for a quarter more work",
+    "gradient_checkpointing": "assumed: less memory for more work",
     "save_every": "assumed: about ten checkpoints a training",
 }
 

@@ -1,7 +1,8 @@
-"""Drills: short groups of every kind, to learn whether a passage answers a question at all.
+"""Drills: short groups of every kind, to learn what a passage says about a question, if anything.
 
 They are cut from the retrieval data. A passage that misleads is the gold one with its answer
-exchanged for that of another question of the same shape; noise is the gold of other questions.
+exchanged for that of another question of the same shape. Noise is what answers the next question,
+in the same dress, so that only a look at the question tells noise from evidence.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from nova_reading import window
-from nova_warmup import fits, make_row
+from nova_warmup import bare, fits, make_row, steps_of
 
 from novarag.grading import contains, normalize
 from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup
+from novarag.sft.examples import Example
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 
 if TYPE_CHECKING:
@@ -23,17 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from novarag.records import Question
-    from novarag.sft.examples import Example
 
     Pair = tuple[Question, Passage]
 
-_WORDS = 40  # of a passage
-# As many passages that answer as passages that do not, so that neither is the safe thing to say.
-_TURNS = (
-    GroupKind.COUNTERFACTUAL, GroupKind.CONSISTENT, GroupKind.COUNTERFACTUAL, GroupKind.CONSISTENT,
-    GroupKind.IRRELEVANT,
-)  # fmt: skip
-_TURN = ("vanilla", "noise-aware", "vanilla", "cot")
+_WORDS = (50, 42, 34)  # of the windows that are cut from one passage
+_KINDS = tuple(GroupKind)
+_SIZES = (3, 3, 3, 5)  # passages
+_VANILLA = 8  # every so many drills with evidence is asked by `vanilla`
+# In no strategy's words: what is taught here is to read, not how to reply to a strategy.
+_TASK = "Read the passages below and say what each of them answers to the question."
+_ASKED = "Go through the passages in steps. If one of them answers, end with the answer."
 
 
 def shape_of(answer: str) -> tuple[bool, bool, int]:
@@ -58,42 +59,50 @@ def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
     shapes: dict[tuple[bool, bool, int], list[str]] = defaultdict(list)
     for question, _ in pairs:
         shapes[shape_of(question.answers[0])].append(question.answers[0])
-    for i, (question, gold) in enumerate(pairs):
+    cut = [
+        _evidence(question, gold.text, shapes, rng_for(seed, question.id, "evidence"))
+        for question, gold in pairs
+    ]
+    kept = [(pair[0], found) for pair, found in zip(pairs, cut, strict=True) if found]
+    for i, (question, found) in enumerate(kept):
         rng = rng_for(seed, question.id, "drill")
-        kind = _TURNS[i % len(_TURNS)]
-        found = _passages(question, gold.text, kind, shapes[shape_of(question.answers[0])], rng)
-        if found is None:
-            continue
-        while len(found) < 3:
-            other, passage = rng.choice(pairs)
-            text = window(passage.text, rng, longest=_WORDS)
-            if other.id != question.id and text and not _answers(question, text):
-                found.append(_passage(text, PassageKind.IRRELEVANT))
-        rng.shuffle(found)
-        group = PassageGroup(id=f"{question.id}/drill", question=question, passages=tuple(found))
+        size = _SIZES[i // len(_KINDS) % len(_SIZES)]
+        shown = _shown(found, _KINDS[i % len(_KINDS)], rng)
+        for _, others in kept[i + 1 :] + kept[:i]:
+            noise = [Passage(text=p.text, kind=PassageKind.IRRELEVANT) for p in others]
+            rng.shuffle(noise)
+            shown += [p for p in noise if not _answers(question, p.text)]
+            if len(shown) >= size:
+                break
+        shown = shown[:size]
+        rng.shuffle(shown)
+        group = PassageGroup(id=f"{question.id}/drill", question=question, passages=tuple(shown))
         if fits(group):
             yield group
 
 
-def _passages(
-    question: Question, text: str, kind: GroupKind, answers: Sequence[str], rng: random.Random
-) -> list[Passage] | None:
-    """Cut what makes a group one of its kind; None where the text does not give it."""
+def _evidence(
+    question: Question,
+    text: str,
+    shapes: dict[tuple[bool, bool, int], list[str]],
+    rng: random.Random,
+) -> list[Passage]:
+    """Cut windows that answer, and one that misleads, last; nothing where that cannot be done."""
+    answer = question.answers[0]
+    cut = [window(text, rng, answer=answer, longest=longest) for longest in _WORDS]
+    gold = [_passage(part, PassageKind.GOLD, answer) for part in dict.fromkeys(cut) if part]
+    other = rng.choice(shapes[shape_of(answer)])
+    same = normalize(other) == normalize(answer)
+    false = None if same or not gold else exchanged(rng.choice(gold).text, answer, other)
+    return [*gold, _passage(false, PassageKind.COUNTERFACTUAL, other)] if false else []
+
+
+def _shown(found: list[Passage], kind: GroupKind, rng: random.Random) -> list[Passage]:
+    """Take what makes a group one of its kind."""
     if kind is GroupKind.IRRELEVANT:
         return []
-    answer = question.answers[0]
-    cut = [window(text, rng, answer=answer, longest=_WORDS - 8 * i) for i in range(2)]
-    if cut[0] is None:
-        return None
-    gold = [_passage(part, PassageKind.GOLD, answer) for part in dict.fromkeys(cut) if part]
-    gold = gold[: rng.choice((1, 2, 2))]
-    if kind is GroupKind.CONSISTENT:
-        return gold
-    other = rng.choice(answers)
-    false = exchanged(cut[0], answer, other) if normalize(other) != normalize(answer) else None
-    if false is None:
-        return None
-    return [*gold, _passage(false, PassageKind.COUNTERFACTUAL, other)]
+    gold = found[:-1][: rng.choice((1, 2, 2))]
+    return gold if kind is GroupKind.CONSISTENT else [*gold, found[-1]]
 
 
 def _answers(question: Question, text: str) -> bool:
@@ -104,20 +113,39 @@ def _passage(text: str, kind: PassageKind, claim: str | None = None) -> Passage:
     return Passage(text=text, kind=kind, claim=claim, provenance=Provenance.ORIGINAL)
 
 
+def plain_row(group: PassageGroup) -> Example:
+    """Ask in words of no strategy; the reply is the steps, and the answer where a passage has it."""
+    shown = [f"Passage {i}: {p.text}" for i, p in enumerate(group.passages, start=1)]
+    asked = f"Question: {group.question.text}\n\nRetrieved passages ({len(shown)}):"
+    answer = bare(group.question.answers[0])
+    end = "" if group.kind is GroupKind.IRRELEVANT else f"Answer: {answer}"
+    return Example(
+        prompt="\n".join([_TASK, "", asked, *shown, "", _ASKED]),
+        completion=f"{steps_of(group)}{end}".strip(),
+        question=group.question.id,
+        group=str(group.id),
+        kind=str(group.kind),
+        answer=answer,
+        confidence=0.0,  # none is stated; the row is written without it
+        correct=True,
+    )
+
+
 def drill_rows(
     pairs: Sequence[Pair], stated: Sequence[float], seed: int, *, count: int
-) -> list[tuple[PassageGroup, str, Example]]:
-    """Make seven rows of eight in the form of `nova`, the eighth in one of the others, in turn.
+) -> list[tuple[PassageGroup, str | None, Example]]:
+    """Make rows in plain words, and every eighth with evidence in the form of `vanilla`.
 
-    The others see groups with evidence alone: in two lines one can only learn to guess without.
+    `vanilla` sees groups with evidence alone: in two lines one can only learn to guess without.
     """
-    rows: list[tuple[PassageGroup, str, Example]] = []
-    turn = 0
+    rows: list[tuple[PassageGroup, str | None, Example]] = []
+    evident = 0
     for group in drills(pairs, seed):
-        other = len(rows) % 8 == 7 and group.kind is not GroupKind.IRRELEVANT
-        name = _TURN[turn % len(_TURN)] if other else "nova"
-        turn += other
-        rows.append((group, name, make_row(group, name, stated, seed)))
+        evident += group.kind is not GroupKind.IRRELEVANT
+        if group.kind is not GroupKind.IRRELEVANT and evident % _VANILLA == 0:
+            rows.append((group, "vanilla", make_row(group, "vanilla", stated, seed)))
+        else:
+            rows.append((group, None, plain_row(group)))
         if len(rows) == count:
             return rows
     return rows

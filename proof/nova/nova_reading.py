@@ -1,4 +1,4 @@
-"""Rows that teach a model to find an answer in a text: one passage answers, two do not."""
+"""Questions whose answer stands in one passage, and short windows of such passages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.records import PassageGroup
 
 SETS = ("nq-open-oracle", "hotpotqa-dev500")
 """The question sets of the retrieval data that people wrote and answered."""
@@ -21,9 +20,6 @@ SETS = ("nq-open-oracle", "hotpotqa-dev500")
 _WINDOW = 60  # words of a passage that are shown
 _ANSWER = 5  # words
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)\"'][.!?]) ")  # not after an initial
-# In no strategy's words: what is taught here is to read, not how to reply to a strategy.
-_TASK = "Here are three short texts. Exactly one of them answers the question below."
-_ASKED = "Copy the answer from the texts. Write the answer alone."
 
 
 def answered(
@@ -90,22 +86,3 @@ def _from(pieces: Sequence[str], longest: int) -> str:
 
 def _holds(part: str, answer: str | None) -> bool:
     return answer is None or contains(normalize(part), normalize(answer))
-
-
-def reading_prompt(question: str, texts: Sequence[str]) -> str:
-    """Ask a question beside numbered texts, in words of no strategy."""
-    shown = [f"Text {i}: {' '.join(text.split())}" for i, text in enumerate(texts, start=1)]
-    return "\n".join([_TASK, "", *shown, "", f"Question: {' '.join(question.split())}", _ASKED])
-
-
-def reading_row(group: PassageGroup, rng: random.Random) -> tuple[str, str] | None:
-    """Return a prompt with a window of each passage, and the answer; None if no window holds it."""
-    answer = group.question.answers[0]
-    shown = [
-        window(p.text, rng, answer=answer if p.kind is PassageKind.GOLD else None)
-        for p in group.passages
-    ]
-    texts = [text for text in shown if text is not None]
-    if len(texts) < len(shown):
-        return None
-    return reading_prompt(group.question.text, texts), " ".join(answer.split())

@@ -8,6 +8,8 @@ from hashlib import sha256
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from nova_reading import window
+
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
 from novarag.grouping import assemble, rng_for
@@ -144,12 +146,23 @@ def others(
 def reading_groups(
     golds: Sequence[tuple[Question, Passage]], seed: int, *, asked: int | None = None
 ) -> list[PassageGroup]:
-    """Set each gold passage among two of other questions, shuffled: can a model read at all?"""
+    """Set a window of each gold passage among two of others, shuffled: can a model read at all?"""
     made = []
-    for question, passage in golds[:asked]:
-        gold = Passage(text=passage.text, kind=PassageKind.GOLD, provenance=passage.provenance)
-        shown = [gold, *others(question, golds, seed)]
+    for question, passage in golds:
+        rng = rng_for(seed, question.id, "window")
+        stated = next(
+            a for a in question.answers if contains(normalize(passage.text), normalize(a))
+        )
+        gold = window(passage.text, rng, answer=stated)
+        if gold is None:
+            continue
+        shown = [Passage(text=gold, kind=PassageKind.GOLD, provenance=passage.provenance)]
+        for other in others(question, golds, seed):
+            text = window(other.text, rng) or other.text
+            shown.append(Passage(text=text, kind=other.kind))
         made.append(assemble(question, shown, seed=seed, id=f"{question.id}/reader-k3"))
+        if len(made) == asked:
+            break
     return made
 
 

@@ -103,14 +103,16 @@ def _classes(group: PassageGroup) -> list[str]:
     return [kind.utility.title() for kind in group.kinds or ()]
 
 
+def steps_of(group: PassageGroup) -> str:
+    """Say in one step what each passage says, and in a last one what follows."""
+    said = [*(_step(group, i + 1) for i in range(len(group.passages))), _rule(group)]
+    return "".join(f"Step {i}: {step}\n" for i, step in enumerate(said, start=1))
+
+
 def _nova(group: PassageGroup) -> str:
-    places = range(1, len(group.passages) + 1)
-    steps = [*(_step(group, i) for i in places), _rule(group)]
-    told = "; ".join(f"Passage {i}: {c}" for i, c in zip(places, _classes(group), strict=True))
+    told = "; ".join(f"Passage {i}: {c}" for i, c in enumerate(_classes(group), start=1))
     state = str(evidence_state(group)).capitalize()
-    return "".join(f"Step {i}: {said}\n" for i, said in enumerate(steps, start=1)) + (
-        f"Passage Classifications: {told}\nGroup Judgment: {state}\n"
-    )
+    return f"{steps_of(group)}Passage Classifications: {told}\nGroup Judgment: {state}\n"
 
 
 def _cot(group: PassageGroup) -> str:
@@ -167,14 +169,18 @@ def make_row(group: PassageGroup, strategy: str, stated: Sequence[float], seed: 
 def make_rows(
     groups: Iterable[PassageGroup], stated: Sequence[float], seed: int
 ) -> list[tuple[PassageGroup, str, Example]]:
-    """Make two rows of each group: `nova`, and one of the others in turn over kinds and questions."""
+    """Make a row of `nova` of each group, and with evidence one of the others, in turn over both.
+
+    Without evidence the right answer cannot be learnt, only the habit of guessing.
+    """
     ranks: dict[str, int] = {}
     rows = []
     for group in groups:
         rank = ranks.setdefault(group.question.id, len(ranks))
         # The kind turns it on too: else every strategy would be shown a single kind of group.
         other = ROTATED[(rank + _KINDS.index(group.kind or _KINDS[0])) % len(ROTATED)]
-        rows += [(group, name, make_row(group, name, stated, seed)) for name in ("nova", other)]
+        names = ("nova",) if group.kind is GroupKind.IRRELEVANT else ("nova", other)
+        rows += [(group, name, make_row(group, name, stated, seed)) for name in names]
     check_rows(rows)
     return rows
 

@@ -19,7 +19,7 @@ from statistics import median
 import orjson
 import polars as pl
 from nova_drills import drill_rows
-from nova_reading import SETS, answered, reading_row
+from nova_reading import SETS, answered
 from nova_splits import (
     check_disjoint,
     counts,
@@ -39,16 +39,15 @@ from novarag.datasets import load_groups
 from novarag.errors import DataError
 from novarag.grouping import rng_for
 from novarag.noise.training import Yield
-from novarag.sft.examples import Example
 from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
 from novarag.strategies import NOVA
 
 SEED = 0
-LEARNT = {"warm": 70, "sample": 100, "dev": None}
+LEARNT = {"warm": 100, "sample": 70, "dev": None}
 TESTS = {"hotpotqa": 120, "nq": 120, "bamboogle": 80}
-READER_DEV, READER_TEST, READER_ROWS = 100, 75, 320  # questions; of each of two sets; rows
-DRILL_FIRST, DRILLS = 600, 460  # of the pool: past what the reader saw; rows
+READER_DEV, READER_TEST = 100, 75  # questions; of each of two sets
+DRILLS = 1000  # rows
 MEND = "look at the data: it is not what this was written for."
 LONGEST = 1300  # tokens of a nova prompt
 
@@ -83,33 +82,28 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
         group for name in ("hotpotqa", "nq") for group in _reader_test(benchmark[f"{name}-test-k3"])
     ]
     pool, dropped = _pool(data, benchmark)
-    reader_dev = reading_groups(pool[:READER_DEV], SEED)
-    reader_warm = reading_groups(pool[READER_DEV:][: 2 * READER_ROWS], SEED)
-    reader_rows = _reader_rows(reader_warm)
-    used = {row.question for row in reader_rows}
     files = {f"{name}-k3": groups for name, groups in learnt.items()}
-    files["reader-dev-k3"] = reader_dev
-    taught = {**files, "reader-warm-up": [g for g in reader_warm if g.question.id in used]}
+    files["reader-dev-k3"] = reading_groups(pool[:READER_DEV], SEED)
+    drilled = drill_rows(pool[READER_DEV:], _confidences(data), SEED, count=DRILLS)
+    taught = {**files, "drills": [group for group, _, _ in drilled]}
     check_disjoint(_questions(taught), _questions(tests))
     for name, groups in {**files, **tests}.items():
         write_groups(Yield(groups=groups), out / "groups" / f"{name}.jsonl")
     told, rows = _format_rows(learnt["warm"], data, tokenizer)
-    rows += reader_rows
+    drills = [row for group, name, row in drilled if name is None or not fault_of(group, name, row)]
+    rows += drills
     rng_for(SEED, "warm-up").shuffle(rows)
     _write_rows(rows, out / "warmup" / "train.jsonl")
-    drilled = _drilled(pool[DRILL_FIRST:], tests, data)
-    _write_rows(drilled, out / "drills" / "train.jsonl")
     facts = {
         "made_by": "proof/nova/prepare.py",
         "seed": SEED,
         "groups": {name: counts(groups) for name, groups in {**files, **tests}.items()},
         "shares_a_run_with_test_gold": _sharing(learnt, tests),
         "reader_pool": {"questions": len(pool), "dropped": dropped},
-        "warmup": told | {"rows": len(rows), "reader": _told(reader_rows, tokenizer)},
-        "drills": _told(drilled, tokenizer),
+        "warmup": told | {"rows": len(rows), "drills": _told(drills, tokenizer)},
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
-            for folder in ("groups", "nova-clean", "warmup", "drills")
+            for folder in ("groups", "nova-clean", "warmup")
             for path in sorted((out / folder).glob("*.jsonl"))
         },
     }
@@ -147,32 +141,6 @@ def _pool(data, benchmark):
     return kept, dict(dropped)
 
 
-def _reader_rows(groups):
-    rows = []
-    for group in groups:
-        made = reading_row(group, rng_for(SEED, str(group.id), "window"))
-        if made is None:
-            continue
-        prompt, completion = made
-        rows.append(
-            Example(
-                prompt=prompt,
-                completion=completion,
-                question=group.question.id,
-                group=str(group.id),
-                kind=str(group.kind),
-                answer=completion,
-                confidence=0.0,  # none is stated; the row is written without it
-                correct=True,
-            )
-        )
-        if len(rows) == READER_ROWS:
-            return rows
-    raise DataError(
-        f"the retrieval data gives {len(rows)} rows, {READER_ROWS} are needed.", mend=MEND
-    )
-
-
 def _format_rows(groups, data, tokenizer):
     """Make the rows of the strategies' forms, without those whose nova prompt is too long."""
     fitting = [g for g in groups if fits(g)]
@@ -205,14 +173,6 @@ def _confidences(data):
     return real + [(i % 21) / 20 for i in range(len(real))]
 
 
-def _drilled(pairs, tests, data):
-    """Make the drills, none of whose questions is a test question's."""
-    made = drill_rows(pairs, _confidences(data), SEED, count=DRILLS)
-    asked = {"drills": [group.question for group, _, _ in made]}
-    check_disjoint(asked, _questions(tests))
-    return [row for group, name, row in made if fault_of(group, name, row) is None]
-
-
 def _told(rows, tokenizer):
     told = {
         "rows": len(rows),
@@ -236,10 +196,14 @@ def _spread(numbers):
     return {"total": sum(numbers), "median": median(numbers), "most": max(numbers)}
 
 
+def _said(row):
+    return row["completion"][0]["content"]
+
+
 def _write_rows(rows, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     told = map(canonical_row, rows)
-    lines = (json_line(r | {"confidence": None} if "/reader-" in r["group"] else r) for r in told)
+    lines = (json_line(r if "Confidence:" in _said(r) else r | {"confidence": None}) for r in told)
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
 

@@ -24,14 +24,14 @@ PORT = 8411
 URL = f"http://127.0.0.1:{PORT}/v1"
 
 # To be settled on dev questions alone; what was tried is in proof/README.md.
-WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "0.8", "--batch", "4"]
-WARM = "drilled"  # the model that everything begins from
+WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
+WARM = "warm"  # the model that everything begins from
 TRAIN = ["--rank", "32", "--learning-rate", "3e-4", "--epochs", "2", "--batch", "8"]
-DRILL = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
 QUICK = ["--at-once", "1", "--no-gradient-checkpointing"]
-SAMPLED = 70  # questions, of the hundred set aside for it: what the hours allow
 SAMPLES = 16
+DEV = 40  # questions, of those set aside for it: what the hours allow
 LONGEST = {"nova": 260, "cot": 160, "noise-aware": 160, "vanilla": 60, "label-only": 60}
+KINDS = 3  # of groups, in turn over the test questions
 SINGLE = ("vanilla", "cot", "noise-aware", "nova")
 
 
@@ -43,7 +43,7 @@ def stages(options):
         "reader": lambda: reader(options),
         "sample": lambda: sample(options),
         "train": lambda: train(options),
-        "dev": lambda: ask_trained(options, "dev", ["dev-k3"]),
+        "dev": lambda: ask_trained(options, "dev", [few(options)]),
         "test": lambda: test(options),
         "results": lambda: results(options),
     }
@@ -88,13 +88,9 @@ def prepare(options):
 
 def warm_up(options):
     """Teach the base model to read and to keep the forms; no part of the method."""
-    done = options.build / "warm" / "merged"
-    if not done.exists():
-        run(options, "novarag", "train", "warmup", "--model", options.base, "--out", "warm",
-            "--merge", *WARMUP, *QUICK)  # fmt: skip
     if not (options.build / WARM / "merged").exists():
-        run(options, "novarag", "train", "drills", "--model", "warm/merged", "--out", WARM,
-            "--merge", *DRILL, *QUICK)  # fmt: skip
+        run(options, "novarag", "train", "warmup", "--model", options.base, "--out", WARM,
+            "--merge", *WARMUP, *QUICK)  # fmt: skip
 
 
 def reader(options):
@@ -113,7 +109,7 @@ def sample(options):
     """Sample the warmed-up model, and pour its replies through the funnel."""
     if not finished(options, "runs/sample"):
         with served(options, options.build / WARM, "warm"):
-            ask(options, few(options), "warm", "nova", "runs/sample", "--samples", SAMPLES)
+            ask(options, "sample-k3", "warm", "nova", "runs/sample", "--samples", SAMPLES)
     for name in ("brier", "soft"):
         if not (options.build / f"filtered-{name}").exists():
             run(options, "novarag", "filter", "runs/sample", "--out", f"filtered-{name}",
@@ -128,12 +124,12 @@ def sample(options):
 
 
 def few(options):
-    """Write the groups of the first questions set aside for sampling; return the set's name."""
-    rows = (options.build / "groups" / "sample-k3.jsonl").read_text().splitlines(keepends=True)
-    kept = list(dict.fromkeys(json.loads(row)["id"] for row in rows))[:SAMPLED]
+    """Write the groups of the first dev questions; return the set's name."""
+    rows = (options.build / "groups" / "dev-k3.jsonl").read_text().splitlines(keepends=True)
+    kept = list(dict.fromkeys(json.loads(row)["id"] for row in rows))[:DEV]
     text = "".join(row for row in rows if json.loads(row)["id"] in kept)
-    (options.build / "groups" / "sampled-k3.jsonl").write_text(text)
-    return "sampled-k3"
+    (options.build / "groups" / "chosen-on-k3.jsonl").write_text(text)
+    return "chosen-on-k3"
 
 
 def train(options):
@@ -161,11 +157,16 @@ def ask_trained(options, split, sets, names=("soft", "nova", "label-only")):
 
 
 def test(options):
-    """Ask every system the test questions; they were looked at by no one before."""
-    for k in (3, 5):
-        whole = options.build / "groups" / f"test-k{k}.jsonl"
-        parts = [f"test-{name}-k{k}.jsonl" for name in ("hotpotqa", "nq", "bamboogle")]
-        whole.write_text("".join((whole.parent / part).read_text() for part in parts))
+    """Ask every system the test questions; they were looked at by no one before.
+
+    One half is asked with three passages, the other with five; the kinds are even in both.
+    """
+    for half, k in enumerate((3, 5)):
+        folder = options.build / "groups"
+        parts = [folder / f"test-{name}-k{k}.jsonl" for name in ("hotpotqa", "nq", "bamboogle")]
+        rows = [row for part in parts for row in part.read_text().splitlines(keepends=True)]
+        kept = (row for place, row in enumerate(rows) if place // KINDS % 2 == half)
+        (folder / f"test-k{k}.jsonl").write_text("".join(kept))
     ask_trained(options, "test", ["test-k3", "test-k5"])
     places = {k: f"runs/test-warm-sampled-k{k}" for k in (3, 5)}
     if not all((options.build / place / "estimates.parquet").exists() for place in places.values()):

@@ -7,10 +7,11 @@ import json
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from scipy.stats import bootstrap
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from machine import described
@@ -25,15 +26,17 @@ SYSTEMS = {
     "base, noise-aware": "warm-noise-aware", "base, NOVA prompt": "warm-nova",
     "label-only": "label-only-label-only", "NOVA (Brier)": "nova-nova", "NOVA (soft)": "soft-nova",
 }  # fmt: skip
+OURS = ("NOVA (Brier)", "NOVA (soft)")
 METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
 SHOWN = ("accuracy", "brier", "smooth_ece", "ece", "auroc", "discrimination", "mean_confidence")
 REPLICATES = 2000
+LEAST = 30  # rows of a part that gets figures
 
 
 def main(build, out):
     """Gather, measure and write."""
     out.mkdir(parents=True, exist_ok=True)
-    told = {"machine": described("numpy", "polars"), "made": datetime.now(UTC).strftime("%Y-%m-%d")}
+    told = {"machine": described()}
     told["reader"] = reader(build)
     told["funnel"] = {name: funnel(build, name) for name in ("brier", "soft")}
     told["training"] = {p.parent.name: training(p) for p in sorted(build.glob("**/training.json"))}
@@ -81,7 +84,7 @@ def gather(build, split):
     if not parts:
         return None
     sets = datasets(build)
-    whole = pl.concat(parts).with_columns(
+    whole = pl.concat(parts, how="vertical_relaxed").with_columns(
         dataset=pl.col("question").replace_strict(sets, default=split)
     )
     return whole.sort("system", "k", "question", "group")
@@ -100,31 +103,63 @@ def table(answers):
     """Measure every system in all, by k, by dataset and by kind, and pairs of systems."""
     whole = measure(answers, by="system", replicates=REPLICATES)
     told = {"all": [panel(p) for p in whole.groups]}
-    told["differences"] = [
-        {"metric": d.metric, "one": d.one, "other": d.other, "value": d.figure.value,
-         "low": d.figure.low, "high": d.figure.high, "p_holm": d.p_holm}
-        for d in whole.differences
+    found = {(d.metric, d.one, d.other): d.figure for d in whole.differences}
+    names = [p.name for p in whole.groups]
+    told["against"] = [
+        against(answers, found, one, other)
+        for one in names if one in OURS for other in names if other != one
     ]  # fmt: skip
     for column in ("k", "dataset", "kind"):
         told[column] = []
         for value in answers[column].unique().sort().to_list():
-            part = measure(
-                answers.filter(pl.col(column) == value), by="system", replicates=REPLICATES
-            )
+            few = answers.filter(pl.col(column) == value)
+            part = measure(few, by="system", replicates=REPLICATES, least=LEAST)
             told[column] += [{column: value, **panel(p)} for p in part.groups]
     return told
+
+
+def against(answers, found, one, other):
+    """Compare two systems on the questions that both were asked."""
+    row = {"system": one, "against": other, "accuracy": more_right(answers, one, other)}
+    for metric in ("brier", "auroc", "aurc"):
+        straight = found.get((metric, one, other))
+        turned = found.get((metric, other, one))
+        if straight:
+            row[metric] = figure(straight.value, straight.low, straight.high)
+        elif turned:
+            row[metric] = figure(-turned.value, -turned.high, -turned.low)
+    return row
+
+
+def more_right(answers, one, other):
+    """By how much is one system right more often, by question? An unread reply is not right."""
+    right = answers.with_columns(pl.col("correct").fill_null(value=False).cast(pl.Float64))
+    sides = [
+        right.filter(pl.col("system") == name).group_by("question").agg(pl.col("correct").mean())
+        for name in (one, other)
+    ]
+    both = sides[0].join(sides[1], on="question", suffix="_other").sort("question")
+    apart = (both["correct"] - both["correct_other"]).to_numpy()
+    drawn = bootstrap((apart,), np.mean, n_resamples=REPLICATES, method="percentile", rng=0)
+    span = drawn.confidence_interval
+    return figure(float(apart.mean()), float(span.low), float(span.high))
+
+
+def figure(value, low, high):
+    """Put a value and its interval together."""
+    return {"value": value, "low": low, "high": high}
 
 
 def panel(found):
     """Take the figures of one system, its share of read replies, and the trivial baselines."""
     rows = {"system": found.name, "rows": found.rows, "questions": found.questions}
-    rows["read"] = {"value": found.read / found.rows, "low": None, "high": None}
-    for metric, figure in found.figures.items():
-        rows[metric] = {"value": figure.value, "low": figure.low, "high": figure.high}
+    rows["read"] = figure(found.read / found.rows, None, None)
+    for metric, known in found.figures.items():
+        rows[metric] = figure(known.value, known.low, known.high)
     for name, figures in found.baselines.items():
         if "brier" in figures:
-            value = figures["brier"]
-            rows[f"brier_{name}"] = {"value": value.value, "low": value.low, "high": value.high}
+            known = figures["brier"]
+            rows[f"brier_{name}"] = figure(known.value, known.low, known.high)
     return rows
 
 
@@ -163,7 +198,7 @@ def training(path):
 
 def page(told):
     """Write the tables as Markdown."""
-    lines = [f"Made on {told['made']}: {told['machine']}.", ""]
+    lines = [f"{told['machine']}.", ""]
     lines += ["| reader | questions | accuracy | 95 % |", "|---|---|---|---|"]
     for name, row in told["reader"].items():
         lines.append(
@@ -174,29 +209,33 @@ def page(told):
         for part in ("all", "k", "dataset", "kind"):
             if split in told:
                 lines += ["", f"## {split}, {part}", "", *rows(told[split][part], part)]
+        if split in told:
+            lines += ["", f"## {split}, one against the other (differences)", ""]
+            lines += rows(told[split]["against"], "against")
     return "\n".join(lines) + "\n"
 
 
 def rows(panels, part):
     """Write one table of figures with intervals."""
-    wanted = ("read", *SHOWN, "brier_constant", "passage_judgment", "group_judgment")
+    wanted = ("read", *SHOWN, "aurc", "brier_constant", "passage_judgment", "group_judgment")
     there = [m for m in wanted if any(m in row for row in panels)]
-    head = ["system"] if part == "all" else [part, "system"]
-    yield "| " + " | ".join([*head, "rows", *there]) + " |"
-    yield "|---" * (len(head) + 1 + len(there)) + "|"
+    head = {"all": ["system", "rows"], "against": ["system", "against"]}
+    head = head.get(part, [part, "system", "rows"])
+    yield "| " + " | ".join([*head, *there]) + " |"
+    yield "|---" * (len(head) + len(there)) + "|"
     for row in panels:
-        cells = [str(row[name]) for name in head] + [str(row["rows"])]
+        cells = [str(row[name]) for name in head]
         cells += [shown(row.get(metric)) for metric in there]
         yield "| " + " | ".join(cells) + " |"
 
 
-def shown(figure):
+def shown(found):
     """Write a figure with its interval."""
-    if figure is None or figure["value"] is None or figure["value"] != figure["value"]:
+    if found is None or found["value"] is None or found["value"] != found["value"]:
         return "–"
-    if figure["low"] is None:
-        return f"{figure['value']:.3f}"
-    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
+    if found["low"] is None:
+        return f"{found['value']:.3f}"
+    return f"{found['value']:.3f} ({found['low']:.3f} to {found['high']:.3f})"
 
 
 if __name__ == "__main__":

@@ -208,17 +208,6 @@ def test_the_answer_that_the_text_holds_comes_first_and_a_text_serves_once():
     assert passage.text == "lit in 1871"
 
 
-def test_a_reading_row_asks_in_words_of_no_strategy_and_says_the_answer_alone():
-    group = make_group(answers=("1871",))
-    prompt, completion = nova_reading.reading_row(group, random.Random(0))
-    assert completion == "1871"
-    assert "\nText 2: The lamp was lit in 1871.\n" in prompt
-    assert prompt.index(TEXTS["far"].text) < prompt.index("Question: When was q0 lit?")
-    first_lines = {s.render(group).text.split("\n")[0] for s in STRATEGIES.values()}
-    assert prompt.split("\n")[0] not in first_lines
-    assert nova_reading.reading_row(make_group(answers=("1900",)), random.Random(0)) is None
-
-
 # --- replies in the strategies' forms
 
 NOVA = """\
@@ -306,12 +295,14 @@ def test_every_reply_is_read_back(shown, percent, answer):
     assert {r.confidence for _, _, r in rows} == {percent / 100}
 
 
-def test_each_strategy_is_shown_every_kind():
+def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
     rows = nova_warmup.make_rows(make_groups(6), [0.5, 0.9], 0)
-    assert len(rows) == 2 * 18
+    assert len(rows) == 18 + 12
     shown = [(name, row.kind) for _, name, row in rows]
     assert all(shown.count(("nova", kind)) == 6 for kind in GroupKind)
-    assert all(shown.count((n, kind)) == 2 for n in nova_warmup.ROTATED for kind in GroupKind)
+    for kind in GroupKind:
+        wanted = 0 if kind is GroupKind.IRRELEVANT else 2
+        assert all(shown.count((name, kind)) == wanted for name in nova_warmup.ROTATED)
     assert {row.confidence for _, _, row in rows} == {0.5, 0.9}
 
 
@@ -361,7 +352,7 @@ def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_p
     files = {p.stem: load_groups(p) for p in (tmp_path / "groups").glob("*.jsonl")}
     sizes = {name: len({g.question.id for g in groups}) for name, groups in files.items()}
     assert sizes == {
-        "warm-k3": 70, "sample-k3": 100, "dev-k3": 84, "reader-dev-k3": 100, "reader-test-k3": 150,
+        "warm-k3": 100, "sample-k3": 70, "dev-k3": 84, "reader-dev-k3": 100, "reader-test-k3": 150,
         "test-hotpotqa-k3": 120, "test-hotpotqa-k5": 120, "test-nq-k3": 120, "test-nq-k5": 120,
         "test-bamboogle-k3": 80, "test-bamboogle-k5": 80,
     }  # fmt: skip
@@ -377,11 +368,12 @@ def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_p
     texts = [r["prompt"][0]["content"] for r in rows]
     asked = {nova_splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
     asked |= {nova_splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}
-    assert len(asked) == 70 + 100 + 84 + 100 + 320
+    assert len(asked) == 100 + 70 + 84 + 100 + 1000
     assert asked.isdisjoint(known)
-    reading = [r for r in rows if r["confidence"] is None]
-    assert (len(reading), len(rows)) == (320, 320 + 2 * 3 * 70)
-    assert {r["question"] for r in rows if r not in reading} == {
+    drills = [r for r in rows if r["group"].endswith("/drill")]
+    assert (len(drills), len(rows)) == (1000, 1000 + 3 * 100 + 2 * 100)
+    assert all((r["confidence"] is None) == ("Confidence:" not in str(r)) for r in rows)
+    assert {r["question"] for r in rows if r not in drills} == {
         g.question.id for g in files["warm-k3"]
     }
     facts = json.loads((tmp_path / "facts.json").read_text())
@@ -421,13 +413,29 @@ def test_drills_are_of_every_kind_and_say_what_their_kinds_say():
                 assert contains(normalize(passage.text), normalize(passage.claim))
 
 
-def test_drills_without_evidence_are_asked_in_the_form_of_nova_alone():
-    rows = nova_drills.drill_rows(_pairs(60), [0.1, 0.9], 0, count=40)
-    assert len(rows) == 40
-    others = {group.kind for group, name, _ in rows if name != "nova"}
-    assert GroupKind.IRRELEVANT not in others
-    assert {name for _, name, _ in rows} == {"nova", "vanilla", "noise-aware", "cot"}
-    assert {row.confidence for _, _, row in rows} == {0.1, 0.9}
+def test_drills_ask_in_words_of_no_strategy_and_answer_where_a_passage_does():
+    rows = nova_drills.drill_rows(_pairs(60), [0.9], 0, count=50)
+    assert len(rows) == 50
+    assert {len(group.passages) for group, _, _ in rows} == {3, 5}
+    for group, name, row in rows:
+        if name is None:
+            first_lines = {s.render(group).text.split("\n")[0] for s in STRATEGIES.values()}
+            assert row.prompt.split("\n")[0] not in first_lines
+            assert ("\nAnswer: Anna" in row.completion) == (group.kind is not GroupKind.IRRELEVANT)
+            assert row.completion.startswith(nova_warmup.steps_of(group).strip())
+            assert "Confidence" not in row.completion
+    vanilla = [(group, row) for group, name, row in rows if name == "vanilla"]
+    assert len(vanilla) == 4
+    for group, row in vanilla:
+        assert group.kind is not GroupKind.IRRELEVANT
+        assert nova_warmup.fault_of(group, "vanilla", row) is None
+
+
+def test_noise_in_a_drill_is_what_answers_another_question():
+    groups = [g for g in nova_drills.drills(_pairs(12), 0) if g.kind is GroupKind.IRRELEVANT]
+    told = {p.text for g in groups for p in g.passages}
+    assert groups
+    assert all("mill of town" in text or "built by" in text for text in told)
 
 
 def test_an_answer_that_stays_in_the_text_is_not_exchanged():

@@ -26,13 +26,14 @@ URL = f"http://127.0.0.1:{PORT}/v1"
 # To be settled on dev questions alone; what was tried is in proof/README.md.
 WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
 WARM = "warm"  # the model that everything begins from
-TRAIN = ["--rank", "32", "--learning-rate", "3e-4", "--epochs", "2", "--batch", "8"]
+TRAIN = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "3", "--batch", "4"]
 QUICK = ["--at-once", "1", "--no-gradient-checkpointing"]
 SAMPLES = 16
 DEV = 40  # questions, of those set aside for it: what the hours allow
 LONGEST = {"nova": 260, "cot": 160, "noise-aware": 160, "vanilla": 60, "label-only": 60}
 KINDS = 3  # of groups, in turn over the test questions
-SINGLE = ("vanilla", "cot", "noise-aware", "nova")
+SINGLE = ("vanilla", "cot", "noise-aware")
+TESTS = ("test-k3", "test-k5")
 
 
 def stages(options):
@@ -42,8 +43,9 @@ def stages(options):
         "warm-up": lambda: warm_up(options),
         "reader": lambda: reader(options),
         "sample": lambda: sample(options),
+        "base": lambda: base(options),
         "train": lambda: train(options),
-        "dev": lambda: ask_trained(options, "dev", [few(options)]),
+        "dev": lambda: dev(options),
         "test": lambda: test(options),
         "results": lambda: results(options),
     }
@@ -70,6 +72,11 @@ def run(options, *command, env=None):
     """Run a command in the build folder, and write down what it took."""
     shown = " ".join(str(part) for part in command)
     print(f"$ {shown}", flush=True)
+    for place, name in (
+        (options.base, "BASE"), (options.build, "BUILD"), (HERE, "proof/nova"),
+        (RESULTS, "proof/results"), (sys.executable, "python"),
+    ):  # fmt: skip
+        shown = shown.replace(str(place), name)
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([str(part) for part in command], cwd=options.build, check=True, env=env)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -140,24 +147,8 @@ def train(options):
                 "--out", f"models/{name}", "--merge", *TRAIN, *QUICK)  # fmt: skip
 
 
-def ask_trained(options, split, sets, names=("soft", "nova", "label-only")):
-    """Ask the trained models some sets, and the warmed-up one by the same prompts."""
-    for who in ("warm", *names):
-        strategies = SINGLE if who == "warm" else ["label-only" if who == "label-only" else "nova"]
-        left = [
-            (group, strategy, place)
-            for group in sets for strategy in strategies
-            if not finished(options, place := f"runs/{split}-{who}-{strategy}-{group[-2:]}")
-        ]  # fmt: skip
-        if left:
-            model = options.build / (WARM if who == "warm" else f"models/{who}")
-            with served(options, model, who):
-                for group, strategy, place in left:
-                    ask(options, group, who, strategy, place)
-
-
-def test(options):
-    """Ask every system the test questions; they were looked at by no one before.
+def base(options):
+    """Ask the warmed-up model the test questions; they were looked at by no one before.
 
     One half is asked with three passages, the other with five; the kinds are even in both.
     """
@@ -167,15 +158,62 @@ def test(options):
         rows = [row for part in parts for row in part.read_text().splitlines(keepends=True)]
         kept = (row for place, row in enumerate(rows) if place // KINDS % 2 == half)
         (folder / f"test-k{k}.jsonl").write_text("".join(kept))
-    ask_trained(options, "test", ["test-k3", "test-k5"])
-    places = {k: f"runs/test-warm-sampled-k{k}" for k in (3, 5)}
-    if not all((options.build / place / "estimates.parquet").exists() for place in places.values()):
-        with served(options, options.build / WARM, "warm"):
-            for k, place in places.items():
-                run(options, "novarag", "estimate", f"groups/test-k{k}.jsonl", "--model",
-                    f"{URL}=warm", "--out", place, "--max-tokens", LONGEST["vanilla"],
-                    "--method", "ensemble", "--method", "p-true", "--method", "self-frequency",
-                    "--concurrency", "64")  # fmt: skip
+    ask_all(options, "warm", "test", TESTS, SINGLE)
+    left = [group for group in TESTS if not sampled(options, group).exists()]
+    if not left:
+        return
+    with served(options, options.build / WARM, "warm"):
+        for group in left:
+            run(options, "novarag", "estimate", f"groups/{group}.jsonl", "--model",
+                f"{URL}=warm", "--out", sampled(options, group).parent, "--max-tokens",
+                LONGEST["vanilla"], "--method", "ensemble", "--method", "p-true", "--method",
+                "self-frequency", "--concurrency", "64")  # fmt: skip
+
+
+def sampled(options, group):
+    """Say where the estimates of the sampling methods are."""
+    return options.build / "runs" / f"test-warm-sampled-{group[-2:]}" / "estimates.parquet"
+
+
+def dev(options):
+    """Ask what is chosen between the dev questions, and the warmed-up model beside."""
+    ask_all(options, "warm", "dev", [few(options)], ("vanilla", "nova"))
+    for who in ("soft", "nova"):
+        ask_all(options, who, "dev", [few(options)], ["nova"])
+
+
+def test(options):
+    """Ask what was chosen, and label-only, the test questions."""
+    ask_all(options, chosen(options), "test", TESTS, ["nova"])
+    ask_all(options, "label-only", "test", TESTS, ["label-only"])
+
+
+def chosen(options):
+    """Name the alignment whose model has the lower Brier score on dev questions."""
+    from report import trials
+
+    from novarag.metrics import measure
+
+    scores = {
+        who: measure(trials(options.build / "runs" / f"dev-{who}-nova-k3"), replicates=2)
+        .overall.figures["brier"].value
+        for who in ("soft", "nova")
+    }  # fmt: skip
+    print(f"Brier score on dev questions: {scores}", flush=True)
+    return min(scores, key=scores.get)
+
+
+def ask_all(options, who, split, sets, strategies):
+    """Ask a model some sets by some strategies, as far as that is not done."""
+    left = [
+        (group, strategy, place) for strategy in strategies for group in sets
+        if not finished(options, place := f"runs/{split}-{who}-{strategy}-{group[-2:]}")
+    ]  # fmt: skip
+    if left:
+        model = options.build / (WARM if who == "warm" else f"models/{who}")
+        with served(options, model, who):
+            for group, strategy, place in left:
+                ask(options, group, who, strategy, place)
 
 
 def results(options):

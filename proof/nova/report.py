@@ -29,6 +29,7 @@ SYSTEMS = {
 OURS = ("NOVA (Brier)", "NOVA (soft)")
 METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
 SHOWN = ("accuracy", "brier", "smooth_ece", "ece", "auroc", "discrimination", "mean_confidence")
+WANTED = (*SHOWN, "aurc", "passage_judgment", "group_judgment")
 REPLICATES = 2000
 LEAST = 30  # rows of a part that gets figures
 
@@ -52,11 +53,11 @@ def main(build, out):
              "--title", f"The proof, {split} questions"],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        for name in ("report.md", "report.json"):
+        for name in ("report.md", "report.html"):
             shutil.copy(build / f"report-{split}" / name, out / f"{split}-{name}")
     shutil.copy(build / "facts.json", out / "facts.json")
     shutil.copy(build / "commands.jsonl", out / "commands.jsonl")
-    (out / "proof.json").write_text(json.dumps(told, indent=1) + "\n")
+    (out / "proof.json").write_text(json.dumps(told) + "\n")
     (out / "tables.md").write_text(page(told))
     print(page(told))
 
@@ -154,8 +155,9 @@ def panel(found):
     """Take the figures of one system, its share of read replies, and the trivial baselines."""
     rows = {"system": found.name, "rows": found.rows, "questions": found.questions}
     rows["read"] = figure(found.read / found.rows, None, None)
-    for metric, known in found.figures.items():
-        rows[metric] = figure(known.value, known.low, known.high)
+    for metric in WANTED:
+        if known := found.figures.get(metric):
+            rows[metric] = figure(known.value, known.low, known.high)
     for name, figures in found.baselines.items():
         if "brier" in figures:
             known = figures["brier"]
@@ -217,7 +219,7 @@ def page(told):
 
 def rows(panels, part):
     """Write one table of figures with intervals."""
-    wanted = ("read", *SHOWN, "aurc", "brier_constant", "passage_judgment", "group_judgment")
+    wanted = ("read", *WANTED, "brier_constant")
     there = [m for m in wanted if any(m in row for row in panels)]
     head = {"all": ["system", "rows"], "against": ["system", "against"]}
     head = head.get(part, [part, "system", "rows"])

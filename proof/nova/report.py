@@ -53,7 +53,7 @@ def main(build, out):
              "--title", f"The proof, {split} questions"],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
-        for name in ("report.md", "report.html"):
+        for name in ("report.md", "report.html") if split == "test" else ("report.md",):
             shutil.copy(build / f"report-{split}" / name, out / f"{split}-{name}")
     shutil.copy(build / "facts.json", out / "facts.json")
     shutil.copy(build / "commands.jsonl", out / "commands.jsonl")

@@ -12,12 +12,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from nova_reading import window
+from nova_splits import states
 from nova_warmup import bare, fits, make_row, steps_of
 
 from novarag.grading import contains, normalize
 from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup
 from novarag.sft.examples import Example
+from novarag.strategies.template import lay_out
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
         for _, others in kept[i + 1 :] + kept[:i]:
             noise = [Passage(text=p.text, kind=PassageKind.IRRELEVANT) for p in others]
             rng.shuffle(noise)
-            shown += [p for p in noise if not _answers(question, p.text)]
+            shown += [p for p in noise if not states(p.text, question)]
             if len(shown) >= size:
                 break
         shown = shown[:size]
@@ -105,22 +107,18 @@ def _shown(found: list[Passage], kind: GroupKind, rng: random.Random) -> list[Pa
     return gold if kind is GroupKind.CONSISTENT else [*gold, found[-1]]
 
 
-def _answers(question: Question, text: str) -> bool:
-    return any(contains(normalize(text), normalize(answer)) for answer in question.answers)
-
-
 def _passage(text: str, kind: PassageKind, claim: str | None = None) -> Passage:
     return Passage(text=text, kind=kind, claim=claim, provenance=Provenance.ORIGINAL)
 
 
 def plain_row(group: PassageGroup) -> Example:
     """Ask in words of no strategy; the reply is the steps, and the answer where a passage has it."""
-    shown = [f"Passage {i}: {p.text}" for i, p in enumerate(group.passages, start=1)]
-    asked = f"Question: {group.question.text}\n\nRetrieved passages ({len(shown)}):"
+    shown = lay_out([passage.text for passage in group.passages])
+    asked = f"Question: {group.question.text}\n\nRetrieved passages ({len(group.passages)}):"
     answer = bare(group.question.answers[0])
     end = "" if group.kind is GroupKind.IRRELEVANT else f"Answer: {answer}"
     return Example(
-        prompt="\n".join([_TASK, "", asked, *shown, "", _ASKED]),
+        prompt="\n".join([_TASK, "", asked, shown, "", _ASKED]),
         completion=f"{steps_of(group)}{end}".strip(),
         question=group.question.id,
         group=str(group.id),

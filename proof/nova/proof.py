@@ -1,6 +1,6 @@
 """The proof: NOVA from raw questions to measured figures, with real weights, on this machine.
 
-    python proof/nova/proof.py BUILD --base MODEL --vllm VLLM [--until STAGE]
+    python proof/nova/proof.py BUILD --base MODEL --vllm VLLM [--only STAGE]
 
 Every step is a verb of the package; each leaves its result in BUILD and is not done again, so a
 killed proof goes on. Small results go to `proof/results`, weights never do.
@@ -52,12 +52,12 @@ def stages(options):
 
 
 def main():
-    """Run the stages in order, up to the one named."""
+    """Run the stages in order, or the one named."""
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=Path)
     parser.add_argument("--base", type=Path, required=True, help="folder of SmolLM2-135M-Instruct")
     parser.add_argument("--vllm", type=Path, required=True, help="vLLM's executable")
-    parser.add_argument("--only", help="one stage")
+    parser.add_argument("--only", choices=list(stages(None)), help="one stage")
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.build.mkdir(parents=True, exist_ok=True)

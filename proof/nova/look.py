@@ -23,7 +23,7 @@ def rows(place):
         yield (
             place.name, kind, part.height, share(part["flaw"].is_null().sum(), part.height),
             share(part["correct"].fill_null(False).sum(), part.height),
-            f"{part['confidence'].mean():.2f}",
+            "–" if (stated := part["confidence"].mean()) is None else f"{stated:.2f}",
             *(share(*pair) for pair in zip(right, judged, strict=True)),
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from nova_reading import window
@@ -34,6 +35,10 @@ _WORDS = (50, 42, 34)  # of the windows that are cut from one passage
 _KINDS = tuple(GroupKind)
 _SIZES = (3, 3, 3, 5)  # passages
 _VANILLA = 8  # every so many drills with evidence is asked by `vanilla`
+_FORMS = (
+    None, "nova", None, "vanilla", None, "nova", None, "cot",
+    None, "nova", None, "vanilla", None, "nova", None, "noise-aware",
+)  # fmt: skip
 # In no strategy's words: what is taught here is to read, not how to reply to a strategy.
 _TASK = "Read the passages below and say what each of them answers to the question."
 _ASKED = "Go through the passages in steps. If one of them answers, end with the answer."
@@ -58,22 +63,13 @@ def exchanged(text: str, answer: str, other: str) -> str | None:
 
 def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
     """Make one group of each question, its kind in turn; a question that gives none is left out."""
-    shapes: dict[tuple[bool, bool, int], list[str]] = defaultdict(list)
-    for question, _ in pairs:
-        shapes[shape_of(question.answers[0])].append(question.answers[0])
-    cut = [
-        _evidence(question, gold.text, shapes, rng_for(seed, question.id, "evidence"))
-        for question, gold in pairs
-    ]
-    kept = [(pair[0], found) for pair, found in zip(pairs, cut, strict=True) if found]
+    kept = _families(pairs, seed)
     for i, (question, found) in enumerate(kept):
         rng = rng_for(seed, question.id, "drill")
         size = _SIZES[i // len(_KINDS) % len(_SIZES)]
         shown = _shown(found, _KINDS[i % len(_KINDS)], rng)
         for _, others in kept[i + 1 :] + kept[:i]:
-            noise = [Passage(text=p.text, kind=PassageKind.IRRELEVANT) for p in others]
-            rng.shuffle(noise)
-            shown += [p for p in noise if not states(p.text, question)]
+            shown += _noise(question, others, rng)
             if len(shown) >= size:
                 break
         shown = shown[:size]
@@ -81,6 +77,49 @@ def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
         group = PassageGroup(id=f"{question.id}/drill", question=question, passages=tuple(shown))
         if fits(group):
             yield group
+
+
+def tossed(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
+    """Make one group of each question, a coin for each passage: no passage tells of the others.
+
+    Where the kinds come in turn, what was said of the first passages gives the last ones away.
+    """
+    kept = _families(pairs, seed)
+    for i, (question, found) in enumerate(kept):
+        rng = rng_for(seed, question.id, "toss")
+        size = _SIZES[i % len(_SIZES)]
+        heads = sum(rng.random() < 0.5 for _ in range(size))
+        shown = rng.sample(found, min(heads, len(found)))
+        if shown == found[-1:]:
+            shown = found[:1]  # that which misleads is never alone
+        while len(shown) < size:
+            other, family = rng.choice(kept)
+            if other.id != question.id:
+                shown += _noise(question, family, rng)[: rng.choice((1, 1, 2))]
+        shown = shown[:size]
+        rng.shuffle(shown)
+        group = PassageGroup(id=f"{question.id}/toss", question=question, passages=tuple(shown))
+        if fits(group):
+            yield group
+
+
+def _noise(question: Question, others: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    """Return what answers another question and does not answer this one."""
+    found = [Passage(text=p.text, kind=PassageKind.IRRELEVANT) for p in others]
+    rng.shuffle(found)
+    return [passage for passage in found if not states(passage.text, question)]
+
+
+def _families(pairs: Sequence[Pair], seed: int) -> list[tuple[Question, list[Passage]]]:
+    """Cut what answers each question; a question that gives nothing is left out."""
+    shapes: dict[tuple[bool, bool, int], list[str]] = defaultdict(list)
+    for question, _ in pairs:
+        shapes[shape_of(question.answers[0])].append(question.answers[0])
+    cut = [
+        _evidence(question, gold.text, shapes, rng_for(seed, question.id, "evidence"))
+        for question, gold in pairs
+    ]
+    return [(pair[0], found) for pair, found in zip(pairs, cut, strict=True) if found]
 
 
 def _evidence(
@@ -146,4 +185,18 @@ def drill_rows(
             rows.append((group, None, plain_row(group)))
         if len(rows) == count:
             return rows
+    return rows
+
+
+def toss_rows(
+    pairs: Sequence[Pair], stated: Sequence[float], seed: int, *, count: int
+) -> list[tuple[PassageGroup, str | None, Example]]:
+    """Make rows of tossed groups, the forms in turn; two lines without evidence are not taught."""
+    rows: list[tuple[PassageGroup, str | None, Example]] = []
+    for i, group in enumerate(islice(tossed(pairs, seed), count)):
+        name = _FORMS[i % len(_FORMS)]
+        if group.kind is GroupKind.IRRELEVANT and name != "nova":
+            name = None
+        row = make_row(group, name, stated, seed) if name else plain_row(group)
+        rows.append((group, name, row))
     return rows

@@ -18,7 +18,7 @@ from statistics import median
 
 import orjson
 import polars as pl
-from nova_drills import drill_rows
+from nova_drills import drill_rows, toss_rows
 from nova_reading import SETS, answered
 from nova_splits import (
     check_disjoint,
@@ -47,7 +47,7 @@ SEED = 0
 LEARNT = {"warm": 100, "sample": 70, "dev": None}
 TESTS = {"hotpotqa": 120, "nq": 120, "bamboogle": 80}
 READER_DEV, READER_TEST = 100, 75  # questions; of each of two sets
-DRILLS = 1000  # rows
+DRILLS, TOSSED = 1000, 1800  # rows
 MEND = "look at the data: it is not what this was written for."
 LONGEST = 1300  # tokens of a nova prompt
 
@@ -85,15 +85,21 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
     files = {f"{name}-k3": groups for name, groups in learnt.items()}
     files["reader-dev-k3"] = reading_groups(pool[:READER_DEV], SEED)
     drilled = drill_rows(pool[READER_DEV:], _confidences(data), SEED, count=DRILLS)
-    taught = {**files, "drills": [group for group, _, _ in drilled]}
-    check_disjoint(_questions(taught), _questions(tests))
+    tossed = toss_rows(pool[READER_DEV:], _confidences(data), SEED, count=TOSSED)
+    for made in (drilled, tossed):  # both may drill the same question
+        taught = {**files, "drills": [group for group, _, _ in made]}
+        check_disjoint(_questions(taught), _questions(tests))
     for name, groups in {**files, **tests}.items():
         write_groups(Yield(groups=groups), out / "groups" / f"{name}.jsonl")
     told, rows = _format_rows(learnt["warm"], data, tokenizer)
-    drills = [row for group, name, row in drilled if name is None or not fault_of(group, name, row)]
+    drills, more = (
+        [row for group, name, row in made if name is None or not fault_of(group, name, row)]
+        for made in (drilled, tossed)
+    )
     rows += drills
     rng_for(SEED, "warm-up").shuffle(rows)
     _write_rows(rows, out / "warmup" / "train.jsonl")
+    _write_rows(more, out / "drills" / "train.jsonl")
     facts = {
         "made_by": "proof/nova/prepare.py",
         "seed": SEED,
@@ -101,9 +107,10 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
         "shares_a_run_with_test_gold": _sharing(learnt, tests),
         "reader_pool": {"questions": len(pool), "dropped": dropped},
         "warmup": told | {"rows": len(rows), "drills": _told(drills, tokenizer)},
+        "drills": _told(more, tokenizer),
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
-            for folder in ("groups", "nova-clean", "warmup")
+            for folder in ("groups", "nova-clean", "warmup", "drills")
             for path in sorted((out / folder).glob("*.jsonl"))
         },
     }

@@ -14,7 +14,10 @@ import polars as pl
 from scipy.stats import bootstrap
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from nova_splits import states
+
 from machine import described
+from novarag.datasets import load_groups
 from novarag.metrics import measure
 
 COLUMNS = [
@@ -32,6 +35,7 @@ SHOWN = ("accuracy", "brier", "smooth_ece", "ece", "auroc", "discrimination", "m
 WANTED = (*SHOWN, "aurc", "passage_judgment", "group_judgment")
 REPLICATES = 2000
 LEAST = 30  # rows of a part that gets figures
+SPREAD = ("least", "quarter", "half", "three quarters", "most")
 
 
 def main(build, out):
@@ -40,6 +44,7 @@ def main(build, out):
     told = {"machine": described()}
     told["reader"] = reader(build)
     told["funnel"] = {name: funnel(build, name) for name in ("brier", "soft")}
+    told["examples"] = examples(build)
     told["training"] = {p.parent.name: training(p) for p in sorted(build.glob("**/training.json"))}
     for split in ("dev", "test"):
         answers = gather(build, split)
@@ -62,10 +67,11 @@ def main(build, out):
     print(page(told))
 
 
-def trials(place):
+def trials(place, *more):
     """Read the finished trials of a run."""
     files = sorted((place / "trials").glob("*.parquet"))
-    return pl.concat([pl.read_parquet(f) for f in files]).select(COLUMNS) if files else None
+    found = [pl.read_parquet(f, columns=[*COLUMNS, *more]) for f in files]
+    return pl.concat(found) if found else None
 
 
 def gather(build, split):
@@ -103,7 +109,7 @@ def datasets(build):
 def table(answers):
     """Measure every system in all, by k, by dataset and by kind, and pairs of systems."""
     whole = measure(answers, by="system", replicates=REPLICATES)
-    told = {"all": [panel(p) for p in whole.groups]}
+    told = {"all": [panel(p) for p in whole.groups] + [kind_known(answers)]}
     found = {(d.metric, d.one, d.other): d.figure for d in whole.differences}
     names = [p.name for p in whole.groups]
     told["against"] = [
@@ -117,6 +123,15 @@ def table(answers):
             part = measure(few, by="system", replicates=REPLICATES, least=LEAST)
             told[column] += [{column: value, **panel(p)} for p in part.groups]
     return told
+
+
+def kind_known(answers):
+    """Measure what the kind of group alone could do: its share of right answers as confidence."""
+    base = answers.filter(pl.col("system") == "base, vanilla").with_columns(
+        confidence=pl.col("correct").cast(pl.Float64).mean().over("kind")
+    )
+    found = panel(measure(base, replicates=REPLICATES).overall)
+    return found | {"system": "base, vanilla, were the kind known"}
 
 
 def against(answers, found, one, other):
@@ -140,10 +155,15 @@ def more_right(answers, one, other):
         for name in (one, other)
     ]
     both = sides[0].join(sides[1], on="question", suffix="_other").sort("question")
-    apart = (both["correct"] - both["correct_other"]).to_numpy()
-    drawn = bootstrap((apart,), np.mean, n_resamples=REPLICATES, method="percentile", rng=0)
+    return mean(both["correct"] - both["correct_other"])
+
+
+def mean(column):
+    """Take the mean of one value for each question, with its interval."""
+    values = column.cast(pl.Float64).to_numpy()
+    drawn = bootstrap((values,), np.mean, n_resamples=REPLICATES, method="percentile", rng=0)
     span = drawn.confidence_interval
-    return figure(float(apart.mean()), float(span.low), float(span.high))
+    return figure(float(values.mean()), float(span.low), float(span.high))
 
 
 def figure(value, low, high):
@@ -166,16 +186,24 @@ def panel(found):
 
 
 def reader(build):
-    """How often is the answer right with gold among three passages?"""
-    told = {}
+    """How often is the answer right with gold among three passages? What is not read is wrong.
+
+    A model that does not keep the form may still hold the answer somewhere in its reply.
+    """
+    told = []
     for place in sorted((build / "runs").glob("reader-*")):
-        found = trials(place)
+        name, _, who = place.name.rpartition("-")
+        groups = load_groups(build / "groups" / f"{name}.jsonl")
+        known = {str(group.id): group.question for group in groups}
+        found = trials(place, "reply")
         if found is not None:
-            share = measure(found, replicates=REPLICATES).overall.figures["accuracy"]
-            told[place.name] = {
-                "questions": found.height, "accuracy": share.value, "low": share.low,
-                "high": share.high,
-            }  # fmt: skip
+            holds = [states(row["reply"], known[row["group"]]) for row in found.to_dicts()]
+            told.append({
+                "set": name, "model": who, "questions": found.height,
+                "read": figure(found["flaw"].is_null().mean(), None, None),
+                "right": mean(found["correct"].fill_null(value=False)),
+                "in the reply": mean(pl.Series(holds)),
+            })  # fmt: skip
     return told
 
 
@@ -183,6 +211,18 @@ def funnel(build, name):
     """What was kept after each stage."""
     path = build / f"filtered-{name}" / "tally.json"
     return json.loads(path.read_text())["counts"] if path.exists() else None
+
+
+def examples(build):
+    """What the training examples state, by kind of group."""
+    told = []
+    for path in sorted(build.glob("export-*/train.jsonl")):
+        found = pl.read_ndjson(path).group_by("kind").agg(
+            pl.len().alias("rows"), pl.col("correct").mean().alias("right"),
+            *(pl.col("confidence").quantile(q / 4).alias(name) for q, name in enumerate(SPREAD)),
+        )  # fmt: skip
+        told += [{"examples": path.parent.name, **row} for row in found.sort("kind").to_dicts()]
+    return told
 
 
 def training(path):
@@ -201,12 +241,8 @@ def training(path):
 def page(told):
     """Write the tables as Markdown."""
     lines = [f"{told['machine']}.", ""]
-    lines += ["| reader | questions | accuracy | 95 % |", "|---|---|---|---|"]
-    for name, row in told["reader"].items():
-        lines.append(
-            f"| {name} | {row['questions']} | {row['accuracy']:.1%} |"
-            f" {row['low']:.1%} to {row['high']:.1%} |"
-        )
+    lines += ["Right answers with gold among three passages:", "", *plainly(told["reader"])]
+    lines += ["", "Confidences of the training examples:", "", *plainly(told["examples"])]
     for split in ("dev", "test"):
         for part in ("all", "k", "dataset", "kind"):
             if split in told:
@@ -215,6 +251,20 @@ def page(told):
             lines += ["", f"## {split}, one against the other (differences)", ""]
             lines += rows(told[split]["against"], "against")
     return "\n".join(lines) + "\n"
+
+
+def plainly(found):
+    """Write records as they are."""
+    head = list(found[0]) if found else []
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" * len(head) + "|"
+    for row in found:
+        cells = (
+            shown(value) if isinstance(value, dict)
+            else f"{value:.2f}" if isinstance(value, float) else str(value)
+            for value in row.values()
+        )  # fmt: skip
+        yield "| " + " | ".join(cells) + " |"
 
 
 def rows(panels, part):

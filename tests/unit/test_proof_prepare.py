@@ -445,3 +445,27 @@ def test_noise_in_a_drill_is_what_answers_another_question():
 def test_an_answer_that_stays_in_the_text_is_not_exchanged():
     assert nova_drills.exchanged("Ode built it.", "Ode", "Lund") == "Lund built it."
     assert nova_drills.exchanged("Nobody built it.", "Ode", "Lund") is None
+
+
+def test_a_tossed_passage_tells_nothing_of_the_others():
+    groups = list(nova_drills.tossed(_pairs(400), 0))
+    first = [[p.kind is not PassageKind.IRRELEVANT for p in g.passages[:2]] for g in groups]
+    after = {said: [two for one, two in first if one is said] for said in (True, False)}
+    shares = {said: sum(found) / len(found) for said, found in after.items()}
+    assert abs(shares[True] - shares[False]) < 0.15
+    assert all(0.35 < share < 0.65 for share in shares.values())
+    for group in groups:
+        kinds = {p.kind for p in group.passages}
+        assert PassageKind.COUNTERFACTUAL not in kinds or PassageKind.GOLD in kinds
+        own = f"mill of town {group.question.id[1:]} "
+        noise = [p for p in group.passages if p.kind is PassageKind.IRRELEVANT]
+        assert not any(own in p.text for p in noise)
+
+
+def test_tossed_rows_are_in_every_form_and_are_read_back():
+    rows = nova_drills.toss_rows(_pairs(80), [0.9], 0, count=64)
+    assert len(rows) == 64
+    assert {name for _, name, _ in rows} == {None, "nova", "vanilla", "cot", "noise-aware"}
+    for group, name, row in rows:
+        assert name is None or nova_warmup.fault_of(group, name, row) is None
+        assert name in {None, "nova"} or group.kind is not GroupKind.IRRELEVANT

@@ -3,9 +3,9 @@
 NOVARAG_ADAPTERS is a folder with the models `one` and `two`, NOVARAG_VLLM the address of a server
 that serves `base`, `one` and `two`. `.ci/vllm/adapters.py` makes two, and CI never skips these.
 
-vLLM computes in bfloat16, PEFT here in float32, so one of two rounds. Where PEFT's two likeliest
-tokens are closer than TIE, either counts as the likeliest, and both go on from the one that vLLM
-took. All but a quarter of the replies must agree without that rule.
+vLLM computes in bfloat16 where the processor has it, PEFT here in float32, so one of two rounds.
+Where PEFT's two likeliest tokens are closer than TIE, either counts as the likeliest, and both go
+on from the one that vLLM took. All but a quarter of the replies must agree without that rule.
 """
 
 import json
@@ -31,6 +31,7 @@ pytestmark = [
 NAMES = ("base", "one", "two")
 TOKENS = 8
 TIE = 0.5
+HANGS = 1200  # seconds; a slow machine needs several minutes
 STRATEGY = "vanilla"
 GROUPS = [
     ("In which year was the lighthouse lit?", "1871", "The lighthouse was lit in 1871."),
@@ -74,7 +75,7 @@ def groups(tmp_path_factory):
 def novarag(*words, cwd):
     done = subprocess.run(
         [sys.executable, "-m", "novarag", *map(str, words)],
-        cwd=cwd, capture_output=True, text=True, timeout=420,
+        cwd=cwd, capture_output=True, text=True, timeout=HANGS,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

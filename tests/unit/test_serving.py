@@ -12,7 +12,14 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.errors import UsageError
 from novarag.sft.lengths import load_ruler
-from novarag.sft.serving import Options, cpu_environment, plan_adapters, plan_merged, read_model
+from novarag.sft.serving import (
+    Options,
+    cpu_dtype,
+    cpu_environment,
+    plan_adapters,
+    plan_merged,
+    read_model,
+)
 from novarag.sft.serving.models import RANKS, served_rank
 from novarag.sft.serving.templates import first_difference, speller
 from served_folder import DATED, TEMPLATE, WORDS, make_base, make_model, save_tokenizer
@@ -58,6 +65,7 @@ def test_base_and_two_adapters_side_by_side(tmp_path, one, base, snapshot):
 def test_one_merged_model_on_a_cpu(tmp_path, base, snapshot, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
+    monkeypatch.setattr("novarag.cli.serving._processor", lambda: "flags : fpu amx_bf16 sse")
     model = make_model(tmp_path / "one", base, merged=True)
     done = serve(model, "--merged", "--cpu", "--port", 8411, "--max-model-len", 512, "--", "--seed", 3, "a b")  # fmt: skip
     assert done.stdout.replace(str(tmp_path), "/models") == snapshot
@@ -89,6 +97,22 @@ def test_what_the_environment_says_of_a_cpu_stands():
         "OMP_NUM_THREADS": "4",
         "VLLM_CPU_KVCACHE_SPACE": "9",
     }
+
+
+@pytest.mark.parametrize(
+    ("processor", "dtype"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16 sse2\n", "bfloat16"),
+        ("Features\t: fp asimd bf16 i8mm\n", "bfloat16"),
+        ("flags\t\t: fpu avx512f avx2 sse2\n", "float32"),
+        ("", "float32"),
+    ],
+)
+def test_a_cpu_computes_in_what_it_has_instructions_for(one, monkeypatch, processor, dtype):
+    assert cpu_dtype(processor) == dtype
+    monkeypatch.setattr("novarag.cli.serving._processor", lambda: processor)
+    assert f"--dtype {dtype} " in serve(one, "--cpu").stdout
+    assert "--dtype bfloat16 " in serve(one).stdout
 
 
 @pytest.mark.parametrize(("positions", "length"), [(2048, "2048"), (8192, "4096"), (None, "4096")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,7 +91,7 @@ def serve_model(
     Chat template and tokenizer are compared with training, one prompt token by token.
     """
     from novarag.errors import UsageError
-    from novarag.sft.serving import Options, Times, address, cpu_environment, running
+    from novarag.sft.serving import Options, Times, address, cpu_dtype, cpu_environment, running
 
     if check is not None and run:
         raise UsageError("--run checks the server that it starts; leave out --check")
@@ -102,6 +103,7 @@ def serve_model(
         host=host,
         port=port,
         max_model_len=max_model_len,
+        dtype=cpu_dtype(_processor()) if cpu else "bfloat16",
         cpu=cpu_environment(os.environ, _cores()) if cpu else None,
         compiled=compiled,
         extra=ctx.obj,
@@ -145,6 +147,14 @@ def _checked(plan: Plan, url: str, key_env: str | None) -> str:
     checking = check_server(url, names, plan.samples, spell=plan.spell, key_env=key_env)
     count = asyncio.run(checking)
     return f"{url} serves {', '.join(names)}; all {count:,} tokens of the sample as in training"
+
+
+def _processor() -> str:
+    """Read what the system says of its processor; only Linux tells."""
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def _cores() -> int:

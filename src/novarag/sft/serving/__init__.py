@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from novarag.sft.serving.command import Command, Options, cpu_environment
+from novarag.sft.serving.command import Command, Options, cpu_dtype, cpu_environment
 from novarag.sft.serving.models import Model, Sample, read_model
 from novarag.sft.serving.preparing import Plan, plan_adapters, plan_merged
 from novarag.sft.serving.process import Times, address, running
@@ -17,6 +17,7 @@ __all__ = [
     "Times",
     "address",
     "check_server",
+    "cpu_dtype",
     "cpu_environment",
     "plan_adapters",
     "plan_merged",

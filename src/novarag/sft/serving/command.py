@@ -22,6 +22,7 @@ LONGEST = 4096
 # A seed with chunked prefill kills the engine on a CPU, hence room for whole prompts.
 _CPU = ("--max-num-seqs", "32", "--max-num-batched-tokens", "32768")
 _OURS = ("--host", "--port")
+_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # the last on ARM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8000
     max_model_len: int | None = None
+    dtype: str = "bfloat16"
     cpu: Mapping[str, str] | None = None
     compiled: bool = False
     extra: tuple[str, ...] = ()
@@ -100,7 +102,7 @@ def _command(
     dated: bool,
 ) -> Command:
     length = str(options.max_model_len or min(LONGEST, longest))
-    lines.append(("--max-model-len", length, "--dtype", "bfloat16"))
+    lines.append(("--max-model-len", length, "--dtype", options.dtype))
     if dated:
         lines.append(("--default-chat-template-kwargs", json.dumps(PINNED)))
     if options.cpu is not None:
@@ -109,6 +111,11 @@ def _command(
     if options.extra:
         lines.append(options.extra)
     return Command(lines=tuple(lines), names=names, environment=options.cpu or {})
+
+
+def cpu_dtype(processor: str) -> str:
+    """Name the quickest arithmetic of a processor by what Linux says of it in /proc/cpuinfo."""
+    return "float32" if _BFLOAT16.isdisjoint(processor.split()) else "bfloat16"
 
 
 def cpu_environment(found: Mapping[str, str], cores: int) -> dict[str, str]:

@@ -102,7 +102,7 @@ def test_thirty_real_questions_killed_in_the_middle(server, data, tmp_path):
             }
             file.write(json.dumps(row) + "\n")
     words = [sys.executable, "-m", "novarag", "ask", str(path), "--strategy", "nova", "--model", f"{server}=base",
-             "--samples", "16", "--max-tokens", "32", "--logprobs", "--concurrency", "2", "--out", "run"]  # fmt: skip
+             "--samples", "16", "--max-tokens", "16", "--logprobs", "--concurrency", "2", "--out", "run"]  # fmt: skip
     process = subprocess.Popen(
         words, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )

@@ -72,11 +72,7 @@ def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
             shown += _noise(question, others, rng)
             if len(shown) >= size:
                 break
-        shown = shown[:size]
-        rng.shuffle(shown)
-        group = PassageGroup(id=f"{question.id}/drill", question=question, passages=tuple(shown))
-        if fits(group):
-            yield group
+        yield from _dealt(question, shown[:size], rng, "drill")
 
 
 def tossed(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
@@ -96,11 +92,17 @@ def tossed(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
             other, family = rng.choice(kept)
             if other.id != question.id:
                 shown += _noise(question, family, rng)[: rng.choice((1, 1, 2))]
-        shown = shown[:size]
-        rng.shuffle(shown)
-        group = PassageGroup(id=f"{question.id}/toss", question=question, passages=tuple(shown))
-        if fits(group):
-            yield group
+        yield from _dealt(question, shown[:size], rng, "toss")
+
+
+def _dealt(
+    question: Question, shown: list[Passage], rng: random.Random, name: str
+) -> Iterator[PassageGroup]:
+    """Make a group of passages in any order, if they fit."""
+    rng.shuffle(shown)
+    group = PassageGroup(id=f"{question.id}/{name}", question=question, passages=tuple(shown))
+    if fits(group):
+        yield group
 
 
 def _noise(question: Question, others: Sequence[Passage], rng: random.Random) -> list[Passage]:

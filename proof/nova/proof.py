@@ -23,7 +23,7 @@ RESULTS = HERE.parent / "results"
 PORT = 8411
 URL = f"http://127.0.0.1:{PORT}/v1"
 
-# Settled on dev questions or by the hours, never on test questions; proof/README.md says what was tried.
+# Settled on dev questions or by the hours, never on test questions: see proof/README.md.
 WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
 WARM = "drilled"  # the model that everything begins from
 TRAIN = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "1"]
@@ -249,7 +249,7 @@ def served(options, model, name):
         ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compile",
          "--port", PORT, "--vllm", options.vllm, "--", "--max-num-seqs", "64"]
         if trained
-        else [options.vllm, "serve", model, "--served-model-name", name, *CPU]
+        else [options.vllm, "serve", model, "--served-model-name", name, "--dtype", dtype(), *CPU]
     )  # fmt: skip
     print(f"$ {' '.join(map(str, command))}", flush=True)
     server = subprocess.Popen(
@@ -268,10 +268,17 @@ def served(options, model, name):
 
 
 CPU = [
-    "--host", "127.0.0.1", "--port", str(PORT), "--dtype", "bfloat16", "--max-model-len", "4096",
-    "--max-num-seqs", "64", "--max-num-batched-tokens", "32768",
+    "--host", "127.0.0.1", "--port", str(PORT), "--max-model-len", "4096", "--max-num-seqs", "64",
+    "--max-num-batched-tokens", "32768",
 ]  # fmt: skip
 CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": "2", "VLLM_NO_USAGE_STATS": "1"}
+
+
+def dtype():
+    """Name the arithmetic that `serve-model --cpu` takes, for a model that was not trained."""
+    from novarag.sft.serving import cpu_dtype
+
+    return cpu_dtype(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
 
 
 def wait(server, name):

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from machine import described
-from novarag.flows import estimate
+from novarag.flows.in_memory import estimate
 from novarag.llm.simulated import open_simulated
 from novarag.metrics import METRICS, measure, tabulate
 from novarag.strategies import VANILLA, Strategy

@@ -35,7 +35,7 @@ def record(path, address):
 
 async def _ask(address, name, temperature, count):
     from novarag import ChatLLM, Sampling, load_benchmark, parse_endpoint
-    from novarag.flows import ask
+    from novarag.flows.in_memory import ask
     from novarag.strategies import VANILLA
     from novarag.strategies.follow_up import P_TRUE, propose
     from novarag.strategies.structured import strategy_pattern

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from machine import described
-from novarag.flows import ask
+from novarag.flows.in_memory import ask
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
 from novarag.llm.simulated.respondent import TUNED
 from novarag.metrics import METRICS, measure, tabulate

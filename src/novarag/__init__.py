@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
-    from novarag.flows import Estimates, ask, estimate
+    from novarag.flows.in_memory import Estimates, ask, estimate
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -68,7 +68,7 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
-    "flows": ("Estimates", "ask", "estimate"),
+    "flows.in_memory": ("Estimates", "ask", "estimate"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from novarag import ask
-from novarag.flows import estimate
+from novarag.flows.in_memory import estimate
 from novarag.llm.simulated import open_simulated
 from novarag.metrics import METRICS, measure, tabulate
 from novarag.metrics.ablation import evidence_set

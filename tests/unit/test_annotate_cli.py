@@ -18,7 +18,7 @@ from novarag.datasets import load_groups
 from novarag.datasets.mix import read_mix
 from novarag.datasets.votes import Votes
 from novarag.errors import DataError, ServiceError, StorageError
-from novarag.flows import judge
+from novarag.flows.in_memory import judge
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
 ROWS = [

@@ -171,8 +171,8 @@ def _combined(
 
 def _judge(models: list[str], key_env: str | None, timeout: float, *, structured: bool) -> Any:  # noqa: ANN401 - an async function
     from novarag.datasets.votes import Votes
-    from novarag.flows import JUDGING
-    from novarag.flows import judge as judged
+    from novarag.flows.in_memory import JUDGING
+    from novarag.flows.in_memory import judge as judged
     from novarag.llm import Patience
 
     connect = connector(models, key_env, Patience(timeout=timeout, attempts=4))

@@ -100,7 +100,7 @@ async def _ask(
     connect: Callable[[], ChatLLM],
     sampling: Sampling,
 ) -> list[Trial]:
-    from novarag.flows import ask
+    from novarag.flows.in_memory import ask
 
     async with connect() as llm:
         await llm.check()

@@ -118,6 +118,18 @@ class Cost:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million prompt tokens, and for a million tokens of reply."""
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt: float, completion: float) -> float:
+        """Return what so many tokens cost."""
+        return (prompt * self.prompt + completion * self.completion) / 1e6
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One request put on the wire. Without an outcome it is about to be sent."""

@@ -1,46 +1,89 @@
-"""The command line: parse, call, print. No logic lives here."""
+"""The command line: parse, call a flow, print. A verb's module is loaded when it is needed."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from novarag import __version__
-from novarag.cli.annotating import annotate
-from novarag.cli.answering import answer
-from novarag.cli.asking import ask
-from novarag.cli.building import build
-from novarag.cli.cleaning import nova_clean
-from novarag.cli.estimating import estimate
-from novarag.cli.experimenting import run
-from novarag.cli.exporting import export
-from novarag.cli.filtering import filter_trials, reread
-from novarag.cli.grouping import audit, group
-from novarag.cli.indexing import index, retrieve
-from novarag.cli.looking import recover, show
-from novarag.cli.measuring import measure
-from novarag.cli.noising import noise
-from novarag.cli.reading import example, read_reply, render
-from novarag.cli.reproducing import reproduce
-from novarag.cli.serving import PassingOn, serve_model
-from novarag.cli.studying import study
-from novarag.cli.training import train
 from novarag.errors import NovaragError
+
+RETRIEVAL = "Retrieval"
+TRAINING = "Training sets"
+
+VERBS: dict[str, tuple[str, str | None]] = {
+    "answer": ("answering:answer", None),
+    "ask": ("asking:ask", None),
+    "show": ("looking:show", None),
+    "recover": ("looking:recover", None),
+    "reread": ("filtering:reread", None),
+    "measure": ("measuring:measure", None),
+    "estimate": ("estimating:estimate", None),
+    "index": ("indexing:index", RETRIEVAL),
+    "retrieve": ("indexing:retrieve", RETRIEVAL),
+    "annotate": ("annotating:annotate", RETRIEVAL),
+    "run": ("experimenting:run", RETRIEVAL),
+    "reproduce": ("reproducing:reproduce", None),
+    "build": ("building:build", TRAINING),
+    "noise": ("noising:noise", TRAINING),
+    "group": ("grouping:group", TRAINING),
+    "audit": ("grouping:audit", TRAINING),
+    "filter": ("filtering:filter_trials", TRAINING),
+    "export": ("exporting:export", TRAINING),
+    "train": ("training:train", TRAINING),
+    "serve-model": ("serving:serve_model", TRAINING),
+    "nova-clean": ("cleaning:nova_clean", TRAINING),
+    "render": ("reading:render", None),
+    "read": ("reading:read_reply", None),
+    "example": ("reading:example", None),
+    "study": ("studying:study", None),
+}
+"""Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
+
+
+class Verbs(TyperGroup):
+    """The verbs as one group; each is imported only when it is shown or called."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
+        """Name the verbs in the order of the help."""
+        return list(VERBS)
+
+    def get_command(  # type: ignore[override]
+        self,
+        ctx: typer.Context,  # noqa: ARG002 - as click calls it
+        cmd_name: str,
+    ) -> TyperCommand | TyperGroup | None:
+        """Load one verb."""
+        if cmd_name not in VERBS:
+            return None
+        place, panel = VERBS[cmd_name]
+        module, _, name = place.partition(":")
+        verb = getattr(import_module(f"novarag.cli.{module}"), name)
+        if isinstance(verb, typer.Typer):
+            found: TyperCommand | TyperGroup = typer.main.get_group(verb)
+        else:
+            one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            kind = getattr(verb, "command_class", None)
+            one.command(cmd_name, cls=kind, rich_help_panel=panel)(verb)
+            found = cast("TyperCommand", typer.main.get_command(one))
+        found.name = cmd_name
+        return found
+
 
 app = typer.Typer(
     name="novarag",
+    cls=Verbs,
     help="Calibrated confidence for retrieval-augmented language models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-RETRIEVAL = "Retrieval"
-TRAINING = "Training sets"
 
 
 def main() -> None:
@@ -62,30 +105,3 @@ def _options(
     if version:
         print(__version__)
         raise typer.Exit
-
-
-app.command()(answer)
-app.command()(ask)
-app.command()(show)
-app.command()(recover)
-app.command()(reread)
-app.command()(measure)
-app.command()(estimate)
-app.command(rich_help_panel=RETRIEVAL)(index)
-app.command(rich_help_panel=RETRIEVAL)(retrieve)
-app.command(rich_help_panel=RETRIEVAL)(annotate)
-app.command(rich_help_panel=RETRIEVAL)(run)
-app.command()(reproduce)
-app.command(rich_help_panel=TRAINING)(build)
-app.command(rich_help_panel=TRAINING)(noise)
-app.command(rich_help_panel=TRAINING)(group)
-app.command(rich_help_panel=TRAINING)(audit)
-app.command("filter", rich_help_panel=TRAINING)(filter_trials)
-app.command(rich_help_panel=TRAINING)(export)
-app.command(rich_help_panel=TRAINING)(train)
-app.command("serve-model", cls=PassingOn, rich_help_panel=TRAINING)(serve_model)
-app.command("nova-clean", rich_help_panel=TRAINING)(nova_clean)
-app.add_typer(study, name="study")
-app.command()(render)
-app.command("read")(read_reply)
-app.command()(example)

@@ -162,3 +162,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+serve_model.command_class = PassingOn  # type: ignore[attr-defined]

@@ -1,0 +1,208 @@
+"""What a person sees while a verb works, and how they stop it; on standard error throughout."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from novarag.flows.events import (
+    Advanced,
+    Counted,
+    Note,
+    Notice,
+    RunBegun,
+    RunProgress,
+    Step,
+    Wrote,
+)
+from novarag.flows.looping import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.calls import Price
+    from novarag.flows.events import Event, Tell
+    from novarag.flows.jobs import RunSummary
+    from novarag.runs.progress import Progress
+
+_PLAIN_EVERY = 10.0  # seconds between two lines where nothing can be drawn over
+_DRAWN_EVERY = 0.2
+_CLEAR = "\r\x1b[2K"
+
+
+@contextmanager
+def screen(price: Price | None = None) -> Iterator[Tell]:
+    """Show what a verb tells: lines, and below them how far it is, drawn over where possible."""
+    live, began = sys.stderr.isatty(), monotonic()
+    last, drawn = began, False
+
+    def tell(event: Event) -> None:
+        nonlocal last, drawn
+        now = monotonic()
+        moving = isinstance(event, (RunProgress, Counted, Advanced))
+        if moving and now - last < (_DRAWN_EVERY if live else _PLAIN_EVERY):
+            return
+        if moving:
+            last = now
+        line = _moving(event, now - began, price) if moving else _standing(event)
+        if line is None:
+            return
+        if moving and live:
+            sys.stderr.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
+        else:
+            sys.stderr.write((_CLEAR if drawn else "") + line + "\n")
+        drawn = moving and live
+        sys.stderr.flush()
+
+    try:
+        yield tell
+    finally:
+        if drawn:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
+
+
+def _standing(event: Event) -> str | None:
+    """Lay out an event that stays on the screen; None where a verb's own door prints it."""
+    match event:
+        case Notice(text):
+            return f"found: {text}"
+        case Note(text):
+            return text
+        case Step(name, number, steps):
+            sys.stdout.flush()
+            return f"\n[{number}/{steps}] {name}"
+        case Wrote(path):
+            return f"wrote {path}"
+        case RunBegun():
+            return _greeting(event)
+        case _:
+            return None
+
+
+def _moving(event: Event, elapsed: float, price: Price | None) -> str | None:
+    """Lay out how far a verb is."""
+    match event:
+        case RunProgress(now, requests, seconds):
+            drawn = f"{bar(now.settled / max(requests, 1), 10)} " if sys.stderr.isatty() else ""
+            return drawn + status(now, requests, seconds, price)
+        case Counted(what, seen, fresh):
+            return f"{seen:,} {what} · {fresh / max(elapsed, 1e-9):,.0f} new a second"
+        case Advanced(what, done, total):
+            return f"{bar(done / max(total, 1), 10)} {what}: {done:,} of {total:,}"
+        case _:
+            return None
+
+
+def _greeting(begun: RunBegun) -> str:
+    manifest = begun.manifest
+    settings = manifest.settings
+    said = f"{manifest.questions:,} questions, {manifest.trials:,} trials"
+    extra = f", {manifest.repeated:,} repeated rows asked once" if manifest.repeated else ""
+    parts = len(manifest.parts)
+    done = f"; {begun.finished:,} of {parts:,} shards are finished" if begun.finished else ""
+    warm = f" at T={settings.sampling.temperature:g}" if settings.sampling.temperature else ""
+    return f"{settings.model}, {settings.strategy}{warm}: {said}{extra}{done}"
+
+
+def status(now: Progress, requests: int, elapsed: float, price: Price | None) -> str:
+    """Say in one line how far a run is: done, failed, in flight, tokens, money, time left."""
+    fresh = now.settled - now.before
+    tokens = now.completion_tokens - now.tokens_before
+    parts = [
+        f"{now.answered_requests:,} of {requests:,} done",
+        f"{now.dead_requests:,} failed",
+        f"{now.in_flight:,} in flight",
+    ]
+    if elapsed > 0 and fresh:
+        parts.append(f"{tokens / elapsed:,.0f} tokens/s")
+    if not now.in_flight and requests > now.settled and elapsed > 5:
+        parts.append("waiting for the server")
+    elif fresh and requests > now.settled:
+        parts.append(f"{duration(elapsed / fresh * (requests - now.settled))} left")
+    if price is not None:
+        spent = price.of(now.prompt_tokens, now.completion_tokens)
+        parts.append(f"{spent:,.2f} of about {spent * requests / max(now.settled, 1):,.2f}")
+    return " · ".join(parts)
+
+
+def bar(share: float, width: int = 20) -> str:
+    """Draw a share of one.
+
+    >>> bar(0.5, 8)
+    '████░░░░'
+    """
+    full = round(min(max(share, 0.0), 1.0) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def duration(seconds: float) -> str:
+    """Say a time roughly.
+
+    >>> duration(42), duration(200), duration(7300)
+    ('42 s', '3 min', '2 h 1 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
+
+
+@contextmanager
+def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
+    """Show a verb that asks, and let an interrupt stop it; a second one leaves at once."""
+    from novarag.runs import ease_collector
+
+    stop = Stop()
+
+    def interrupt(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        print("\nfinishing what is in flight; Ctrl-C again to leave at once", file=sys.stderr)
+        stop.set()
+
+    ease_collector()
+    wanted = {signal.SIGINT: interrupt, signal.SIGTERM: lambda *_: stop.set()}
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        with screen(price) as tell:
+            yield tell, stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> int:
+    """Print what came of a run on standard output; return the exit code.
+
+    A pipeline, which is not `alone`, knows itself what is next.
+    """
+    print(
+        f"{run.answered:,} of {run.requests:,} requests answered ({run.fresh:,} asked now),"
+        f" {run.dead:,} failed; {run.trials:,} trials, {run.unread:,} unread"
+    )
+    spent = f"{run.prompt_tokens:,} prompt and {run.completion_tokens:,} reply tokens"
+    money = price.of(run.prompt_tokens, run.completion_tokens) if price else None
+    print(spent + (f", about {money:,.2f}" if money is not None else ""))
+    if run.dead:
+        again = "add --retry-failed to ask them again"
+        print(f"{run.dead:,} failed: `novarag show {run.place}` says why; {again}")
+    if not run.finished:
+        why = "stopped" if run.stopped else "unfinished"
+        print(f"{why}: run the same command to go on, or `novarag show {run.place}`")
+        return 130 if run.stopped else 1
+    if alone:
+        _suggest(run)
+    return 1 if run.dead else 0
+
+
+def _suggest(run: RunSummary) -> None:
+    then = "" if "://" in run.place else f", then novarag measure {run.place}"
+    sampled = then and run.trials > run.answered + run.dead
+    many = f", or novarag filter {run.place} --out kept" if sampled else ""
+    print(f"next: novarag show {run.place}{then}{many}")

@@ -1,0 +1,130 @@
+"""Options that mean the same in every verb."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from novarag.errors import UsageError
+from novarag.strategies.confidence import Scale
+
+if TYPE_CHECKING:
+    from novarag.calls import Price
+
+OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book, top-k"
+PAPERS = "vanilla-paper, cot-paper, multi-step-paper, noise-aware-paper, nova-paper"
+PRESETS = "guess-probability, answer-tags, probability-yes"
+StrategyName = Annotated[
+    str,
+    typer.Option("--strategy", "-s", help=f"{OURS}; {PAPERS}; or package.module:OBJECT."),
+]
+ReaderName = Annotated[
+    str,
+    typer.Option(
+        "--strategy",
+        "-s",
+        help=f"How the reply is laid out: {OURS}; other formats: {PRESETS};"
+        " or package.module:OBJECT.",
+    ),
+]
+ScaleName = Annotated[
+    Scale | None,
+    typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
+]
+Foreign = Annotated[
+    str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
+]
+RunPlace = Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run, or s3://….")]
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        help="URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama;"
+        " repeat it for replicas of one model. simulated:base needs no server.",
+    ),
+]
+KeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        help="Environment variable that holds the key; default NOVARAG_API_KEY, and OPENAI_API_KEY"
+        " for api.openai.com."
+    ),
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
+Temperature = Annotated[
+    float | None,
+    typer.Option(min=0, help="Default 0 for one sample, 1 for several."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**62, help="Seed of the sampling, for servers that take one."),
+]
+Timeout = Annotated[float, typer.Option(min=0.01, max=86_400, help="Seconds to wait for a reply.")]
+Concurrency = Annotated[
+    int, typer.Option(min=1, help="Most requests in flight per endpoint and worker.")
+]
+Attempts = Annotated[int, typer.Option(min=1, help="Attempts before giving up.")]
+PerMillion = Annotated[
+    str | None, typer.Option(help="IN:OUT, money per million tokens, for estimates.")
+]
+DriverName = Annotated[
+    Literal["local", "ray"], typer.Option(help="What runs the shards: this process, or Ray.")
+]
+RayAddress = Annotated[
+    str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
+]
+ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask again what was given up before.")
+]
+EncoderSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        help="A folder, a model of the hub such as facebook/contriever, package:NAME/FOLDER; or"
+        " URL=NAME of a server with /v1/embeddings, tei+URL=NAME, tei-raw+URL=NAME.",
+    ),
+]
+EntailmentSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--nli",
+        help="A cross-encoder of entailment, a folder or a model of the hub; or"
+        " package.module:OBJECT, called with (premise, hypothesis) pairs; returns chances of"
+        " entailment, neutral and contradiction for each.",
+    ),
+]
+SearchObject = Annotated[
+    str | None,
+    typer.Option(
+        "--with",
+        help="package.module:OBJECT that searches: a function of (query, k), a Retriever, or a"
+        " retriever of LangChain or LlamaIndex.",
+    ),
+]
+SearchUrl = Annotated[
+    str | None,
+    typer.Option("--http", help="URL of a search server that takes queries and k as JSON."),
+]
+
+
+def parse_price(text: str | None) -> Price | None:
+    """Read `IN:OUT`.
+
+    >>> parse_price("0.15:0.6")
+    Price(prompt=0.15, completion=0.6)
+    """
+    from novarag.calls import Price
+
+    if text is None:
+        return None
+    before, found, after = text.partition(":")
+    try:
+        price = Price(float(before), float(after if found else before))
+    except ValueError:
+        raise UsageError(f"{text!r} is not a price: write IN:OUT per million tokens") from None
+    if not (0 <= price.prompt < 1e6 and 0 <= price.completion < 1e6):
+        raise UsageError(f"{text!r} is not a price: write IN:OUT per million tokens")
+    return price

@@ -1,0 +1,208 @@
+"""Which model is asked, and how it is reached."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from novarag.calls import GREEDY, Attempt
+from novarag.errors import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from novarag.calls import Reply, Sampling, Tell
+    from novarag.config.asking import Endpoints
+    from novarag.ports import LLM
+    from novarag.records import PassageGroup
+    from novarag.web.endpoint import Endpoint
+
+    Opens = Callable[[], AbstractAsyncContextManager[LLM]]
+    Model = str | Sequence[str] | Endpoint | LLM | Opens
+
+SIMULATED = "simulated:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How a model is reached and its shards are run; none of it decides what is asked.
+
+    `concurrency` bounds the requests in flight for each endpoint and worker, `timeout` is in
+    seconds, `attempts` counts tries of one request. `driver` is "local" or "ray".
+    """
+
+    key_env: str | None = None
+    concurrency: int = 64
+    timeout: float = 600.0
+    attempts: int = 8
+    driver: str = "local"
+    ray_address: str | None = None
+    retry_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAccess:
+    """A model and how it is reached: what every verb that asks works with."""
+
+    name: str
+    opens: Opens | None  # None for a simulated respondent, which must know the groups
+    replicas: int = 1
+    access: Access = field(default_factory=Access)
+
+    @property
+    def simulated(self) -> bool:
+        """Say whether the model is a simulated respondent, which needs no server."""
+        return self.opens is None
+
+    def connector(self, groups: Iterable[PassageGroup] = ()) -> Opens:
+        """Return what opens the model; it can be sent to another machine, as it holds no key."""
+        if self.opens is not None:
+            return self.opens
+        from novarag.llm.simulated import find_respondent, open_simulated
+
+        found = find_respondent(self.name.removeprefix(SIMULATED)).name
+        return partial(open_simulated, found, list(groups))
+
+    async def check(self) -> None:
+        """See that the server is there and has the model."""
+        if self.opens is None:
+            return
+        async with self.opens() as llm:
+            check = getattr(llm, "check", None)
+            if check is not None:
+                await check()
+
+
+def reach(model: Model, access: Access | None = None) -> ModelAccess:
+    """Find out how a model is reached: by its address, or as the object it is.
+
+    >>> reach("simulated:base").simulated
+    True
+    """
+    access = access or Access()
+    if isinstance(model, str):
+        model = [model]
+    if hasattr(model, "complete"):
+        llm = cast("LLM", model)
+        return ModelAccess(name=_name_of(llm), opens=partial(_lend, llm), access=access)
+    if isinstance(model, (list, tuple)) and model and all(isinstance(m, str) for m in model):
+        return _by_address(model, access)
+    if hasattr(model, "url") and hasattr(model, "model"):
+        return _by_endpoints([cast("Endpoint", model)], access)
+    if callable(model):
+        return ModelAccess(name=_name_of(model), opens=model, access=access)
+    raise TypeError(
+        "model must be 'URL=NAME' (or a list of them, for replicas), 'simulated:NAME', an Endpoint,"
+        f" an LLM or a function that opens one, not {type(model).__name__}"
+    )
+
+
+def reach_endpoints(endpoints: Endpoints, access: Access | None = None) -> ModelAccess:
+    """Reach the model that a settings file names; how hard it is asked stands there, too."""
+    from dataclasses import replace
+
+    how = replace(
+        access or Access(), key_env=endpoints.key_env, concurrency=endpoints.concurrency,
+        timeout=endpoints.timeout, attempts=endpoints.attempts,
+    )  # fmt: skip
+    return reach(endpoints.endpoints, how)
+
+
+def is_simulated(name: str) -> bool:
+    """Say whether a model's name is that of a simulated respondent."""
+    return name.startswith(SIMULATED)
+
+
+def simulated_note(name: str) -> list[str]:
+    """Say that a respondent was simulated, wherever its answers are reported."""
+    said = f"{name} is a simulated respondent: an instrument, not a result."
+    return [said] if is_simulated(name) else []
+
+
+def _by_address(models: Sequence[str], access: Access) -> ModelAccess:
+    from novarag.web.endpoint import parse_endpoint
+
+    if is_simulated(models[0]):
+        from novarag.llm.simulated import find_respondent
+
+        find_respondent(models[0].removeprefix(SIMULATED))  # complains about an unknown name
+        return ModelAccess(name=models[0], opens=None, replicas=len(models), access=access)
+    return _by_endpoints([parse_endpoint(m, key_env=access.key_env) for m in models], access)
+
+
+def _by_endpoints(endpoints: Sequence[Endpoint], access: Access) -> ModelAccess:
+    from novarag.llm.chat import ChatLLM
+    from novarag.web.sending import Patience
+
+    ChatLLM(endpoints)  # complains now about what would fail later
+    patience = Patience(
+        concurrency=access.concurrency, timeout=access.timeout, attempts=access.attempts
+    )
+    return ModelAccess(
+        name=endpoints[0].model,
+        opens=partial(ChatLLM, endpoints, patience=patience),
+        replicas=len(endpoints),
+        access=access,
+    )
+
+
+def _name_of(model: object) -> str:
+    """Name a model that was handed in: as it calls itself, else by its type."""
+    found = getattr(model, "model", None)
+    return found if isinstance(found, str) and found else type(model).__name__
+
+
+def _lend(llm: LLM) -> AbstractAsyncContextManager[LLM]:
+    """Open a model that was handed in; one that is no context manager is open already."""
+    if hasattr(llm, "check"):  # our own, which keeps its promises
+        return cast("AbstractAsyncContextManager[LLM]", llm)
+    if hasattr(llm, "__aenter__"):
+        return _Opened(llm)
+    return nullcontext(_Checked(llm))
+
+
+class _Opened:
+    """A model of the caller's that must be opened first."""
+
+    def __init__(self, llm: Any) -> None:  # noqa: ANN401 - an LLM that is a context manager
+        self._llm = llm
+
+    async def __aenter__(self) -> LLM:
+        return _Checked(await self._llm.__aenter__())
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._llm.__aexit__(*error)
+
+
+class _Checked:
+    """A model of the caller's, held to the promise of giving as many samples as were asked for."""
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    async def complete(
+        self,
+        prompt: str,
+        sampling: Sampling = GREEDY,
+        *,
+        key: str | None = None,
+        tell: Tell | None = None,
+    ) -> Reply:
+        """Ask, and refuse a reply that is short of samples; an attempt nobody told of is told."""
+        heard: list[Attempt] = []
+
+        def hear(attempt: Attempt) -> None:
+            heard.append(attempt)
+            if tell is not None:
+                tell(attempt)
+
+        reply = await self._llm.complete(prompt, sampling, key=key, tell=hear)
+        if not heard:
+            hear(Attempt(id=reply.attempt, endpoint=_name_of(self._llm)))
+        if len(reply.completions) != sampling.n:
+            problem = f"asked for {sampling.n} samples, got {len(reply.completions)}"
+            raise ServiceError(problem, retryable=False)
+        return reply

@@ -1,0 +1,94 @@
+"""What a `tell` callback hears while a verb works: small records, none of them printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from novarag.runs.manifest import Manifest
+    from novarag.runs.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something was found amiss, such as a damaged file, and put right."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing while one waits."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of several begins."""
+
+    name: str
+    number: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """A step of several is done; `result` is what the verb of that name returns."""
+
+    name: str
+    result: object
+
+
+@dataclass(frozen=True, slots=True)
+class RunBegun:
+    """Requests are about to be sent; `finished` shards of the run have nothing left to ask."""
+
+    manifest: Manifest
+    finished: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far the requests of a run are, a few times a second."""
+
+    now: Progress
+    requests: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How far a step without requests is: how many were seen, and how many of them are new."""
+
+    what: str
+    seen: int
+    fresh: int
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """Some of a known number of parts are done, such as shards or bootstrap replicates."""
+
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """A file is in its place."""
+
+    path: Path
+
+
+Event = Notice | Note | Step | StepResult | RunBegun | RunProgress | Counted | Advanced | Wrote
+Tell = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    """Hear everything and say nothing: the default of every `tell`."""

@@ -1,0 +1,227 @@
+"""One run of requests, from groups to a finished table: what every verb that asks shares."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import file_digest
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from novarag.flows.events import Notice, RunBegun, RunProgress, silent
+from novarag.flows.looping import Stop
+from novarag.records import PassageGroup
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable
+
+    from novarag.calls import Sampling
+    from novarag.config.asking import Replies
+    from novarag.flows.access import ModelAccess
+    from novarag.flows.events import Tell
+    from novarag.ports import Asking
+    from novarag.runs import Board, Job, Manifest, Outlook, Settings, Store
+    from novarag.strategies import Strategy
+    from novarag.strategies.follow_up import FollowUp
+
+    Groups = str | Path | Iterable[PassageGroup]
+
+_EVERY = 0.2  # seconds between two reports of progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where groups come from: read twice, known by its hash."""
+
+    groups: Callable[[], Iterable[PassageGroup]]
+    name: str
+    hash: str
+
+
+def source_of(groups: Groups) -> Source:
+    """Take groups from a file, or as they are."""
+    from novarag.datasets import iter_groups
+
+    if isinstance(groups, (str, Path)):
+        path = Path(groups)
+        return Source(groups=partial(iter_groups, path), name=path.name, hash=hash_of(path))
+    held = [checked(group) for group in groups]
+    return Source(groups=partial(iter, held), name="groups", hash="")
+
+
+def checked(group: object) -> PassageGroup:
+    """Return what is a group, or say what was expected."""
+    if not isinstance(group, PassageGroup):
+        raise TypeError(
+            "groups must be the path of a file, or PassageGroup objects, not"
+            f" {type(group).__name__}"
+        )
+    return group
+
+
+def hash_of(path: Path) -> str:
+    """Return the SHA-256 of a file that must be there."""
+    from novarag.datasets.files import existing
+
+    with existing(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def settings_of(
+    replies: Replies,
+    asking: Strategy | FollowUp,
+    model: str,
+    sampling: Sampling,
+    *,
+    k: int | None = None,
+    name: str | None = None,
+) -> Settings:
+    """Say what a run asks: `sampling` as the run needs it, the rest as `replies` has it.
+
+    Structured replies are held to the form of the strategy, for groups of `k` passages. `name` is
+    what the asking was imported by, if it was.
+    """
+    from novarag.runs import Settings
+    from novarag.strategies import Strategy
+    from novarag.strategies.structured import strategy_pattern
+
+    formed = replies.structured and isinstance(asking, Strategy) and k is not None
+    return Settings(
+        strategy=name or asking.name,
+        template_hash=asking.template.hash,
+        model=model,
+        samples=sampling.n,
+        per_request=replies.per_request,
+        shard_size=replies.shard_size,
+        sampling=replace(
+            sampling,
+            n=1,
+            top_p=replies.top_p,
+            seed=replies.seed,
+            max_tokens=sampling.max_tokens or replies.max_tokens,
+            regex=strategy_pattern(asking.name, k or 0, step_length=replies.step_length)
+            if formed
+            else None,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What came of a run's requests, as far as they went."""
+
+    place: str
+    requests: int
+    answered: int
+    fresh: int  # settled now, not before
+    dead: int
+    trials: int
+    unread: int
+    prompt_tokens: int
+    completion_tokens: int
+    stopped: bool
+
+    @property
+    def finished(self) -> bool:
+        """Say whether nothing is left to ask."""
+        return self.answered + self.dead >= self.requests
+
+
+async def check_server(model: ModelAccess, *places: Store) -> None:
+    """See that the server is there and has the model, unless the runs have nothing left to ask."""
+    from novarag.runs import is_finished
+
+    if not model.simulated and not all(is_finished(store) for store in places):
+        await model.check()
+
+
+def plan_job(
+    asking: Asking,
+    source: Source,
+    settings: Settings,
+    store: Store,
+    model: ModelAccess,
+    *,
+    tell: Tell = silent,
+) -> Job:
+    """Plan the run, or find it begun."""
+    from novarag.runs import Job, plan
+
+    manifest = plan(
+        store, source.groups, settings, name=source.name, source_hash=source.hash,
+        tell=lambda line: tell(Notice(line)),
+    )  # fmt: skip
+    access = model.access
+    return Job(
+        store=store, manifest=manifest, strategy=asking,
+        concurrency=access.concurrency * model.replicas, revive=access.retry_failed,
+        grace=access.timeout,
+    )  # fmt: skip
+
+
+async def run_job(
+    job: Job, model: ModelAccess, *, tell: Tell = silent, stop: Stop | None = None
+) -> RunSummary:
+    """Drive a run to its end, or as far as it goes."""
+    from novarag.runs import Board, Driver, drive, unfinished
+
+    left = unfinished(job.store, job.manifest)
+    tell(RunBegun(job.manifest, len(job.manifest.parts) - len(left)))
+    board, halt = Board(), (stop or Stop()).event()
+    async with _reporting(board, job.manifest, tell):
+        results = await drive(
+            job, model.connector(_groups(job) if model.simulated else ()), board=board, stop=halt,
+            driver=Driver(model.access.driver), address=model.access.ray_address,
+        )  # fmt: skip
+    return _sum_up(job, results, board, tell, stopped=halt.is_set())
+
+
+def _groups(job: Job) -> Iterable[PassageGroup]:
+    """Read what the run asks, for a respondent that must know it."""
+    from novarag.runs.draws import Draw
+
+    return Draw(job.store, job.manifest).all_groups()
+
+
+@asynccontextmanager
+async def _reporting(board: Board, manifest: Manifest, tell: Tell) -> AsyncIterator[None]:
+    """Tell how far a run is while it runs."""
+    began = monotonic()
+
+    async def report() -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            tell(RunProgress(board.total(), manifest.requests, monotonic() - began))
+
+    if tell is silent:
+        yield
+        return
+    task = asyncio.create_task(report())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def _sum_up(
+    job: Job, results: list[Outlook], board: Board, tell: Tell, *, stopped: bool
+) -> RunSummary:
+    for result in results:
+        for line in result.damage:
+            tell(Notice(line))
+    now = board.total()
+    return RunSummary(
+        place=job.store.place,
+        requests=job.manifest.requests,
+        answered=now.answered_requests,
+        fresh=now.settled - now.before,
+        dead=now.dead_requests,
+        trials=now.trials,
+        unread=now.unread,
+        prompt_tokens=now.prompt_tokens,
+        completion_tokens=now.completion_tokens,
+        stopped=stopped,
+    )

@@ -1,0 +1,98 @@
+"""Running coroutines for callers that do not await: in a script, a notebook or a thread.
+
+Neither form installs signal handlers. A door that wants to stop a verb gives it a `Stop`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import update_wrapper
+from inspect import signature
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Stop:
+    """A wish to stop, from any thread or signal handler.
+
+    Nothing new is sent, what is in flight is waited for, and the verb returns what there is.
+    """
+
+    def __init__(self) -> None:
+        self._wished = False
+        self._lock = Lock()
+        self._events: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    def set(self) -> None:
+        """Stop as soon as nothing is lost by it."""
+        self._wished = True
+        for loop, event in list(self._events):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
+
+    def is_set(self) -> bool:
+        """Say whether somebody wished to stop."""
+        return self._wished
+
+    def event(self) -> asyncio.Event:
+        """Return an event of the running loop that is set with this."""
+        event = asyncio.Event()
+        with self._lock:
+            self._events.append((asyncio.get_running_loop(), event))
+        if self._wished:
+            event.set()
+        return event
+
+
+def run_sync(work: Coroutine[Any, Any, _R]) -> _R:
+    """Run a coroutine to its end, wherever the caller is.
+
+    Inside a running event loop, as in a notebook, it runs in a loop of its own in a thread.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    return _run_in_thread(work)
+
+
+def _run_in_thread(work: Coroutine[Any, Any, _R]) -> _R:
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def main() -> _R:
+        task = asyncio.current_task()
+        if task is not None:
+            running.append((asyncio.get_running_loop(), task))
+        return await work
+
+    context = copy_context()
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="novarag") as thread:
+        future = thread.submit(context.run, lambda: asyncio.run(main()))
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            for loop, task in running:
+                loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+def synchronous(work: Callable[_P, Coroutine[Any, Any, _R]]) -> Callable[_P, _R]:
+    """Make the form of an async function that needs no `await`; the body stays one."""
+
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return run_sync(work(*args, **kwargs))
+
+    update_wrapper(call, work)
+    del call.__wrapped__  # type: ignore[attr-defined]  # or it would pass for a coroutine function
+    call.__name__ = work.__name__.removesuffix("_async")
+    call.__qualname__ = call.__name__
+    call.__signature__ = signature(work)  # type: ignore[attr-defined]
+    return call

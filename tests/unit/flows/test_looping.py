@@ -1,0 +1,81 @@
+"""Sync forms of async functions: in a script, inside a running loop, in a thread."""
+
+import asyncio
+import inspect
+import threading
+import time
+
+import pytest
+
+from novarag.flows.looping import Stop, run_sync, synchronous
+
+
+async def double_async(number: int, *, pause: float = 0.0) -> int:
+    """Double a number."""
+    await asyncio.sleep(pause)
+    return 2 * number
+
+
+double = synchronous(double_async)
+
+
+def test_the_sync_form_is_the_async_one_without_await():
+    assert double(4) == 8
+    assert (double.__name__, double.__doc__) == ("double", "Double a number.")
+    assert inspect.signature(double) == inspect.signature(double_async)
+    assert not inspect.iscoroutinefunction(double)
+
+
+def test_it_works_inside_a_running_loop():
+    async def notebook():
+        return double(4)
+
+    assert asyncio.run(notebook()) == 8
+
+
+def test_it_works_in_a_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(double(4)))
+    thread.start()
+    thread.join()
+    assert found == [8]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_it_raises_is_raised(inside):
+    async def fail():
+        raise LookupError("gone")
+
+    def call():
+        run_sync(fail())
+
+    async def notebook():
+        call()
+
+    with pytest.raises(LookupError, match="gone"):
+        asyncio.run(notebook()) if inside else call()
+
+
+def test_stop_reaches_a_loop_in_another_thread():
+    stop = Stop()
+
+    async def wait():
+        await asyncio.wait_for(stop.event().wait(), timeout=5)
+        return "stopped"
+
+    threading.Timer(0.05, stop.set).start()
+    began = time.monotonic()
+    assert run_sync(wait()) == "stopped"
+    assert time.monotonic() - began < 4
+    assert stop.is_set()
+
+
+def test_a_stop_that_came_first_is_heard_at_once_and_a_closed_loop_does_not_matter():
+    stop = Stop()
+
+    async def event():
+        return stop.event()
+
+    asyncio.run(event())
+    stop.set()
+    assert asyncio.run(event()).is_set()

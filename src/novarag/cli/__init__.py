@@ -74,6 +74,18 @@ class Verbs(TyperGroup):
         found.name = cmd_name
         return found
 
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Call a verb; what the library says of its parameters is said in flags."""
+        try:
+            return super().invoke(ctx)
+        except NovaragError as error:
+            from novarag.cli.translate import for_the_shell
+
+            verb = self.get_command(ctx, str(ctx.invoked_subcommand))
+            flags = [o for p in (verb.params if verb else ()) for o in (*p.opts, *p.secondary_opts)]
+            error.args = (for_the_shell(str(error), frozenset(flags)), *error.args[1:])
+            raise
+
 
 app = typer.Typer(
     name="novarag",

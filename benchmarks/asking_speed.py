@@ -19,7 +19,6 @@ from time import perf_counter, process_time
 
 import aiohttp
 
-from chaos.serving import chaos
 from novarag.calls import Sampling
 from novarag.examples import EXAMPLE_GROUP
 from novarag.llm.chat import ChatLLM
@@ -27,6 +26,7 @@ from novarag.runs import Board, Driver, Job, Settings, drive, ease_collector, op
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
+from tests.support.chaos.serving import chaos
 
 
 def groups(count: int, start: int = 0):

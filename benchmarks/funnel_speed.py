@@ -1,6 +1,6 @@
 """How fast is the funnel, and how big? Read trials at 1M and 10M, beside a bare Polars expression.
 
-Usage: python proof/funnel_speed.py [--sizes 1000000 10000000] [--folder DIR]
+Usage: python -m benchmarks.funnel_speed [--sizes 1000000 10000000] [--folder DIR]
 
 A run is made up in a temporary folder, with about 1.6 kB of reply a trial, and deleted afterwards.
 Each measurement is a process of its own: its CPU seconds, user and system, and its peak memory.
@@ -261,7 +261,7 @@ def one(what: str, run: str, out: str) -> None:
 
 def measured(what: str, run: Path, out: Path) -> dict[str, float]:
     done = subprocess.run(
-        [sys.executable, __file__, "--one", what, str(run), str(out)],
+        [sys.executable, "-m", "benchmarks.funnel_speed", "--one", what, str(run), str(out)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:

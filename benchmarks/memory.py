@@ -11,9 +11,9 @@ import sys
 import tempfile
 import time
 
-from asking_speed import ours, planned
-from chaos.serving import chaos
+from benchmarks.asking_speed import ours, planned
 from novarag.runs import ease_collector
+from tests.support.chaos.serving import chaos
 
 SAMPLES = 16
 
@@ -43,7 +43,7 @@ def main() -> None:
     for size in options.sizes:
         with chaos() as url:
             done = subprocess.run(
-                [sys.executable, __file__, "--one", str(size), url],
+                [sys.executable, "-m", "benchmarks.memory", "--one", str(size), url],
                 capture_output=True,
                 text=True,
                 check=True,

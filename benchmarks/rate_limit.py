@@ -10,10 +10,10 @@ import asyncio
 import sys
 import time
 
-from chaos.server import Settings, start
 from novarag.llm.chat import ChatLLM
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
+from tests.support.chaos.server import Settings, start
 
 
 async def measured(

@@ -15,9 +15,9 @@ import tempfile
 import polars as pl
 import ray
 
-from asking_speed import ours, planned
-from chaos.serving import chaos
+from benchmarks.asking_speed import ours, planned
 from novarag.runs import Driver, ease_collector
+from tests.support.chaos.serving import chaos
 
 
 def steady(folder: str) -> float:

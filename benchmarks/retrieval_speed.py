@@ -1,6 +1,6 @@
 """The index beside the bare Milvus client, and what a query costs as the index grows.
 
-    python proof/retrieval_speed.py [FOLDER] [--sizes 10000,68559,500000] [--write]
+    python -m benchmarks.retrieval_speed [FOLDER] [--sizes 10000,68559,500000] [--write]
 
 FOLDER holds the index of `retrieval_index.py`, whose vectors are used; nothing is encoded here.
 Beyond the corpus, filler: two halves of different passages joined, with the mean of their vectors.
@@ -22,14 +22,14 @@ from statistics import median
 
 import numpy as np
 
-from machine import described
 from novarag.records import Passage
 from novarag.retrieval.building import BATCH, fill
 from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.manifest import Manifest
 from novarag.retrieval.milvus import COLLECTION, create_index, open_index
 from novarag.retrieval.searching import MODES, MilvusRetriever
-from retrieval_quality import Checks, corpus, questions, vectors_of
+from tests.support.machine import described
+from validation.retrieval_quality import Checks, corpus, questions, vectors_of
 
 INPUTS = Path(__file__).parents[1] / "docs" / "evidence" / "retrieval-inputs.json"
 IDENTITY = EncoderIdentity(
@@ -86,7 +86,7 @@ def _joined(one: str, other: str) -> str:
 def material(folder: Path) -> Material:
     """Read the corpus and its vectors back from the index."""
     from novarag.cli.encoders import open_encoder
-    from retrieval_index import ENCODER
+    from tools.retrieval_index import ENCODER
 
     table, asked = corpus(), questions()["question"].unique(maintain_order=True).to_list()
     rows = table.select("id", "title", "text").iter_rows()

@@ -1,6 +1,6 @@
 """How fast, how big: all metrics on a million rows, 2,000 replicates on 64,000 rows, peak memory.
 
-Usage: NOVARAG_DATA=… python proof/speed.py
+Usage: NOVARAG_DATA=… python -m benchmarks.speed
 """
 
 import os
@@ -32,7 +32,10 @@ def answers():
 def peak(replicates):
     """Peak memory in MB of a process that measures with so many replicates."""
     done = subprocess.run(
-        [sys.executable, __file__, str(replicates)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.speed", str(replicates)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return float(done.stdout)
 

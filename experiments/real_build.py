@@ -1,6 +1,6 @@
 """The whole pipeline with a real model: questions -> noise -> groups -> samples -> filter -> export.
 
-    python proof/real_build.py FOLDER [--address URL=NAME] [--questions N]
+    python -m experiments.real_build FOLDER [--address URL=NAME] [--questions N]
 
 Takes HotpotQA training questions of the benchmark data (NOVARAG_DATA) with all their released
 passages, has the model write noise for some of them, asks one group of each question sixteen times,

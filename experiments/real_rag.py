@@ -1,6 +1,6 @@
 """Real retrieval with a real model: corpus -> index -> passages -> replies -> report.
 
-    python proof/real_rag.py FOLDER [--address URL=NAME] [--questions N] [--encoder SPEC]
+    python -m experiments.real_rag FOLDER [--address URL=NAME] [--questions N] [--encoder SPEC]
 
 Takes the HotpotQA part of the benchmark's corpus and questions (NOVARAG_DATA) and runs one
 experiment by BM25 and one by vectors, each by one command. Run it again to go on.
@@ -15,7 +15,7 @@ from time import monotonic
 
 import polars as pl
 
-from machine import described, shared_data
+from tests.support.machine import described, shared_data
 
 SOURCE = "hotpotqa-dev500"
 TOML = """\

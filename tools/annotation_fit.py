@@ -1,6 +1,6 @@
 """Fit the weights of the annotator on the labelled passages of HotpotQA's training file.
 
-    python proof/annotation_fit.py --write
+    python -m tools.annotation_fit --write
 
 No test file is read. To teach it that a mention can be chance, one in twelve of the passages that
 mention an answer but belong to another question joins as "does not support". To teach it what a
@@ -161,7 +161,7 @@ def told(weights):
         }
 
     return {
-        "fitted_by": "python proof/annotation_fit.py --write",
+        "fitted_by": "python -m tools.annotation_fit --write",
         **{name: model(getattr(weights, name)) for name in MODELS},
         "temperature": {e.value: round(t, 4) for e, t in weights.temperature.items()},
     }

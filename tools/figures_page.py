@@ -1,4 +1,4 @@
-"""Write docs/figures.md from the table of metrics. Usage: python proof/figures_page.py > docs/figures.md"""
+"""Write docs/figures.md from the table of metrics. Usage: python -m tools.figures_page > docs/figures.md"""
 
 from novarag.metrics import METRICS
 from novarag.report.words import RATIO_TITLES

@@ -1,7 +1,7 @@
 """Hours, money, memory and disk of the paper's four models on GPUs: arithmetic, nothing is run.
 
-    python proof/gpu_budget.py [--write] [--price-a100 1.5] ...
-    python proof/gpu_budget.py --count FOLDER     (a finished `make reproduce-simulated`)
+    python -m tools.gpu_budget [--write] [--price-a100 1.5] ...
+    python -m tools.gpu_budget --count FOLDER     (a finished `make reproduce-simulated`)
 
 Sizes come from the paper, from the models' configurations and from what `novarag reproduce all` was
 counted to ask (docs/evidence/gpu-inputs.json). Speeds and prices are assumed and said to be.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE, INPUTS = ROOT / "docs" / "gpu.md", ROOT / "docs" / "evidence" / "gpu-inputs.json"
-BEGIN, END = "<!-- python proof/gpu_budget.py -->", "<!-- end -->"
+BEGIN, END = "<!-- python -m tools.gpu_budget -->", "<!-- end -->"
 RANK, LENGTH = 8, 2048
 GB = 1e9
 Asked = dict[str, dict[str, int]]  # requests and replies by model and strategy

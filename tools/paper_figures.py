@@ -1,6 +1,6 @@
 """Make src/novarag/experiments/paper.json from the paper's source, checking every number.
 
-Usage: python proof/paper_figures.py [--write]
+Usage: python -m tools.paper_figures [--write]
 
 Reads `paper/tables.json` and `paper/nova.tex` beside the benchmark data. The columns of each LaTeX
 table are spelled out below and compared with its header, the model of each row with the heading
@@ -15,8 +15,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from machine import described, shared_data
-from paper_text import TEXT
+from tests.support.machine import described, shared_data
+from tools.paper_text import TEXT
 
 PAPER = shared_data().resolve().parent / "paper"
 TARGET = Path(__file__).parents[1] / "src/novarag/experiments/paper.json"

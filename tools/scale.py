@@ -17,7 +17,7 @@ from pathlib import Path
 SIZES = {"384K": 384_000, "160M": 160_000_000, "10B": 10_000_000_000}
 SAMPLES = 16
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
-BEGIN, END = "<!-- python proof/scale.py -->", "<!-- end -->"
+BEGIN, END = "<!-- python -m tools.scale -->", "<!-- end -->"
 INPUTS = Path(__file__).parents[1] / "docs" / "evidence" / "scale-inputs.json"
 
 _FIXED = 30  # bytes of a row of trials besides its reply: far less than the reply
@@ -36,9 +36,9 @@ ASSUMED = {
 
 def measure(trials: int) -> dict[str, float]:
     """Ask the chaos server for some trials and measure what one costs us."""
-    from asking_speed import ours, planned
-    from chaos.serving import chaos
+    from benchmarks.asking_speed import ours, planned
     from novarag.runs import ease_collector
+    from tests.support.chaos.serving import chaos
 
     ease_collector()
     with tempfile.TemporaryDirectory() as folder, chaos() as url:

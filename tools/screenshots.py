@@ -1,6 +1,6 @@
 """Take small pictures of a report in headless Chromium: desktop, dark, phone.
 
-Usage: python proof/screenshots.py report.html FOLDER
+Usage: python -m tools.screenshots report.html FOLDER
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """How well the annotator finds the benchmark's own labels, which it is not shown.
 
-    python proof/annotation_agreement.py
+    python -m validation.annotation_agreement
 
 For each test set (k=3 and k=5 together): macro-F1 with its interval, the confusion matrix, and
 cheap baselines whose thresholds were tuned on HotpotQA's training file. Passages that the data's

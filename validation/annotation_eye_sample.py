@@ -1,10 +1,10 @@
 """Real retrieved passages for the annotator, and a blind sample of them to check by eye.
 
-    python proof/annotation_eye_sample.py groups build/annotation/retrieved.jsonl
+    python -m validation.annotation_eye_sample groups build/annotation/retrieved.jsonl
     novarag annotate build/annotation/retrieved.jsonl --out build/annotation/retrieved
-    python proof/annotation_eye_sample.py draw build/annotation/retrieved/annotated.jsonl --seed 1 \
+    python -m validation.annotation_eye_sample draw build/annotation/retrieved/annotated.jsonl --seed 1 \
         --half check --out build/annotation
-    python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv \
+    python -m validation.annotation_eye_sample score docs/evidence/annotation-eye.csv \
         --now build/annotation/retrieved/annotated.jsonl
 
 `groups` needs bm25s: k=5 by BM25 (k1=.9, b=.4) over retrieval/corpus, for the questions with known

@@ -15,11 +15,11 @@ from collections import Counter
 
 import polars as pl
 
-from asking_speed import ours as run_job
-from asking_speed import planned
-from chaos.serving import bill, chaos
+from benchmarks.asking_speed import ours as run_job
+from benchmarks.asking_speed import planned
 from novarag.runs import ease_collector
 from novarag.web.sending import Patience
+from tests.support.chaos.serving import bill, chaos
 
 FAULTS = {
     "429": 0.05,

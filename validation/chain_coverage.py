@@ -5,7 +5,7 @@ reply, read, grade, method, measure with a bootstrap over questions. Every seed 
 their luck anew. The truth of a metric is its value on the answers of all seeds together. Prints how
 often 95 % intervals hold it.
 
-Usage: python proof/chain_coverage.py [--seeds 200] [--folder build/coverage] [--again] [--write]
+Usage: python -m validation.chain_coverage [--seeds 200] [--folder build/coverage] [--again] [--write]
 Answers are kept: a run that was cut off goes on, and measuring alone can be repeated when an
 interval was mended. `--write` records the table in docs/evidence/simulated.md.
 """
@@ -24,13 +24,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from machine import described
 from novarag.flows.in_memory import estimate
 from novarag.llm.simulated import open_simulated
 from novarag.metrics import METRICS, measure, tabulate
 from novarag.strategies import VANILLA, Strategy
 from novarag.uncertainty import METHODS
-from paper_sizes import SIZES, make_groups
+from tests.support.machine import described
+from tests.support.paper_sizes import SIZES, make_groups
 
 CHECKED = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc")
 _NEEDED = {*CHECKED, "mean_confidence"}

@@ -23,11 +23,11 @@ from random import Random
 
 import polars as pl
 
-from chaos.serving import bill, chaos
 from novarag.runs.points import POINTS
 from novarag.runs.seal import unseal
+from tests.support.chaos.serving import bill, chaos
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 EVERY_POINT = (*POINTS, "record half written")
 CONCURRENCY = 16
 QUESTIONS, SHARD, SAMPLES = 600, 100, 2
@@ -97,7 +97,7 @@ def command(groups: Path, url: str, out: Path, driver: str, address: str | None)
 
 def environment(plug: Path) -> dict[str, str]:
     """The environment of everything that is killed; a token that lies about must not lock us out."""
-    paths = [str(HERE / "chaos" / "plug"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(ROOT / "tests/support/chaos/plug"), os.environ.get("PYTHONPATH", "")]
     return os.environ | {
         "NOVARAG_PLUG": str(plug),
         "PYTHONPATH": os.pathsep.join(p for p in paths if p),

@@ -22,9 +22,7 @@ from random import Random
 
 import polars as pl
 
-from asking_speed import groups
-from chaos.server import reply_text
-from chaos.serving import bill, chaos
+from benchmarks.asking_speed import groups
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.errors import StorageError
 from novarag.llm.chat import ChatLLM
@@ -34,6 +32,8 @@ from novarag.runs.frames import Scratch, scan
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
+from tests.support.chaos.server import reply_text
+from tests.support.chaos.serving import bill, chaos
 
 
 def settings(samples: int, size: int) -> Settings:

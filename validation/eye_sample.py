@@ -1,6 +1,6 @@
 """Print the 60 replies behind docs/evidence/reader-eye-sample.csv, with what the reader made of each.
 
-Usage: NOVARAG_DATA=… python proof/eye_sample.py
+Usage: NOVARAG_DATA=… python -m validation.eye_sample
 """
 
 import os

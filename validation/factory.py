@@ -1,6 +1,6 @@
 """Does an export train in LLaMA-Factory, with no file of it changed?
 
-    python proof/factory.py FOLDER --factory VENV [--questions 48] [--tokenizer MODEL]
+    python -m validation.factory FOLDER --factory VENV [--questions 48] [--tokenizer MODEL]
 
 Makes an export by our own verbs from simulated replies, trains a tiny random llama on it with the
 `llamafactory-cli` of VENV, merges, and looks at what came out. VENV is an environment of its own:
@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from machine import described
+from tests.support.machine import described
 
 TEMPLATE = (
     "{% if messages[0]['role'] != 'system' %}<|start|>system\nYou answer briefly.<|end|>\n{% endif %}"

@@ -1,6 +1,6 @@
 """Does LLaMA-Factory, told no template, make the tokens that the model's own chat template makes?
 
-    VENV/bin/python proof/factory_templates.py TOKENIZER
+    VENV/bin/python validation/factory_templates.py TOKENIZER
 
 Run in the environment of LLaMA-Factory. The four models of the paper have three shapes of chat
 template; each is written here in short, in our own words, and put on TOKENIZER.

@@ -1,6 +1,6 @@
 """Does a perfectly calibrated respondent stay under the printed noise floor 95 % of the time?
 
-Usage: python proof/floor_coverage.py [RUNS]
+Usage: python -m validation.floor_coverage [RUNS]
 """
 
 import sys
@@ -8,9 +8,9 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-from interval_coverage import LEVELS, SHARE
 from novarag.metrics import METRICS, noise_floor
 from novarag.metrics.resampling import make_rows
+from validation.interval_coverage import LEVELS, SHARE
 
 
 def under(job):

@@ -1,6 +1,6 @@
 """The constant of reciprocal rank fusion, chosen on half of the questions and tried on the others.
 
-    python proof/fusion.py [FOLDER]
+    python -m validation.fusion [FOLDER]
 
 FOLDER holds the index of `retrieval_index.py`. With the usual 60, a passage that both searches rank
 twentieth beats one that a single search ranks first, and fusion loses to the better search.
@@ -15,11 +15,11 @@ from zlib import crc32
 
 import numpy as np
 
-from machine import described
 from novarag.retrieval.fusion import CONSTANT, fuse
 from novarag.retrieval.milvus import open_index
-from retrieval_index import ENCODER
-from retrieval_quality import questions, search
+from tests.support.machine import described
+from tools.retrieval_index import ENCODER
+from validation.retrieval_quality import questions, search
 
 DEPTH = 50
 CONSTANTS = (0, 1, 2, 5, 10, 20, 60)

@@ -1,6 +1,6 @@
 """Read a million grammar-fuzzed replies: no crash, no confidence outside [0, 1], and how fast.
 
-Usage: python proof/fuzz.py [REPLIES]
+Usage: python -m validation.fuzz [REPLIES]
 """
 
 import random
@@ -10,8 +10,8 @@ import time
 import timeit
 from collections import Counter
 
-from grammar import KINDS, reply
 from novarag.strategies import FORMATS, STRATEGIES, read
+from tests.support.grammar import KINDS, reply
 
 replies = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 readers = {"plain": STRATEGIES["nova"].labels, "steps": STRATEGIES["multi-step"].labels, **FORMATS}

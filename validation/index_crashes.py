@@ -1,6 +1,6 @@
 """Kill an indexing process again and again, and see that what grows in the end is the same index.
 
-    python proof/index_crashes.py [--kills 20] [--passages 30000] [--seed 0]
+    python -m validation.index_crashes [--kills 20] [--passages 30000] [--seed 0]
 
 Every second kill takes the engine along; the others leave it to finish or not as it likes. Beside
 the undisturbed index: same number, same ids and texts, same top 5 for 500 questions by words, by
@@ -24,7 +24,6 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from machine import described, shared_data
 from novarag.records import Document
 from novarag.retrieval.building import BATCH, fill
 from novarag.retrieval.chunks import cut
@@ -32,6 +31,7 @@ from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.manifest import Manifest
 from novarag.retrieval.milvus import create_index, open_index
 from novarag.retrieval.searching import MODES, MilvusRetriever
+from tests.support.machine import described, shared_data
 
 QUESTIONS = 500
 
@@ -103,7 +103,15 @@ def kill(worker: subprocess.Popen, *, engine_too: bool) -> None:
 
 
 def start(uri: str, count: int) -> subprocess.Popen:
-    command = [sys.executable, __file__, "--worker", uri, "--passages", str(count)]
+    command = [
+        sys.executable,
+        "-m",
+        "validation.index_crashes",
+        "--worker",
+        uri,
+        "--passages",
+        str(count),
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
 
 

@@ -1,7 +1,7 @@
 """Do the statistics hold? Simulated respondents with known calibration, measured many times.
 
 Prints how often 95 % intervals cover the truth, and how often the ECE of a perfectly calibrated
-respondent stays under the printed noise floor. Usage: python proof/interval_coverage.py [RUNS]
+respondent stays under the printed noise floor. Usage: python -m validation.interval_coverage [RUNS]
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Draw passages of the benchmark to be checked by eye, and hold the validators against the record.
 
-    python proof/passage_eye_sample.py draw > sheet.jsonl      texts to read, without our verdict
-    python proof/passage_eye_sample.py check                   validators against the record
+    python -m validation.passage_eye_sample draw > sheet.jsonl      texts to read, without our verdict
+    python -m validation.passage_eye_sample check                   validators against the record
 
 The record, docs/evidence/passage-eye-sample.csv, names passages and verdicts; it holds no text.
 """

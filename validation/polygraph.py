@@ -1,8 +1,8 @@
 """Hold our methods against lm-polygraph's on recorded replies of a real model.
 
-    python proof/polygraph.py record FILE [--address URL=NAME]
-    python proof/polygraph.py score FILE FIXTURE
-    python proof/polygraph.py compare FIXTURE
+    python -m validation.polygraph record FILE [--address URL=NAME]
+    python -m validation.polygraph score FILE FIXTURE
+    python -m validation.polygraph compare FIXTURE
 
 `record` asks a server that holds replies to a form (vLLM) about questions of the benchmark
 (NOVARAG_DATA), ten samples each, and whether each greedy answer is true. `score` needs
@@ -18,7 +18,7 @@ import re
 from pathlib import Path
 from time import monotonic
 
-from machine import described, shared_data
+from tests.support.machine import described, shared_data
 
 SETS = (("nq", 1.0, 100), ("nq", 0.5, 50), ("strategyqa", 1.0, 50))
 """Benchmark, temperature, questions: samples that agree little, more, and often word for word."""

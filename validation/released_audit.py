@@ -1,4 +1,4 @@
-"""Audit the released files: which cues tell their groups apart. Usage: python proof/released_audit.py"""
+"""Audit the released files: which cues tell their groups apart. Usage: python -m validation.released_audit"""
 
 from novarag.datasets import DATASETS, load_benchmark
 from novarag.noise.audit import audit

@@ -1,6 +1,6 @@
 """What the index of `retrieval_index.py` finds, beside strangers that look for the same.
 
-    python proof/retrieval_quality.py [FOLDER]
+    python -m validation.retrieval_quality [FOLDER]
 
 BM25 against the figures of the data's README and against bm25s; vectors against brute force; fusion
 against both; and on the HotpotQA part, the third-party runs that come with the data.
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from machine import described, shared_data
 from novarag.records import Document, Passage
 from novarag.retrieval.building import fill
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import ANALYZERS, Manifest
 from novarag.retrieval.milvus import _key, create_index, open_index
 from novarag.retrieval.searching import MilvusRetriever
-from retrieval_index import ENCODER
+from tests.support.machine import described, shared_data
+from tools.retrieval_index import ENCODER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

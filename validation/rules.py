@@ -2,7 +2,7 @@
 
 First: one that obeys all rules beside one that breaks all, by every headline metric. Second: the
 paper's ablation with a respondent that breaks one rule more; only the cell of that rule may move.
-No two respondents share their luck. Usage: python proof/rules.py [SEEDS]
+No two respondents share their luck. Usage: python -m validation.rules [SEEDS]
 """
 
 import asyncio
@@ -17,7 +17,6 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from machine import described
 from novarag.flows.in_memory import ask
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
 from novarag.llm.simulated.respondent import TUNED
@@ -25,7 +24,8 @@ from novarag.metrics import METRICS, measure, tabulate
 from novarag.metrics.ablation import evidence_set, swap
 from novarag.strategies import NOVA
 from novarag.taxonomy import Rule
-from paper_sizes import SIZES, make_groups
+from tests.support.machine import described
+from tests.support.paper_sizes import SIZES, make_groups
 
 HEADLINE = tuple(name for name, m in METRICS.items() if m.headline)
 PARTS = ("A conflict", "A agree", "B", "C")

@@ -1,16 +1,16 @@
 """Does the study find what is there? Simulated raters with known means and agreement, many times.
 
 Prints how often 95 % intervals cover the truth, and how often each test calls systems different
-that are equal, or finds one that is better. Usage: python proof/study_truth.py [RUNS]
+that are equal, or finds one that is better. Usage: python -m validation.study_truth [RUNS]
 """
 
 import sys
 
 import numpy as np
 
-from machine import described
 from novarag.study import RUBRIC, Rubric, analyse, make_sheet, simulated_ratings
-from studied import systems
+from tests.support.machine import described
+from tests.support.studied import systems
 
 NAMES = ("R1", "R2", "R3", "R4", "R5")
 ONE = Rubric(criteria=RUBRIC.criteria[:1])

@@ -1,6 +1,6 @@
 """Kill trainings, run the same command again, and compare the adapters bit for bit.
 
-    python proof/train_crashes.py [--random 10] [--writes 5] [--seed 0]
+    python -m validation.train_crashes [--random 10] [--writes 5] [--seed 0]
 
 A tiny llama is trained undisturbed once. Then trainings are killed with SIGKILL, each at a random
 step or while a checkpoint is written (some of its files are there, its seal is not), and started
@@ -25,7 +25,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from machine import described
+from tests.support.machine import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ def disturbed(
 
 
 def prepare() -> None:
-    from tiny_model import make_model, write_rows
+    from tests.support.tiny_model import make_model, write_rows
 
     make_model(Path("tiny"))
     write_rows(Path("rows/train.jsonl"), rows=ROWS)

@@ -12,10 +12,9 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from nova_reading import window
-from nova_splits import states
-from nova_warmup import bare, fits, make_row, steps_of
-
+from experiments.nova.reading import window
+from experiments.nova.splits import states
+from experiments.nova.warmup import bare, fits, make_row, steps_of
 from novarag.grading import contains, normalize
 from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup

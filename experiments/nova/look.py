@@ -1,6 +1,6 @@
 """Runs beside each other, by kind of group: a quick look at dev questions while choosing.
 
-python proof/nova/look.py RUN...
+python -m experiments.nova.look RUN...
 """
 
 import sys
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from machine import described
+from tests.support.machine import described
 
 HEAD = ("run", "kind", "groups", "read", "right", "confidence", "passages judged right", "group")
 

@@ -1,6 +1,6 @@
 """Make the questions and the warm-up rows of the NOVA proof from the shared data, without a model.
 
-    python proof/nova/prepare.py OUT [--data DATA] [--tokenizer FOLDER]
+    python -m experiments.nova.prepare OUT [--data DATA] [--tokenizer FOLDER]
 
 The same data and seed give the same bytes. `facts.json` has the counts and checksums.
 """
@@ -18,9 +18,10 @@ from statistics import median
 
 import orjson
 import polars as pl
-from nova_drills import drill_rows, toss_rows
-from nova_reading import SETS, answered
-from nova_splits import (
+
+from experiments.nova.drills import drill_rows, toss_rows
+from experiments.nova.reading import SETS, answered
+from experiments.nova.splits import (
     check_disjoint,
     counts,
     gold_of,
@@ -32,8 +33,7 @@ from nova_splits import (
     runs_of,
     split,
 )
-from nova_warmup import fault_of, fits, make_rows
-
+from experiments.nova.warmup import fault_of, fits, make_rows
 from novarag.cli.grouping import write_groups
 from novarag.datasets import load_groups
 from novarag.errors import DataError
@@ -101,7 +101,7 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
     _write_rows(rows, out / "warmup" / "train.jsonl")
     _write_rows(more, out / "drills" / "train.jsonl")
     facts = {
-        "made_by": "proof/nova/prepare.py",
+        "made_by": "python -m experiments.nova.prepare",
         "seed": SEED,
         "groups": {name: counts(groups) for name, groups in {**files, **tests}.items()},
         "shares_a_run_with_test_gold": _sharing(learnt, tests),

@@ -1,9 +1,9 @@
 """The proof: NOVA from raw questions to measured figures, with real weights, on this machine.
 
-    python proof/nova/proof.py BUILD --base MODEL --vllm VLLM [--only STAGE]
+    python -m experiments.nova.proof BUILD --base MODEL --vllm VLLM [--only STAGE]
 
 Every step is a verb of the package; each leaves its result in BUILD and is not done again, so a
-killed proof goes on. Small results go to `proof/results`, weights never do.
+killed proof goes on. Small results go to `experiments/nova/results`, weights never do.
 """
 
 import argparse
@@ -18,12 +18,12 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-HERE = Path(__file__).parent
-RESULTS = HERE.parent / "results"
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).with_name("results")
 PORT = 8411
 URL = f"http://127.0.0.1:{PORT}/v1"
 
-# Settled on dev questions or by the hours, never on test questions: see proof/README.md.
+# Settled on dev questions or by the hours, never on test questions: see experiments/nova/README.md.
 WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
 WARM = "drilled"  # the model that everything begins from
 TRAIN = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "1"]
@@ -68,17 +68,17 @@ def main():
             stage()
 
 
-def run(options, *command, env=None):
-    """Run a command in the build folder, and write down what it took."""
+def run(options, *command, env=None, cwd=None):
+    """Run a command, in the build folder unless told, and write down what it took."""
     shown = " ".join(str(part) for part in command)
     print(f"$ {shown}", flush=True)
     for place, name in (
-        (options.base, "BASE"), (options.build, "BUILD"), (HERE, "proof/nova"),
-        (RESULTS, "proof/results"), (sys.executable, "python"),
+        (options.base, "BASE"), (options.build, "BUILD"),
+        (RESULTS, "experiments/nova/results"), (sys.executable, "python"),
     ):  # fmt: skip
         shown = shown.replace(str(place), name)
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(part) for part in command], cwd=options.build, check=True, env=env)
+    subprocess.run([str(part) for part in command], cwd=cwd or options.build, check=True, env=env)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     row = {"command": shown, "wall_s": round(time.monotonic() - began), "cpu_s": round(spent)}
@@ -89,8 +89,8 @@ def run(options, *command, env=None):
 def prepare(options):
     """Make groups, splits and warm-up rows; no model is asked."""
     if not (options.build / "facts.json").exists():
-        script = HERE / "prepare.py"
-        run(options, sys.executable, script, options.build, "--tokenizer", options.base)
+        run(options, sys.executable, "-m", "experiments.nova.prepare", options.build,
+            "--tokenizer", options.base, cwd=ROOT)  # fmt: skip
 
 
 def warm_up(options):
@@ -191,8 +191,7 @@ def test(options):
 
 def chosen(options):
     """Name the alignment whose model has the lower Brier score on dev questions."""
-    from report import trials
-
+    from experiments.nova.report import trials
     from novarag.metrics import measure
 
     scores = {
@@ -219,7 +218,7 @@ def ask_all(options, who, split, sets, strategies):
 
 def results(options):
     """Measure everything, and keep what is small."""
-    run(options, sys.executable, HERE / "report.py", options.build, RESULTS)
+    run(options, sys.executable, "-m", "experiments.nova.report", options.build, RESULTS, cwd=ROOT)
 
 
 def ask(options, groups, who, strategy, place, *more):

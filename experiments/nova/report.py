@@ -1,6 +1,6 @@
 """What the proof found: one table of answers of every system, measured, and written down.
 
-python proof/nova/report.py BUILD RESULTS
+python -m experiments.nova.report BUILD RESULTS
 """
 
 import json
@@ -13,12 +13,10 @@ import numpy as np
 import polars as pl
 from scipy.stats import bootstrap
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from nova_splits import states
-
-from machine import described
+from experiments.nova.splits import states
 from novarag.datasets import load_groups
 from novarag.metrics import measure
+from tests.support.machine import described
 
 COLUMNS = [
     "question", "group", "kind", "answer", "confidence", "correct", "abstained", "flaw",

@@ -8,8 +8,7 @@ from hashlib import sha256
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from nova_reading import window
-
+from experiments.nova.reading import window
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
 from novarag.grouping import assemble, rng_for

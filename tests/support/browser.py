@@ -1,6 +1,6 @@
 """Drive headless Chromium through its DevTools pipe: no socket, no package.
 
-Usage: python proof/browser.py PAGE.html FOLDER NAME takes pictures: desktop, dark, phone.
+Usage: python -m tests.support.browser PAGE.html FOLDER NAME takes pictures: desktop, dark, phone.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """A llama of two layers with random weights and a tokenizer of its own, made without a download.
 
-    python proof/tiny_model.py FOLDER
+    python -m tests.support.tiny_model FOLDER
 
 It knows nothing. What training does to it can be compared bit for bit within seconds.
 """

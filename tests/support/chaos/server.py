@@ -2,7 +2,7 @@
 
 Written on bare asyncio so that it costs little beside the client it measures, and so that it can
 break a reply at any byte. What it does to an attempt is drawn from (seed, request key, how often
-that key came), so a run can be repeated. Start it with `python -m chaos.server --help`.
+that key came), so a run can be repeated. Start it with `python -m tests.support.chaos.server --help`.
 """
 
 from __future__ import annotations

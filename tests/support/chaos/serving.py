@@ -13,18 +13,19 @@ from urllib.request import urlopen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).parents[3]
+
 
 @contextmanager
 def chaos(*, faults: dict[str, float] | None = None, **options: Any) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
-    command = [sys.executable, "-m", "chaos.server"]
+    command = [sys.executable, "-m", "tests.support.chaos.server"]
     for name, share in (faults or {}).items():
         command += ["--fault", f"{name}={share}"]
     for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         command += [flag] if value is True else [] if value in {False, None} else [flag, str(value)]
-    here = Path(__file__).parents[1]
-    process = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline())

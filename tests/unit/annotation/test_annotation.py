@@ -366,4 +366,4 @@ def test_the_weights_say_how_they_were_fitted():
     from importlib.resources import files
 
     told = json.loads(files("novarag.annotation").joinpath("weights.json").read_text("utf-8"))
-    assert told["fitted_by"] == "python proof/annotation_fit.py --write"
+    assert told["fitted_by"] == "python -m tools.annotation_fit --write"

@@ -7,10 +7,10 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 from novarag.cli import app
 from novarag.errors import UnknownName, UsageError
 from novarag.strategies import Strategy, Template
+from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 
 run = CliRunner().invoke
 

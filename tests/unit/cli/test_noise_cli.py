@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from chaos.serving import bill, chaos
 from novarag.cli import app
 from novarag.datasets import load_groups
+from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke

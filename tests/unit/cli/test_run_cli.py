@@ -10,7 +10,6 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from chaos.serving import bill, chaos
 from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, UsageError
 from novarag.cli import app
 from novarag.cli.answering import screen
@@ -18,6 +17,7 @@ from novarag.cli.screen import parse_price, status
 from novarag.records import Completion, Flaw
 from novarag.runs.progress import Progress
 from novarag.taxonomy import EvidenceState, Utility
+from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke

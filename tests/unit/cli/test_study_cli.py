@@ -10,7 +10,7 @@ from novarag.cli import app
 from novarag.runs.finished import shard_name
 from novarag.runs.replies import read_replies
 from novarag.study import make_sheet, ratings_text, read_key, simulated_ratings
-from simulated import simulate, write_run
+from tests.support.simulated import simulate, write_run
 
 run = CliRunner().invoke
 

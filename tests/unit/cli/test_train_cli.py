@@ -14,7 +14,7 @@ from novarag.report.page import style_hash
 from novarag.report.training import loss_curve, training_page
 from novarag.sft.train import Progress
 from novarag.sft.train import training as module
-from tiny_training import Killed, StandIn, row, write_base, write_rows
+from tests.support.tiny_training import Killed, StandIn, row, write_base, write_rows
 
 run = CliRunner().invoke
 

@@ -7,14 +7,11 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import nova_drills
-import nova_reading
-import nova_splits
-import nova_warmup
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.nova import drills, reading, splits, warmup
 from novarag.datasets import load_groups
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
@@ -56,19 +53,19 @@ def make_groups(count):
 @given(count=st.integers(5, 30), seed=st.integers(0, 9), order=st.randoms())
 def test_splits_hold_whole_questions_once_whatever_the_order_of_the_rows(count, seed, order):
     groups = make_groups(count)
-    parts = nova_splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
+    parts = splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
     ids = {name: {g.question.id for g in part} for name, part in parts.items()}
     assert [len(i) for i in ids.values()] == [2, 3, count - 5]
     assert len(set.union(*ids.values())) == count
     assert all(len(part) == 3 * len(ids[name]) for name, part in parts.items())
     order.shuffle(groups)
-    again = nova_splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
+    again = splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
     assert {name: {g.question.id for g in part} for name, part in again.items()} == ids
 
 
 def test_the_order_is_the_seeds_not_the_files():
     def names(seed):
-        return [g[0].question.id for g in nova_splits.in_hash_order(make_groups(12), seed)]
+        return [g[0].question.id for g in splits.in_hash_order(make_groups(12), seed)]
 
     assert names(0) != names(1)
     assert names(0) != sorted(names(0))
@@ -76,15 +73,15 @@ def test_the_order_is_the_seeds_not_the_files():
 
 def test_a_split_that_cannot_be_filled_is_an_error():
     with pytest.raises(DataError, match="there are 2 questions for 'a', 3 are needed"):
-        nova_splits.split(make_groups(2), {"a": 3}, 0)
+        splits.split(make_groups(2), {"a": 3}, 0)
 
 
 def test_a_test_question_gives_one_group_and_the_kinds_are_even():
     groups = [*make_groups(9), make_group("closed", form="yes/no")]
-    taken = nova_splits.one_each(groups, 6, 0)
+    taken = splits.one_each(groups, 6, 0)
     assert [g.kind for g in taken] == 2 * list(GroupKind)
     assert len({g.question.id for g in taken}) == 6
-    every = nova_splits.one_each(groups, 99, 0)
+    every = splits.one_each(groups, 99, 0)
     assert len(every) == 9  # the yes/no question is not asked
 
 
@@ -102,21 +99,21 @@ def question(name, text):
 )
 def test_a_question_on_two_sides_is_found_by_its_id_or_its_words(learnt, tests):
     with pytest.raises(DataError, match="share"):
-        nova_splits.check_disjoint(learnt, tests)
+        splits.check_disjoint(learnt, tests)
 
 
 def test_tests_may_share_questions_with_each_other():
     both = [question("a", "Who?")]
-    nova_splits.check_disjoint({"warm": [question("b", "When?")]}, {"k3": both, "k5": both})
+    splits.check_disjoint({"warm": [question("b", "When?")]}, {"k3": both, "k5": both})
 
 
 def test_passages_that_share_eight_words_share_a_run():
     one = "a b c d e f g h"
-    assert nova_splits.runs_of(f"x {one}, y") & nova_splits.runs_of(f"{one.upper()} z")
-    assert not nova_splits.runs_of(f"x {one[:-2]}") & nova_splits.runs_of(f"{one[:-2]} z")
-    assert nova_splits.runs_of("Two words") == {"two words"}
-    assert nova_splits.runs_of("") == set()
-    assert nova_splits.gold_runs([make_group()]) == {"the lamp was lit in 1871"}
+    assert splits.runs_of(f"x {one}, y") & splits.runs_of(f"{one.upper()} z")
+    assert not splits.runs_of(f"x {one[:-2]}") & splits.runs_of(f"{one[:-2]} z")
+    assert splits.runs_of("Two words") == {"two words"}
+    assert splits.runs_of("") == set()
+    assert splits.gold_runs([make_group()]) == {"the lamp was lit in 1871"}
 
 
 def test_a_reading_group_has_its_gold_and_two_texts_that_do_not_answer():
@@ -129,20 +126,20 @@ def test_a_reading_group_has_its_gold_and_two_texts_that_do_not_answer():
     ]
     spoiler = Passage(text="In 1810 or 1811 and 1812.", kind=PassageKind.GOLD)
     golds.append((Question(id="s", text="?", answers=("1811",)), spoiler))
-    groups = nova_splits.reading_groups(golds, 0, asked=3)
+    groups = splits.reading_groups(golds, 0, asked=3)
     assert [g.question.id for g in groups] == ["q10", "q11", "q12"]
     for group in groups:
         assert sorted(group.kinds) == ["gold", "irrelevant", "irrelevant"]
-        stating = [p.kind for p in group.passages if nova_splits.states(p.text, group.question)]
+        stating = [p.kind for p in group.passages if splits.states(p.text, group.question)]
         assert stating == [PassageKind.GOLD]
     with pytest.raises(DataError, match="fewer than 2"):
-        nova_splits.reading_groups(golds[:2], 0)
+        splits.reading_groups(golds[:2], 0)
 
 
 def test_gold_is_original_and_states_the_answer():
     groups = [make_group(), make_group("yes", form="yes/no"), make_group("b", answers=("1900",))]
     groups.append(make_group("c", shown=("twin", "far", "far")))
-    found = nova_splits.gold_of([*groups, groups[0]])
+    found = splits.gold_of([*groups, groups[0]])
     assert [(q.id, p.text) for q, p in found] == [("q0", TEXTS["gold"].text)]
 
 
@@ -154,7 +151,7 @@ WORDS = st.lists(st.sampled_from(["lamp", "oil", "lit.", "sea", "It", "1871", "w
 @given(words=WORDS, longest=st.integers(1, 12), seed=st.integers(0, 5))
 def test_a_window_is_part_of_the_text_holds_the_answer_and_is_short(words, longest, seed):
     text = " ".join(words)
-    found = nova_reading.window(text, random.Random(seed), answer="1871", longest=longest)
+    found = reading.window(text, random.Random(seed), answer="1871", longest=longest)
     assert (found is None) == ("1871" not in words)
     if found is not None:
         assert found in text
@@ -166,16 +163,14 @@ def test_a_window_is_part_of_the_text_holds_the_answer_and_is_short(words, longe
 
 def test_a_window_ends_with_a_sentence_where_it_can():
     text = "One two three. Four five six. Seven eight nine ten eleven twelve."
-    cuts = {
-        nova_reading.window(text, random.Random(i), answer="five", longest=6) for i in range(20)
-    }
+    cuts = {reading.window(text, random.Random(i), answer="five", longest=6) for i in range(20)}
     assert cuts == {"One two three. Four five six.", "Four five six."}
-    assert nova_reading.window("a b c d e f", random.Random(0), answer="f", longest=4) in {
+    assert reading.window("a b c d e f", random.Random(0), answer="f", longest=4) in {
         "c d e f",
         "d e f",
         "e f",
     }
-    assert nova_reading.window("x y z", random.Random(0), answer="x y z", longest=2) is None
+    assert reading.window("x y z", random.Random(0), answer="x y z", longest=2) is None
 
 
 def row(**changes):
@@ -198,11 +193,11 @@ def row(**changes):
 )
 def test_a_question_without_one_short_answer_in_one_text_is_not_taken(changes):
     texts = {"a": "yes: it was lit in 1871 there", "b": "1871 again", "c": "nothing"}
-    assert nova_reading.answered([row(**changes)], texts) == []
+    assert reading.answered([row(**changes)], texts) == []
 
 
 def test_the_answer_that_the_text_holds_comes_first_and_a_text_serves_once():
-    pairs = nova_reading.answered([row(), row(qid="n2")], {"a": "lit\nin 1871"})
+    pairs = reading.answered([row(), row(qid="n2")], {"a": "lit\nin 1871"})
     [(question, passage)] = pairs
     assert question.answers == ("1871", "in the year of our lord 1871")
     assert passage.text == "lit in 1871"
@@ -224,9 +219,9 @@ Confidence: 70%"""
 
 def test_the_nova_reply_says_what_each_passage_says():
     group = make_group(kind="counterfactual")
-    said = nova_warmup.completion_for(group, "nova", 70)
+    said = warmup.completion_for(group, "nova", 70)
     for place, passage in enumerate(group.passages, start=1):
-        named = f" ({nova_warmup.opening(passage.text)})"
+        named = f" ({warmup.opening(passage.text)})"
         assert f"Passage {place}{named} says" in said
         said = said.replace(named, "")
     assert said == NOVA
@@ -243,8 +238,8 @@ def test_the_nova_reply_says_what_each_passage_says():
 )
 def test_every_rule_has_its_sentence(shown, rule):
     group = make_group(shown=shown)
-    assert f"\nStep 4: {rule}\n" in nova_warmup.completion_for(group, "nova", 70)
-    assert f"{rule}\nAnswer: 1871" in nova_warmup.completion_for(group, "noise-aware", 70)
+    assert f"\nStep 4: {rule}\n" in warmup.completion_for(group, "nova", 70)
+    assert f"{rule}\nAnswer: 1871" in warmup.completion_for(group, "noise-aware", 70)
 
 
 @pytest.mark.parametrize(
@@ -260,21 +255,21 @@ def test_every_rule_has_its_sentence(shown, rule):
     ],
 )
 def test_reasoning_is_a_sentence_or_two(shown, said):
-    reply = nova_warmup.completion_for(make_group(shown=shown), "cot", 5)
+    reply = warmup.completion_for(make_group(shown=shown), "cot", 5)
     assert reply == f"{said}Answer: 1871\nConfidence: 5%"
 
 
 def test_vanilla_is_two_lines():
-    reply = nova_warmup.completion_for(make_group(answers=('"Grown Ups"',)), "vanilla", 100)
+    reply = warmup.completion_for(make_group(answers=('"Grown Ups"',)), "vanilla", 100)
     assert reply == "Answer: Grown Ups\nConfidence: 100%"
 
 
 def test_a_claim_is_what_the_text_says_first():
     false = TEXTS["false"]
-    assert nova_warmup.claim_of(false, ["1871"]) == false.claim
-    assert nova_warmup.claim_of(replace(TEXTS["gold"], claim="in 1871"), ["x"]) == "in 1871"
-    assert nova_warmup.claim_of(TEXTS["twin"], ["no", "1871"]) == "1871"
-    assert nova_warmup.claim_of(TEXTS["twin"], ["no", "never"]) == "no"
+    assert warmup.claim_of(false, ["1871"]) == false.claim
+    assert warmup.claim_of(replace(TEXTS["gold"], claim="in 1871"), ["x"]) == "in 1871"
+    assert warmup.claim_of(TEXTS["twin"], ["no", "1871"]) == "1871"
+    assert warmup.claim_of(TEXTS["twin"], ["no", "never"]) == "no"
 
 
 @given(
@@ -287,22 +282,22 @@ def test_a_claim_is_what_the_text_says_first():
 def test_every_reply_is_read_back(shown, percent, answer):
     group = make_group(shown=shown, answers=(answer,))
     rows = [
-        (group, name, nova_warmup.make_row(group, name, [percent / 100], 0))
-        for name in ("nova", *nova_warmup.ROTATED)
+        (group, name, warmup.make_row(group, name, [percent / 100], 0))
+        for name in ("nova", *warmup.ROTATED)
     ]
-    nova_warmup.check_rows(rows)
+    warmup.check_rows(rows)
     assert rows[0][2].prompt == STRATEGIES["nova"].render(group).text
     assert {r.confidence for _, _, r in rows} == {percent / 100}
 
 
 def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
-    rows = nova_warmup.make_rows(make_groups(6), [0.5, 0.9], 0)
+    rows = warmup.make_rows(make_groups(6), [0.5, 0.9], 0)
     assert len(rows) == 18 + 12
     shown = [(name, row.kind) for _, name, row in rows]
     assert all(shown.count(("nova", kind)) == 6 for kind in GroupKind)
     for kind in GroupKind:
         wanted = 0 if kind is GroupKind.IRRELEVANT else 2
-        assert all(shown.count((name, kind)) == wanted for name in nova_warmup.ROTATED)
+        assert all(shown.count((name, kind)) == wanted for name in warmup.ROTATED)
     assert {row.confidence for _, _, row in rows} == {0.5, 0.9}
 
 
@@ -319,25 +314,25 @@ def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
 )
 def test_a_reply_that_says_something_else_is_caught(old, new, fault):
     group = make_group()
-    row = nova_warmup.make_row(group, "nova", [0.7], 0)
-    assert nova_warmup.fault_of(group, "nova", row) is None
+    row = warmup.make_row(group, "nova", [0.7], 0)
+    assert warmup.fault_of(group, "nova", row) is None
     wrong = replace(row, completion=row.completion.replace(old, new))
     with pytest.raises(DataError, match=fault):
-        nova_warmup.check_rows([(group, "nova", wrong)])
+        warmup.check_rows([(group, "nova", wrong)])
 
 
 def test_a_reply_that_the_funnel_would_drop_is_caught(monkeypatch):
     group = make_group()
-    monkeypatch.setattr(nova_warmup, "fault_of", lambda *_: None)
-    row = nova_warmup.make_row(group, "nova", [0.7], 0)
+    monkeypatch.setattr(warmup, "fault_of", lambda *_: None)
+    row = warmup.make_row(group, "nova", [0.7], 0)
     wrong = replace(row, completion=row.completion.replace("Consistent", "Conflicting"))
     with pytest.raises(DataError, match="the funnel drops 1 nova rows"):
-        nova_warmup.check_rows([(group, "nova", wrong)])
+        warmup.check_rows([(group, "nova", wrong)])
 
 
 def test_long_answers_do_not_fit():
-    assert nova_warmup.fits(make_group(answers=("x" * 78,)))
-    assert not nova_warmup.fits(make_group(answers=("x" * 79,)))
+    assert warmup.fits(make_group(answers=("x" * 78,)))
+    assert not warmup.fits(make_group(answers=("x" * 79,)))
 
 
 # --- the whole
@@ -346,7 +341,7 @@ def test_long_answers_do_not_fit():
 @pytest.mark.data
 def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_path):
     subprocess.run(
-        [sys.executable, root / "proof/nova/prepare.py", tmp_path, "--data", data],
+        [sys.executable, "-m", "experiments.nova.prepare", tmp_path, "--data", data], cwd=root,
         check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(root / "src")},
     )  # fmt: skip
     files = {p.stem: load_groups(p) for p in (tmp_path / "groups").glob("*.jsonl")}
@@ -361,13 +356,13 @@ def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_p
         assert asked[0] == asked[1]
         assert {len(g.passages) for g in files[f"test-{name}-k5"]} == {5}
     tested = {"reader-test-k3", *(name for name in files if name.startswith("test-"))}
-    known = {nova_splits.plain(g.question.text) for name in tested for g in files[name]}
+    known = {splits.plain(g.question.text) for name in tested for g in files[name]}
     rows = [
         json.loads(line) for line in (tmp_path / "warmup/train.jsonl").read_bytes().splitlines()
     ]
     texts = [r["prompt"][0]["content"] for r in rows]
-    asked = {nova_splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
-    asked |= {nova_splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}
+    asked = {splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
+    asked |= {splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}
     assert len(asked) == 100 + 70 + 84 + 100 + 1000
     assert asked.isdisjoint(known)
     drills = [r for r in rows if r["group"].endswith("/drill")]
@@ -401,7 +396,7 @@ def _pairs(count):
 
 
 def test_drills_are_of_every_kind_and_say_what_their_kinds_say():
-    groups = list(nova_drills.drills(_pairs(30), 0))
+    groups = list(drills.drills(_pairs(30), 0))
     assert {g.kind for g in groups} == set(GroupKind)
     assert len({g.id for g in groups}) == len(groups)
     for group in groups:
@@ -414,7 +409,7 @@ def test_drills_are_of_every_kind_and_say_what_their_kinds_say():
 
 
 def test_drills_ask_in_words_of_no_strategy_and_answer_where_a_passage_does():
-    rows = nova_drills.drill_rows(_pairs(60), [0.9], 0, count=50)
+    rows = drills.drill_rows(_pairs(60), [0.9], 0, count=50)
     assert len(rows) == 50
     assert {len(group.passages) for group, _, _ in rows} == {3, 5}
     for group, name, row in rows:
@@ -422,19 +417,19 @@ def test_drills_ask_in_words_of_no_strategy_and_answer_where_a_passage_does():
             first_lines = {s.render(group).text.split("\n")[0] for s in STRATEGIES.values()}
             assert row.prompt.split("\n")[0] not in first_lines
             assert ("\nAnswer: Anna" in row.completion) == (group.kind is not GroupKind.IRRELEVANT)
-            assert row.completion.startswith(nova_warmup.steps_of(group).strip())
+            assert row.completion.startswith(warmup.steps_of(group).strip())
             assert "Confidence" not in row.completion
     vanilla = [(group, row) for group, name, row in rows if name == "vanilla"]
     assert len(vanilla) == 4
     for group, row in vanilla:
         assert group.kind is not GroupKind.IRRELEVANT
-        assert nova_warmup.fault_of(group, "vanilla", row) is None
+        assert warmup.fault_of(group, "vanilla", row) is None
 
 
 def test_noise_in_a_drill_is_what_answers_another_question():
     noise = [
         (f"mill of town {group.question.id[1:]} ", passage.text)
-        for group in nova_drills.drills(_pairs(12), 0)
+        for group in drills.drills(_pairs(12), 0)
         for passage in group.passages
         if passage.kind is PassageKind.IRRELEVANT
     ]
@@ -443,12 +438,12 @@ def test_noise_in_a_drill_is_what_answers_another_question():
 
 
 def test_an_answer_that_stays_in_the_text_is_not_exchanged():
-    assert nova_drills.exchanged("Ode built it.", "Ode", "Lund") == "Lund built it."
-    assert nova_drills.exchanged("Nobody built it.", "Ode", "Lund") is None
+    assert drills.exchanged("Ode built it.", "Ode", "Lund") == "Lund built it."
+    assert drills.exchanged("Nobody built it.", "Ode", "Lund") is None
 
 
 def test_a_tossed_passage_tells_nothing_of_the_others():
-    groups = list(nova_drills.tossed(_pairs(400), 0))
+    groups = list(drills.tossed(_pairs(400), 0))
     first = [[p.kind is not PassageKind.IRRELEVANT for p in g.passages[:2]] for g in groups]
     after = {said: [two for one, two in first if one is said] for said in (True, False)}
     shares = {said: sum(found) / len(found) for said, found in after.items()}
@@ -463,9 +458,9 @@ def test_a_tossed_passage_tells_nothing_of_the_others():
 
 
 def test_tossed_rows_are_in_every_form_and_are_read_back():
-    rows = nova_drills.toss_rows(_pairs(80), [0.9], 0, count=64)
+    rows = drills.toss_rows(_pairs(80), [0.9], 0, count=64)
     assert len(rows) == 64
     assert {name for _, name, _ in rows} == {None, "nova", "vanilla", "cot", "noise-aware"}
     for group, name, row in rows:
-        assert name is None or nova_warmup.fault_of(group, name, row) is None
+        assert name is None or warmup.fault_of(group, name, row) is None
         assert name in {None, "nova"} or group.kind is not GroupKind.IRRELEVANT

@@ -15,7 +15,7 @@ from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Options, Tally
 from novarag.filters.luck import group_luck, sample_luck
 from novarag.filters.stages import _count_highly
 from novarag.taxonomy import EvidenceState, Utility, states_for
-from simulated import simulate, table
+from tests.support.simulated import simulate, table
 
 ROWS = simulate(1042)
 NAMES = list(STAGES)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from chaos.serving import bill, chaos
 from novarag.cli import app
 from novarag.config import load_pipeline
 from novarag.errors import DataError, UnknownName
 from novarag.strategies import COT, NOVA, VANILLA
 from novarag.strategies.structured import FORMED, reply_pattern, strategy_pattern
+from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke

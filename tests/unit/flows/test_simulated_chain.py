@@ -13,8 +13,8 @@ from novarag.metrics.ablation import evidence_set
 from novarag.strategies import NOVA, VANILLA
 from novarag.taxonomy import Rule
 from novarag.uncertainty import METHODS
-from paper_sizes import SIZES, make_groups
-from rules import ACTS_IN, PARTS, moved, moves, ranking
+from tests.support.paper_sizes import SIZES, make_groups
+from validation.rules import ACTS_IN, PARTS, moved, moves, ranking
 
 HEADLINE = [name for name, m in METRICS.items() if m.headline]
 

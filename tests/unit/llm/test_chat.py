@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from chaos.proxy import Proxy, Toxic
-from chaos.server import Settings, start
 from novarag import CallError, ChatLLM, Outcome, Patience, Sampling, ServiceError, UsageError
 from novarag.llm import parse_endpoint
 from novarag.web.failures import seconds
 from novarag.web.sending import Sender
+from tests.support.chaos.proxy import Proxy, Toxic
+from tests.support.chaos.server import Settings, start
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 QUICK = Patience(concurrency=8, timeout=5.0, attempts=4, backoff=0.01)

@@ -23,7 +23,7 @@ from novarag.runs.manifest import groups_name
 from novarag.runs.seal import seal, unseal
 from novarag.runs.sources import open_sources
 from novarag.runs.tables import TRIALS, read_groups, write_groups
-from simulated import simulate, table, write_run
+from tests.support.simulated import simulate, table, write_run
 
 run = CliRunner().invoke
 ALPHA = simulate(60, samples=6, models=("alpha",), seed=1)

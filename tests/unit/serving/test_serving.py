@@ -22,7 +22,14 @@ from novarag.sft.serving import (
 )
 from novarag.sft.serving.models import RANKS, served_rank
 from novarag.sft.serving.templates import first_difference, speller
-from served_folder import DATED, TEMPLATE, WORDS, make_base, make_model, save_tokenizer
+from tests.support.served_folder import (
+    DATED,
+    TEMPLATE,
+    WORDS,
+    make_base,
+    make_model,
+    save_tokenizer,
+)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from novarag.cli import app
 from novarag.errors import ServiceError, UsageError
 from novarag.sft.serving import Times, running
 from novarag.sft.serving.process import is_healthy
-from served_folder import make_base, make_model
+from tests.support.served_folder import make_base, make_model
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 

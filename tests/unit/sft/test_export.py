@@ -11,13 +11,13 @@ import yaml
 from markdown_it import MarkdownIt
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-from filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.runs.tables import read_groups
 from novarag.sft import FORMATS, Options, export, read_filtered
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.formats import json_line
 from novarag.strategies import LABEL_ONLY, NOVA, STRATEGIES, Strategy, Template
+from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 
 HOSTILE = "m|\n# H1 <script>alert(1)</script> [x](http://e.vil) `a` \u2028\u202e**b**"
 

@@ -6,11 +6,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from filtered_folder import make_group, make_row, make_rows, write_filtered
 from novarag.errors import UsageError
 from novarag.runs.tables import read_groups
 from novarag.sft import Options, export, load_ruler, read_filtered
 from novarag.sft.lengths import CHANGED, SPECIAL, too_long
+from tests.support.filtered_folder import make_group, make_row, make_rows, write_filtered
 
 TEMPLATE = (
     "{% for m in messages %}<|turn|>{{ m['role'] }} {{ m['content'] | trim }}<|end|>{% endfor %}"

@@ -20,7 +20,7 @@ from novarag.sft.train.model_card import card_text
 from novarag.sft.train.place import differences, write_json
 from novarag.sft.train.rows import OTHERWISE, read_dataset, sound
 from novarag.sft.train.settings import LINEAR, SAID, shown
-from tiny_training import TEMPLATE, Killed, StandIn, row, write_base, write_rows
+from tests.support.tiny_training import TEMPLATE, Killed, StandIn, row, write_base, write_rows
 
 CARD = {
     "made_by": "novarag export",

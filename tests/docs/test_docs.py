@@ -109,7 +109,8 @@ def test_cli_page_is_generated(tmp_path):
 
 def test_figures_page_is_generated():
     done = subprocess.run(
-        [sys.executable, str(ROOT / "proof" / "figures_page.py")],
+        [sys.executable, "-m", "tools.figures_page"],
+        cwd=ROOT,
         check=True,
         capture_output=True,
         text=True,
@@ -138,7 +139,8 @@ def test_nothing_names_a_machine_or_a_registry():
 def test_scale_page_is_generated():
     page = (ROOT / "docs" / "scale.md").read_text("utf-8")
     out = subprocess.run(
-        [sys.executable, str(ROOT / "proof" / "scale.py")],
+        [sys.executable, "-m", "tools.scale"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filtered_folder import make_group, make_row
-from grammar import reply
 from novarag.errors import UsageError
 from novarag.sft.examples import Example, Kept, fault_of_two_lines, two_lines, whole
 from novarag.sft.sifting import _place, split
 from novarag.strategies import LABEL_ONLY, NOVA
+from tests.support.filtered_folder import make_group, make_row
+from tests.support.grammar import reply
 
 WORD = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
 ANSWER = st.lists(WORD, min_size=1, max_size=5).map(" ".join)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import novarag
-from grammar import reply
 from novarag import Flaw
 from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
+from tests.support.grammar import reply
 
 READERS = {
     "plain": Labels(),

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from floor_coverage import under
-from interval_coverage import simulate, truth
 from novarag import measure
+from validation.floor_coverage import under
+from validation.interval_coverage import simulate, truth
 
 RUNS = 250
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from filtered_folder import make_rows, write_filtered
 from novarag.runs.tables import read_groups
 from novarag.sft import Options, export, read_filtered
+from tests.support.filtered_folder import make_rows, write_filtered
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
 

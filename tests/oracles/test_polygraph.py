@@ -8,7 +8,7 @@ from novarag import Completion
 from novarag.strategies import VANILLA
 from novarag.trials import make_trial
 from novarag.uncertainty import likelihood, perplexity
-from polygraph import differences, load, trials_of
+from validation.polygraph import differences, load, trials_of
 
 pytestmark = pytest.mark.oracle
 

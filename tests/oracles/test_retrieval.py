@@ -2,7 +2,7 @@
 
 import pytest
 
-from retrieval_quality import Checks, check_words, corpus, indexed
+from validation.retrieval_quality import Checks, check_words, corpus, indexed
 
 pytestmark = [pytest.mark.data, pytest.mark.oracle]
 

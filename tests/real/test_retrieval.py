@@ -3,8 +3,8 @@
 import pytest
 
 from novarag.cli.encoders import open_encoder
-from retrieval_index import ENCODER
-from retrieval_quality import SMALL, Checks, check_small, corpus, indexed
+from tools.retrieval_index import ENCODER
+from validation.retrieval_quality import SMALL, Checks, check_small, corpus, indexed
 
 pytestmark = [pytest.mark.data, pytest.mark.encoder]
 

@@ -12,12 +12,12 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 
-from chaos.serving import bill, chaos
 from novarag.runs import open_store, settle
 from novarag.runs.journal import journal_name
 from novarag.runs.look import look
 from novarag.runs.shard import Job
 from novarag.strategies import NOVA
+from tests.support.chaos.serving import bill, chaos
 
 pytestmark = [pytest.mark.s3, pytest.mark.enable_socket]
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.errors import StorageError, UsageError
 from novarag.sft.train import Settings, prepare, train
-from tiny_model import make_model
+from tests.support.tiny_model import make_model
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
@@ -206,9 +206,9 @@ def test_a_loss_that_is_no_number_ends_the_training(place):
 
 
 def test_kills_change_no_bit():
-    command = [sys.executable, "train_crashes.py", "--random", "1", "--writes", "1"]
+    command = [sys.executable, "-m", "validation.train_crashes", "--random", "1", "--writes", "1"]
     done = subprocess.run(
-        command, cwd=ROOT / "proof", env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

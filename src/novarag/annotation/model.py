@@ -1,6 +1,6 @@
 """Small logistic models, asked in turn: does it support, does it deny, is it related?
 
-The weights are fitted on labelled training passages by `proof/annotation_fit.py` and shipped as
+The weights are fitted on labelled training passages by `tools/annotation_fit.py` and shipped as
 JSON. What is expected of the passages matters: passages written for their question (`planted`)
 often state another answer, retrieved ones hardly ever do, and words alone cannot tell the two. And
 a search finds passages by their words, so sharing words is worth less there.

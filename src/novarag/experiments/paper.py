@@ -1,6 +1,6 @@
 """The figures the paper prints, as data: for display beside ours, never a target.
 
-`paper.json` is made by `proof/paper_figures.py`, which checks every number against the line of the
+`paper.json` is made by `tools/paper_figures.py`, which checks every number against the line of the
 LaTeX source it stands on. Shares and differences are fractions: "1.20 %" is 0.012.
 """
 

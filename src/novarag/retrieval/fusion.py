@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 CONSTANT = 2.0
 """Added to each rank. The usual 60 lets a passage that two searches rank twentieth beat one that
-the better search ranks first; `proof/fusion.py` shows what that costs."""
+the better search ranks first; `validation/fusion.py` shows what that costs."""
 
 
 def fuse(rankings: Iterable[Sequence[str]], *, constant: float = CONSTANT) -> list[str]:

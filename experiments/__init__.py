@@ -1,0 +1,1 @@
+"""Runs with real weights: `python -m experiments.NAME` from the root."""

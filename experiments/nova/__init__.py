@@ -1,0 +1,1 @@
+"""The whole method with real weights on one machine."""

@@ -1,0 +1,1 @@
+"""Tests, and in `support` what they and the scripts beside them share."""

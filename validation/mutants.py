@@ -1,0 +1,236 @@
+"""Break each law on purpose and see its test fail. Usage: python -m validation.mutants [NAME]
+
+Every mutant is one small, plausible mistake. A mutant that survives is a test that does not bite.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+S, M = "src/novarag/strategies/", "src/novarag/metrics/"
+R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
+N, TN, TG = (
+    "src/novarag/noise/",
+    "tests/unit/noise/test_noise.py",
+    "tests/unit/noise/test_training_groups.py",
+)
+LAWS = "tests/laws/"
+V, TE, TA = (
+    "src/novarag/retrieval/",
+    "tests/unit/retrieval/test_encoders.py",
+    "tests/unit/retrieval/test_adapters.py",
+)
+TX = "tests/unit/flows/test_experiment.py"
+Z, TZ = "src/novarag/llm/simulated/", "tests/unit/llm/test_simulated.py"
+Y, TY = "src/novarag/study/", "tests/unit/study/test_study.py"
+TI, TM = "tests/unit/retrieval/test_retrieval.py", "tests/unit/retrieval/test_milvus.py"
+U, TU, LU = (
+    "src/novarag/uncertainty/",
+    "tests/unit/uncertainty/test_uncertainty.py",
+    "tests/laws/test_uncertainty_laws.py",
+)
+
+MUTANTS = [
+    ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/core/test_traps.py"),
+    ("one means one hundred percent", S + "confidence.py", "return Flaw.AMBIGUOUS", "return value", "tests/unit/strategies/test_confidence.py"),
+    ("ranges are guessed", S + "confidence.py", "_SPREAD.match(tail):\n        return Flaw.RANGE\n    if percent:", "False:\n        return Flaw.RANGE\n    if percent:", "tests/unit/core/test_traps.py"),
+    ("any digit is a digit", S + "confidence.py", "[0-9]{1,9})(?:", r"\d{1,9})(?:", "tests/unit/core/test_traps.py"),
+    ("no upper bound", S + "confidence.py", "value if value <= 1 else Flaw.OUT_OF_BOUNDS", "value", LAWS + "test_reader_laws.py::test_fuzzed_replies"),
+    ("first block instead of last", S + "reader.py", "range(len(pair) - 1, 0, -1)", "range(1, len(pair))", "tests/unit/core/test_traps.py"),
+    ("drafts in thoughts count", S + "reader.py", "thought + len(_THINK_END))", "0)", LAWS + "test_reader_laws.py::test_what_was_thought_does_not_count"),
+    ("classes need not be k", S + "judgment.py", "if k is not None and len(read) != k:", "if False:", LAWS + "test_reader_laws.py::test_fuzzed_replies"),
+    ("quadratic look-back", S + "labels.py", 'floor = max(body, start - 24)\n    while start > floor and (c := text[start - 1]) != "\\n" and not c.isalnum():', 'floor = body\n    while start > floor and text[start - 1] != "\\n":', LAWS + "test_reader_laws.py::test_the_reader_is_linear"),
+    ("exponential pattern", S + "judgment.py", r'r"[ \t*_`.;,]{0,64}$"', r'r"(?:[ \t]*[*_`.;, \t]*)*$"', LAWS + "test_reader_laws.py::test_every_pattern_is_linear"),
+    ("passages not indented", S + "template.py", "text.replace(chr(10), _INDENT)", "text", LAWS + "test_rendering.py"),
+    ("filled twice", S + "template.py", 'return "".join(filled)', 'return "".join(filled).replace("{k}", values["k"])', LAWS + "test_rendering.py"),
+    ("question not indented", S + "template.py", 'group.question.text.replace("\\n", _INDENT)', "group.question.text", LAWS + "test_rendering.py"),
+    ("counterfactual does not win", "src/novarag/taxonomy.py", "if PassageKind.COUNTERFACTUAL in present:", "if PassageKind.COUNTERFACTUAL in present and PassageKind.GOLD not in present:", LAWS + "test_core_laws.py"),
+    ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),
+    ("conflict without claims", "src/novarag/grouping.py", "if len(claims) > 1:", "if len(false) > 1:", LAWS + "test_core_laws.py"),
+    ("order not kept", "src/novarag/grouping.py", "order=tuple(order)", "order=tuple(sorted(order))", LAWS + "test_core_laws.py"),
+    ("generator depends on call order", "src/novarag/grouping.py", '[str(seed), *keys]', '[str(seed)]', LAWS + "test_core_laws.py"),
+    ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/core/test_traps.py"),
+    ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/core/test_traps.py"),
+    ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/core/test_grading.py"),
+    ("right-closed bins", M + "calibration.py", "level * bins + _EDGE", "level * bins - _EDGE", "tests/unit/core/test_traps.py"),
+    ("float bin edges", M + "calibration.py", "level * bins + _EDGE", "level * bins", "tests/unit/core/test_traps.py"),
+    ("gaps cancel in ece", M + "calibration.py", "return add_up(np.abs(gap)) / t.total", "return np.abs(add_up(gap)) / t.total", LAWS + "test_metric_laws.py"),
+    ("ties count for nothing", M + "ranking.py", "np.cumsum(t.wrong, axis=-1) - t.wrong / 2", "np.cumsum(t.wrong, axis=-1) - t.wrong", LAWS + "test_metric_laws.py"),
+    ("risk of ties taken at the end", M + "ranking.py", "(errors - before * share) * harmonic", "0 * harmonic", LAWS + "test_metric_laws.py"),
+    ("risk exceeded", M + "ranking.py", "<= risk * accepted * (1 + 1e-12)", "<= risk * accepted + 1", LAWS + "test_metric_laws.py"),
+    ("discrimination forgotten", M + "calibration.py", "return uncertainty(t) - _recalibrated_brier(t)", "return uncertainty(t)", LAWS + "test_metric_laws.py"),
+    ("holm without order", M + "resampling.py", "np.maximum.accumulate(steps)", "steps", LAWS + "test_metric_laws.py"),
+    ("rows drawn, not questions", M + "resampling.py", "(w[self.question] for w in weights)", "(np.resize(w, self.question.size) for w in weights)", "tests/unit/metrics/test_measure.py"),
+    ("baseline sees its own fold", M + "baselines.py", "rest, here = own != f, own == f", "rest, here = own >= 0, own == f", "tests/unit/metrics/test_measure.py"),
+    ("unread counted as zero", M + "views.py", "self.unread = np.isnan(self.confidence)", "self.confidence = np.nan_to_num(self.confidence)\n        self.unread = np.isnan(self.confidence)", "tests/unit/metrics/test_measure.py"),
+    ("small groups reported", M + "views.py", "LEAST_ROWS, LEAST_QUESTIONS = 50, 10", "LEAST_ROWS, LEAST_QUESTIONS = 5, 5", "tests/unit/metrics/test_measure.py"),
+    ("floor ignores questions", M + "baselines.py", "rng.random(used.size)[question]", "rng.random(question.size)", "tests/unit/metrics/test_measure.py"),
+    ("alignment by confidence", "src/novarag/filters/alignment.py", '(pl.col("confidence") - target).abs()', 'pl.col("confidence")', "tests/unit/core/test_traps.py"),
+    ("alignment: floating point breaks ties", "src/novarag/filters/alignment.py", ".abs().round(_DIGITS)", ".abs()", "tests/unit/filters/test_filters.py"),
+    ("soft targets of what is left", "src/novarag/filters/alignment.py", 'fill_null(value=False).cast', 'cast', "tests/unit/filters/test_filters.py"),
+    ("balance: every model draws its own", "src/novarag/filters/balance.py", 'order = pl.struct("_luck", "strategy")', 'order = pl.struct("model", "confidence", "_luck", "strategy")', "tests/unit/filters/test_filters.py"),
+    ("rules: the step is not looked for", "src/novarag/filters/stages.py", '~pl.col("rule_step").fill_null(value=False)', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
+    ("judgment: the group is not looked at", "src/novarag/filters/stages.py", 'pl.col("group_right") != pl.col("group_judged")', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
+    ("funnel: questions may be cut in two", R + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/runs/test_filtering.py"),
+    ("funnel: an unfinished run is taken", R + "sources.py", "if source.missing and not partial:", "if False:", "tests/unit/runs/test_filtering.py"),
+    ("reread: the table comes before its marker", R + "finished.py", 'store.write(shard_name(shard), seal(after | {"before": before}))', "pass", "tests/unit/runs/test_rereading.py"),
+    ("reread: a cut exchange keeps the new counts", R + "finished.py", 'if _checksum(store, name) == before["file"]:', "if False:", "tests/unit/runs/test_rereading.py"),
+    ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/report/test_report.py"),
+    ("run: the last reply wins", R + "journal.py", 'self.replies.setdefault(event["key"], event)', 'self.replies[event["key"]] = event', "tests/unit/runs/test_journal.py"),
+    ("run: checksums are not looked at", R + "frames.py", "and crc32(payload) == int(head[1], 16)", "", "tests/unit/runs/test_journal.py"),
+    ("run: a doubled record is taken twice", R + "journal.py", "if number < past.next:", "if False:", "tests/unit/runs/test_journal.py"),
+    ("run: a lost end goes unnoticed", R + "journal.py", "if len(content) < synced:", "if False:", "tests/unit/runs/test_journal.py"),
+    ("run: a torn record swallows the next", R + "folder.py", 'self.append(b"\\n")  # a kill', "pass  # a kill", "tests/unit/runs/test_journal.py"),
+    ("run: attempts are not journaled before they leave", R + "shard.py", "journal.sent(key, attempt.id, attempt.endpoint)", "pass", "tests/unit/runs/test_runs.py"),
+    ("run: tables are trusted unseen", R + "finished.py", "if _checksum(store, name) != marker[\"files\"].get(name)", "if False", "tests/unit/runs/test_runs.py"),
+    ("run: the marker outlives what it vouched for", R + "shard.py", "self.store.remove(shard_name(self.shard))", "pass", "tests/unit/runs/test_runs.py"),
+    ("run: a shard has no owner", R + "folder.py", "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", "tests/unit/runs/test_runs.py"),
+    ("run: questions are cut in two", R + "plan.py", "self.shard_of = _ranks(np.frombuffer(questions, dtype=np.uint64)) // size", "self.shard_of = np.arange(len(questions)) // size", "tests/unit/runs/test_runs.py"),
+    ("run: a half-written record stays when the disk is full", R + "folder.py", "os.ftruncate(self._handle, self.size)", "pass", "tests/unit/runs/test_runs.py"),
+    ("run: requests for more samples share a seed", R + "requests.py", "else seed + first", "else seed", "tests/unit/runs/test_runs.py"),
+    ("llm: refusals are tried again", "src/novarag/calls.py", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED,\n", "Outcome.CUT_OFF, Outcome.UNREACHABLE, Outcome.MALFORMED, Outcome.REFUSED,\n", "tests/unit/llm/test_chat.py"),
+    ("encoder: vectors in the order they came", V + "remote_encoder.py", "return [rows[place] for place in range(len(rows))]", 'return [row["embedding"] for row in content["data"]]', TE),
+    ("encoder: a place taken twice", V + "remote_encoder.py", 'if len(rows) != len(content["data"]):', "if False:", TE),
+    ("encoder: vectors are not counted", V + "remote_encoder.py", "if len(found) != count:", "if False:", TE),
+    ("encoder: infinite vectors", V + "remote_encoder.py", "if not np.isfinite(vectors).all():", "if False:", TE),
+    ("encoder: the dimension may change", V + "remote_encoder.py", "if dim is not None and vectors.shape[1] != dim:", "if False:", TE),
+    ("encoder: texts count as numbers", V + "remote_encoder.py", 'raw.dtype.kind not in "fiu"', "False", TE),
+    ("encoder: TEI always normalises", V + "remote_encoder.py", '"normalize": normalise', '"normalize": True', TE),
+    ("encoder: pickles are read", V + "local_encoder.py", 'if pickled and not any(place.glob("*.safetensors")):', "if False:", TE),
+    ("encoder: the pooling does not count", V + "local_encoder.py", "for place in _module_folders(folder):\n        for file", "for place in [folder]:\n        for file", TE),
+    ("encoder: a package reaches outside itself", V + "local_encoder.py", "and folder.resolve().is_relative_to(Path(home).resolve())", "", TE),
+    ("search: more than k", V + "adapters.py", '"passages")[:k])', '"passages"))', TA),
+    ("search: the title is lost", V + "adapters.py", "else head + text", "else text", TA),
+    ("search: the title is said twice", V + "adapters.py", "text if text.startswith(head) else head + text", "head + text", TA),
+    ("search: lists are not counted", V + "adapters.py", "if len(lists) != len(queries):", "if False:", TA),
+    ("search: functions block the loop", V + "adapters.py", "await asyncio.to_thread(work, what, k)", "work(what, k)", TA),
+    ("search: LangChain is not told k", V + "adapters.py", '{"k": k} if told_k else {}', "{}", TA),
+    ("search: LlamaIndex may give fewer", V + "adapters.py", "if isinstance(most, int) and most < k:", "if False:", TA),
+    ("search: the model's key goes to the search", W + "endpoint.py", 'key_env=key_env or ""', "key_env=key_env or KEY", TA),
+    ("index: a last passage of one word", V + "chunks.py", "short, longer = divmod(len(found), count)", "short, longer = words, 0", TI),
+    ("index: the title only on the first passage", V + "chunks.py", "yield _passage(top + \" \".join(found[start:end])", "yield _passage((top if not number else \"\") + \" \".join(found[start:end])", TI),
+    ("index: any analyzer of that name", V + "manifest.py", "if manifest.told() != told:", "if False:", TI),
+    ("index: encoders are not compared", V + "manifest.py", "named = {f\"the encoder's {part}\": value for part, value in encoder.items()}", "named = {}", TI),
+    ("index: what is there is added again", V + "milvus.py", 'passage = wanted.pop(row["key"])', 'passage = wanted[row["key"]]', TM),
+    ("index: texts may change", V + "milvus.py", 'if passage.text != row["text"]:', "if False:", TM),
+    ("index: ids are keys", V + "milvus.py", "return blake2b(_source(passage).encode(), digest_size=16).hexdigest()", "return _source(passage)[:32]", TM),
+    ("index: other settings are overlooked", V + "milvus.py", "    if other:\n        index.close()", "    if False:\n        index.close()", TM),
+    ("index: k1 is the engine's", V + "milvus.py", '"bm25_k1": manifest.k1', '"bm25_k1": 1.2', TM),
+    ("index: b is the engine's", V + "milvus.py", '"bm25_b": manifest.b', '"bm25_b": 0.75', TM),
+    ("index: deep ranks beat the first", V + "fusion.py", "CONSTANT = 2.0", "CONSTANT = 60.0", TI),
+    ("index: orphans are not waited for", V + "milvus.py", "wait_for_orphans(uri)", "pass", TM),
+    ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
+    ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),
+    ("run: half a retrieval is believed", "src/novarag/cli/experimenting.py", 'return bool(told["hash"] == hash_of(self._found))', "return True", TX),
+    ("run: other settings go on in the same folder", "src/novarag/cli/experimenting.py", 'if any((self.out / "runs").glob("*/manifest.json")):', "if False:", TX),
+    ("run: passages are shown by rank", "src/novarag/cli/experimenting.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
+    ("run: settings are checked too late", "src/novarag/cli/experimenting.py", "way.check()", "pass", TX),
+    ("llm: redirects are followed", W + "sending.py", "allow_redirects=False", "allow_redirects=True", "tests/unit/llm/test_chat.py"),
+    ("llm: an echoed key is kept", W + "sending.py", 'content = content.replace(secret.encode(), b"[key]")', "pass", "tests/unit/llm/test_chat.py"),
+    ("llm: Retry-After is ignored", W + "sending.py", ", after or 0.0)", ", 0.0)", "tests/unit/llm/test_chat.py"),
+    ("llm: a woken waiter who leaves keeps the turn", W + "gate.py", "self.leave()  # our turn", "pass  # our turn", "tests/unit/web/test_gate.py"),
+    ("llm: the openai key goes to everyone", W + "endpoint.py", "key_env or _OWN_KEYS.get(host, KEY)", 'key_env or "OPENAI_API_KEY"', "tests/unit/llm/test_wire.py"),
+    ("llm: n is not checked", L + "wire.py", "if len(completions) != sampling.n:", "if False:", "tests/unit/llm/test_wire.py"),
+    ("llm: random failures strangle the pace", W + "pace.py", "if share >= 0.5 * share_then:", "if False:", "tests/unit/web/test_pace.py"),
+    ("noise: claims are not looked for", N + "validators.py", "if not _holds(text, claim):", "if False:", TN),
+    ("noise: the gold answer inside a claim counts", N + "validators.py", '.replace(f" {claim} ", " | ")', "", TN),
+    ("noise: an answer in the question is held against passages", N + "validators.py", " and not contains(asked, answer)", "", TN),
+    ("noise: leaks are let through", N + "validators.py", "return Fault.LEAKS_GOLD if leaks else None", "return None", TN),
+    ("noise: the first candidates are kept", N + "drafting.py", "sound[: -self.keep]", "sound[self.keep :]", TN),
+    ("noise: the last of two with one number counts", N + "replies.py", "current = []  # said before", "current[:] = fresh  # said before", TN),
+    ("noise: text is left as it was", N + "training.py", "replace(passage, text=tidy(passage.text))", "passage", TG),
+    ("noise: a borrowed passage may hold the answer", N + "training.py", "return fault is None and not self._on_subject", "return not self._on_subject", TG),
+    ("noise: a borrowed passage may be on the subject", N + "training.py", " and not self._on_subject(passage.text)", "", TG),
+    ("noise: a borrowed passage keeps its kind", N + "training.py", "kind=PassageKind.IRRELEVANT, facet=None", "facet=None", TG),
+    ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
+    ("noise: memory counts as a cue", N + "audit.py", "root[find(other)] = find(first)", "find(first)", TG),
+    ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
+    ("method: unread samples are left out of the share", U + "sampled.py", "len(winner) / len(samples)", "len(winner) / sum(t.response is not None for t in samples)", TU),
+    ("method: unread samples are alike", U + "compared.py", "0.0 if one is None or two is None else rouge_l(one, two)", "rouge_l(one or (), two or ())", LU),
+    ("method: an unread sample is joined to all", U + "compared.py", "    if one is None or two is None:\n        return 0.0", "    if one is None or two is None:\n        return 1.0", LU),
+    ("method: meanings scaled by N", U + "compared.py", "/ (count - 1), _DIGITS)", "/ count, _DIGITS)", LU),
+    ("method: eigenvalues break ties", U + "compared.py", "_DIGITS = 12", "_DIGITS = 17", LU),
+    ("method: entropy scaled by what was read", U + "semantic.py", "count = len(samples)", "count = max(2, len(read))", TU),
+    ("method: entailment one way is enough", U + "semantic.py", "there and back for", "there or back for", TU),
+    ("method: true is not held against false", U + "asked.py", "fsum(w for _, w in weights)", "fsum(exp(lp - top) for _, lp in verdicts[0].completion.alternatives)", TU),
+    ("method: one spelling of true", U + "asked.py", '_NOT_A_LETTER.sub("", token).casefold()', "token.lower()", TU),
+    ("method: the answer is where its words stand last", U + "likely.py", "if reading.answer == stated.answer:", "if False:", TU),
+    ("method: the first place among the tokens", U + "likely.py", "whole.rfind(wanted, 0, at)", "whole.find(wanted, 0, at)", TU),
+    ("method: the whole reply is likely", U + "likely.py", "if begin < last and end > first", "if True", TU),
+    ("simulated: the first answer is always right", Z + "respondent.py", "place = _place(chances, traits.luck)", "place = 0", TZ + "::test_an_obeying_respondent_is_right_as_often_as_it_believes"),
+    ("simulated: heat does nothing", Z + "respondent.py", "(weight / most) ** (1 / temperature)", "weight / most", TZ + "::test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest"),
+    ("simulated: keys do not count", Z + "__init__.py", "(key or \"\", str(sampling.seed))", "()", TZ + "::test_the_same_seed_says_the_same_and_another_key_something_else"),
+    ("simulated: a broken rule is broken everywhere", Z + "respondent.py", "if rule is not None and rule not in respondent.obeys:", "if respondent.obeys != frozenset(Rule):", TZ + "::test_who_breaks_a_rule_is_sure_where_it_governs_and_nowhere_else"),
+    ("simulated: claims may be right", Z + "world.py", "if grade_in(group, answer) is Grade.WRONG:", "if True:", TZ + "::test_wrong_answers_are_claims_first_and_never_right"),
+    ("simulated: the follow-up believes anything", Z + "__init__.py", "prospect.beliefs[words.index(given)] if given in words else _UNHEARD", "prospect.beliefs[0]", TZ + "::test_a_follow_up_is_answered_by_what_it_believes"),
+    ("ablation: agreeing passages conflict", M + "ablation.py", "is EvidenceState.CONSISTENT else", "is EvidenceState.INSUFFICIENT else", "tests/unit/metrics/test_ablation.py"),
+    ("ablation: the rest is tuned", M + "ablation.py", "base.select(columns).filter(~inside), tuned.select(columns).filter(inside)", "base.select(columns).filter(inside), tuned.select(columns).filter(~inside)", "tests/unit/metrics/test_ablation.py"),
+    ("ablation: groups need not be the same", M + "ablation.py", "if not held[0].equals(held[1]):", "if False:", "tests/unit/metrics/test_ablation.py"),
+    ("study: the order is the same for every question", Y + "sheet.py", 'rng_for(seed, "study", *place).shuffle(order)', 'rng_for(seed, "study").shuffle(order)', TY),
+    ("study: the blindfold stays on", Y + "ratings.py", "key.entries[entry - 1].order[shown]", "shown", TY),
+    ("study: a rater counts twice", Y + "ratings.py", '" ".join(rater.casefold().split())', "source", TY),
+    ("study: a missing system does not count against a rater", Y + "analysis.py", "np.isnan(scores).any(axis=2)", "np.isnan(scores).all(axis=2)", TY),
+    ("study: raters count as questions", Y + "analysis.py", "test = friedman(blocks) if kept.any() else None", "test = friedman(scores.reshape(-1, scores.shape[2]))", TY),
+    ("study: ordinal is interval", M + "raters.py", 'if level == "ordinal":', "if False:", "tests/oracles/test_study.py"),
+    ("study: lone ratings count", M + "raters.py", "pairs -= votes[:, :, None] * np.eye(points)", "pairs -= 0", LAWS + "test_study_laws.py"),
+    ("study: ties are forgotten", M + "ranks.py", "(ties**3 - ties).sum()", "0 * ties.sum()", LAWS + "test_study_laws.py"),
+    ("study: thirds do not tie", M + "ranks.py", "table = np.round(blocks, _DIGITS)", "table = blocks", TY),
+    ("study: a sheet in use is replaced", "src/novarag/cli/studying.py", ".sheet != made", ".sheet == ''", "tests/unit/cli/test_study_cli.py"),
+    ("study: texts are not escaped", "src/novarag/report/sheet.py", '"sheet.html.j2", escape=True', '"sheet.html.j2", escape=False', "tests/browser/test_study_sheet.py"),
+    ("study: ratings are not kept", "src/novarag/report/templates/sheet.js", "localStorage.setItem(place", 'localStorage.setItem("x"', "tests/browser/test_study_sheet.py"),
+    ("draw: three samples pay for ten", U + "needs.py", "and self.samples >= other.samples", "and True", "tests/unit/uncertainty/test_uncertainty.py"),
+    ("draw: temperatures are merged", U + "needs.py", "return self.strategy, self.follow_up, self.temperature", "return self.strategy, self.follow_up, 0.0", "tests/unit/cli/test_estimate_cli.py"),
+    ("draw: a failed request is a flaw", R + "draws.py", "        if not _failed(method, found):\n            trials", "        if True:\n            trials", "tests/unit/cli/test_estimate_cli.py"),
+    ("draw: follow-ups of other groups", R + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/runs/test_draws.py"),
+    ("draw: a method sees the grade", R + "draws.py", "        flaw=None if flaw is None else Flaw(flaw),\n    )", "        flaw=None if flaw is None else Flaw(flaw),\n        grade=__import__('novarag').Grade.RIGHT,\n    )", "tests/unit/runs/test_draws.py"),
+    ("draw: unpaid attempts cost", R + "draws.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/runs/test_draws.py"),
+    ("table: an average over a part", "src/novarag/reproduction/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's other place", "src/novarag/reproduction/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's tuned for its base", "src/novarag/reproduction/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: few questions at random", "src/novarag/reproduction/sets.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
+]  # fmt: skip
+
+
+def survives(folder, path, old, new, test):
+    """Apply one mutant in a copy of the tree; say whether the test still passes."""
+    file = folder / path
+    text = file.read_text("utf-8")
+    if text.count(old) < 1:
+        raise SystemExit(f"{path} has no {old!r}: mend this mutant")
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "addopts=--import-mode=importlib",
+        test,
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    file.write_text(text, encoding="utf-8")
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{test}: pytest could not run\n{done.stdout}{done.stderr}")
+    return done.returncode == 0
+
+
+wanted = [m for m in MUTANTS if len(sys.argv) < 2 or sys.argv[1] in m[0]]
+with tempfile.TemporaryDirectory() as temporary:
+    folder = Path(temporary) / "tree"
+    ignored = shutil.ignore_patterns(
+        ".git", "build", "site", "__pycache__", ".*_cache", ".hypothesis"
+    )
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    alive = []
+    for name, *mutant in wanted:
+        lives = survives(folder, *mutant)
+        alive += [name] * lives
+        print(f"{'SURVIVES' if lives else 'caught':9} {name}", flush=True)
+print(f"{len(wanted) - len(alive)} of {len(wanted)} mutants caught")
+sys.exit(bool(alive))

@@ -17,8 +17,8 @@ from nova_splits import states
 from nova_warmup import bare, fits, make_row, steps_of
 
 from novarag.grading import contains, normalize
-from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup
+from novarag.seeding import rng_for
 from novarag.sft.examples import Example
 from novarag.strategies.template import lay_out
 from novarag.taxonomy import GroupKind, PassageKind, Provenance

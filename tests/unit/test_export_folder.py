@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from filtered_folder import contents, make_rows, write_filtered
+from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
-from novarag.folders import whole_folder
 from novarag.runs.tables import read_groups
 from novarag.sft import Options, export, read_filtered
 from novarag.sft.folder import write_file

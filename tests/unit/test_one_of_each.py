@@ -20,6 +20,9 @@ DIGESTS = {
 """Digests in bytes that nothing is drawn by."""
 GENERATORS = {"web/sending.py": "waiting is to differ from process to process"}
 
+ATOMIC = "atomic.py"
+DRAFTS = {"runs/filtering.py": "into a folder that is put in place whole"}
+
 
 def _calls(source: str) -> list[ast.Call]:
     return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
@@ -72,3 +75,46 @@ def test_one_place_derives_seeds():
 )
 def test_a_second_place_that_derives_seeds_is_found(second):
     assert seeds("metrics/new.py", second)
+
+
+def renames(file: str, source: str) -> list[str]:
+    """Say which lines put a file in place by its name, or write one that a kill may cut."""
+    found = []
+    for call in _calls(source):
+        name, method = _name(call), isinstance(call.func, ast.Attribute)
+        of_os = method and ast.unparse(call.func.value) in {"os", "shutil"}
+        made = {
+            "replace": method and (of_os or (len(call.args) == 1 and not call.keywords)),
+            "rename": method and not any(isinstance(a, ast.Dict) for a in call.args),  # of columns
+            "renames": of_os,
+            "move": of_os,
+            "write_text": file not in DRAFTS,
+            "write_bytes": file not in DRAFTS,
+            "fsync": file != "runs/folder.py",  # of a log, which only grows
+            "mkstemp": True,
+            "NamedTemporaryFile": True,
+        }
+        if made.get(name):
+            found.append(f"{file}:{call.lineno} {name}")
+    return found
+
+
+def test_one_place_renames_temporary_files():
+    found = {file: renames(file, text) for file, text in _files().items() if file != ATOMIC}
+    assert not [line for lines in found.values() for line in lines]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "draft.replace(path)",
+        "draft.rename(path)",
+        "os.replace(draft, path)",
+        "shutil.move(draft, path)",
+        "path.write_text(page, encoding='utf-8')",
+        "(folder / name).write_bytes(content)",
+    ],
+)
+def test_a_second_place_that_renames_is_found(second):
+    assert renames("report/new.py", second)
+    assert not renames("report/new.py", "text.replace('a', 'b'); replace(record, name=1)")

@@ -15,9 +15,9 @@ import numpy as np
 import orjson
 import polars as pl
 
+from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
-from novarag.folders import whole_folder
 from novarag.runs.harvest import Harvest
 from novarag.runs.sources import read_trials
 from novarag.runs.tables import frame_bytes

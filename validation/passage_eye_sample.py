@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 from novarag.datasets import DATASETS, load_benchmark
-from novarag.grouping import rng_for
 from novarag.noise import Fault, find_fault
+from novarag.seeding import rng_for
 
 RECORD = Path(__file__).parents[1] / "docs" / "evidence" / "passage-eye-sample.csv"
 AT_RANDOM, ALARMED = 200, 60

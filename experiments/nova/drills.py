@@ -16,8 +16,8 @@ from experiments.nova.reading import window
 from experiments.nova.splits import states
 from experiments.nova.warmup import bare, fits, make_row, steps_of
 from novarag.grading import contains, normalize
-from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup
+from novarag.seeding import rng_for
 from novarag.sft.examples import Example
 from novarag.strategies.template import lay_out
 from novarag.taxonomy import GroupKind, PassageKind, Provenance

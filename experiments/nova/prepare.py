@@ -37,8 +37,8 @@ from experiments.nova.warmup import fault_of, fits, make_rows
 from novarag.cli.grouping import write_groups
 from novarag.datasets import load_groups
 from novarag.errors import DataError
-from novarag.grouping import rng_for
 from novarag.noise.training import Yield
+from novarag.seeding import rng_for
 from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
 from novarag.strategies import NOVA

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from experiments.nova.reading import window
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
-from novarag.grouping import assemble, rng_for
+from novarag.grouping import assemble
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
+from novarag.seeding import rng_for
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 
 if TYPE_CHECKING:

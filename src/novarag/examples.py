@@ -6,8 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from novarag.grouping import rng_for
 from novarag.records import Passage, PassageGroup, Question
+from novarag.seeding import rng_for
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 
 if TYPE_CHECKING:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
 from novarag.grading import normalize
 from novarag.records import PassageGroup
+from novarag.seeding import rng_for
 from novarag.taxonomy import EvidenceState, PassageKind, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from novarag.records import Judgment, Passage, Question
-
-
-def rng_for(seed: int, *keys: str) -> random.Random:
-    """Return a generator that depends on the keys, not on the order of the calls."""
-    digest = hashlib.blake2b("\x1f".join([str(seed), *keys]).encode(), digest_size=8).digest()
-    return random.Random(int.from_bytes(digest))  # noqa: S311 - not for secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

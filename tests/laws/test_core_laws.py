@@ -1,5 +1,6 @@
 """Laws of taxonomy, grading and grouping."""
 
+import os
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ from novarag import (
     grade,
 )
 from novarag.grading import normalize
-from novarag.grouping import rng_for
+from novarag.seeding import rng_for
 from novarag.taxonomy import group_kind, rules_for, states_for
 
 K = PassageKind
@@ -91,9 +92,9 @@ def test_the_generator_is_the_same_on_every_machine():
     assert [rng_for(0, "q").randrange(1000) for _ in range(2)] == [
         rng_for(0, "q").randrange(1000)
     ] * 2
-    code = "from novarag.grouping import rng_for; print(rng_for(7, 'x', 'y').randrange(10**9))"
+    code = "from novarag.seeding import rng_for; print(rng_for(7, 'x', 'y').randrange(10**9))"
     out = {
-        subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": s}, capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": s}, capture_output=True, text=True, check=True).stdout
         for s in ("1", "2")
     }  # fmt: skip
     assert out == {"285025426\n"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from novarag.grouping import assemble, rng_for
+from novarag.grouping import assemble
 from novarag.records import AnswerForm, Passage, Question
+from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind
 
 _AGREEING = 7  # every so many consistent groups hold nothing but gold passages

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from novarag import __version__
+from novarag.atomic import whole_folder
 from novarag.cli.encoders import EntailmentSpec, open_encoder, open_entailment
 from novarag.cli.models import KeyEnv, Timeout, connector, model_name
 from novarag.errors import DataError, StorageError, UsageError
-from novarag.folders import whole_folder
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

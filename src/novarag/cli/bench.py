@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from novarag.atomic import write_whole
 from novarag.cli.common import find_strategy
 from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import open_encoder
@@ -103,7 +104,7 @@ class Bench:
         with self._open:
             for setting, dataset, *_ in asks:
                 self.groups(setting, dataset)
-        self._file_stamp.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        write_whole(self._file_stamp, orjson.dumps(told, option=orjson.OPT_INDENT_2))
         for role in self.means:
             drawings = [(self._drawing(ask), union(asks[ask])) for ask in asks if ask[2] == role]
             places = [place for drawing, needs in drawings for place in drawing.places(needs)]
@@ -215,9 +216,7 @@ class Bench:
                 if not found:
                     raise UsageError(f"{dataset} has no groups for {setting.key}")
                 file.parent.mkdir(parents=True, exist_ok=True)
-                draft = file.with_suffix(".part")
-                draft.write_bytes(b"".join(map(group_line, found)))
-                draft.replace(file)
+                write_whole(file, b"".join(map(group_line, found)))
             self._groups[file] = list(iter_groups(file))
         return self._groups[file]
 

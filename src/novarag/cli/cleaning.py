@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.cli.grouping import write_groups
 from novarag.cli.running import hash_of, notice
 from novarag.errors import UsageError
@@ -56,7 +57,7 @@ def nova_clean(
     made = _Benchmark()
     for name in SPLITS:
         _build(name, out, data, made, audited=audited)
-    (out / "README.md").write_text(_card(made), encoding="utf-8")
+    write_whole(out / "README.md", _card(made).encode("utf-8"))
     known = known_outputs()
     other = [f.name for f in made.files if known.get(f.name) != f.digest]
     for name in other:

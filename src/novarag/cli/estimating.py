@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag import __version__
+from novarag.atomic import whole_file
 from novarag.cli.common import StrategyName, find_strategy, import_object
 from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import EntailmentSpec, open_entailment
@@ -176,7 +177,8 @@ def _sum_up(
     replicates, source = told
     model = next(iter(drawn.values())).manifest.settings.model
     table = pl.concat(iter_estimates(drawn, methods, strategy))
-    table.write_parquet(out / "estimates.parquet")
+    with whole_file(out / "estimates.parquet") as file:
+        table.write_parquet(file)
     costs = {m.name: cost_of(m, drawn) for m in methods}
     paid = sum((draw.cost for draw in drawn.values()), Cost())
     alone = sum(costs.values(), Cost())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.cli.common import find_strategy
 from novarag.cli.models import (  # noqa: TC001 - typer looks at them
     DriverName,
@@ -385,6 +386,4 @@ def _put(file: Path, content: bytes) -> None:
     """Write a file whole or not at all; one that holds the same is left alone."""
     if file.is_file() and file.read_bytes() == content:
         return
-    draft = file.with_name(file.name + ".part")
-    draft.write_bytes(content)
-    draft.replace(file)
+    write_whole(file, content)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.errors import UnknownName, UsageError
 from novarag.texts import plain_text
 
@@ -163,9 +164,7 @@ def write_groups(found: Yield, out: Path) -> None:
             ' "provenance": "generated"; `novarag noise` writes them.'
         )
     out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".part")
-    partial.write_bytes(group_lines(found))
-    partial.replace(out)
+    write_whole(out, group_lines(found))
 
 
 def describe(found: Yield) -> None:

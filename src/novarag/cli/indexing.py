@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
+from novarag.atomic import whole_file
 from novarag.cli.encoders import EncoderSpec, open_encoder
 from novarag.cli.models import KeyEnv  # noqa: TC001 - typer looks at it
 from novarag.cli.screen import Meter
@@ -205,15 +206,11 @@ def write_retrieved(
             meter.show(told.questions, told.questions)
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".part")
-    try:
-        with partial.open("wb") as file, Meter("questions") as meter:
+    with whole_file(out) as file:
+        with Meter("questions") as meter:
             asyncio.run(work(file, meter))
         if not told.questions:
             raise UsageError(f"{questions} has no questions")
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
     return told
 
 

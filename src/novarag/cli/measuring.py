@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag import __version__
+from novarag.atomic import write_whole
 from novarag.cli.common import ReaderName, ScaleName, find_labels
 from novarag.cli.models import simulated_note
 from novarag.errors import UsageError
@@ -137,7 +138,7 @@ def _mixed(
     found = reweigh(table, wanted, replicates=replicates, seed=seed)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "mixed.json").write_text(mixed_json(found), encoding="utf-8")
+        write_whole(out / "mixed.json", mixed_json(found).encode("utf-8"))
         print(f"wrote {out / 'mixed.json'}", file=sys.stderr)
     pooled = bool(by) and table.select(by).n_unique() > 1
     return mixed_notes(found, pooled=by if pooled else ())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.cli.common import ReaderName, ScaleName, StrategyName, find_labels, find_strategy
 from novarag.errors import UsageError
 
@@ -86,17 +87,17 @@ def example(
     if file.suffix == ".toml":
         from importlib.resources import files
 
-        file.write_bytes(files("novarag.configs").joinpath("example.toml").read_bytes())
+        write_whole(file, files("novarag.configs").joinpath("example.toml").read_bytes())
         print(f"wrote {file}; next: name your model and questions in it, then novarag build {file}")
         return
     if file.suffix == ".jsonl":
         from novarag.datasets.groups import group_line
 
         pools = simulated_pools()
-        file.write_bytes(b"".join(map(group_line, pools)))
+        write_whole(file, b"".join(map(group_line, pools)))
         then = f"novarag group {file} --out groups.jsonl"
         print(f"wrote {file}: {len(pools)} simulated questions with passages; next: {then}")
         return
-    file.write_text(simulated_answers(), encoding="utf-8")
+    write_whole(file, simulated_answers().encode("utf-8"))
     then = f"novarag measure {file} --by system --out report"
     print(f"wrote {file}: 480 simulated answers; next: {then}")

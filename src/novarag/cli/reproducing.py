@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
 from novarag.cli.models import (  # noqa: TC001 - likewise
     Attempts,
@@ -219,8 +220,8 @@ def make_page(
     file.parent.mkdir(parents=True, exist_ok=True)
     for table in made:
         for picture, content in table.pictures.items():
-            (file.parent / picture).write_text(content, encoding="utf-8")
-    file.write_text(page(made, told), encoding="utf-8")
+            write_whole(file.parent / picture, content.encode("utf-8"))
+    write_whole(file, page(made, told).encode("utf-8"))
     print(f"wrote {file}: {len(made)} table{'s' if len(made) > 1 else ''}")
     failed = sum(cell.failed for table in made for cell in table.cells)
     if failed:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag import __version__
+from novarag.atomic import whole_folder
 from novarag.errors import DataError, UsageError
-from novarag.folders import whole_folder
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

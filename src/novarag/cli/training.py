@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from novarag.atomic import write_whole
 from novarag.cli.running import notice
 from novarag.cli.screen import bar, duration
 from novarag.texts import plain_text
@@ -78,7 +79,7 @@ def _train(job: Job, *, merged: bool) -> None:
         _greet(job)
     told = run(job, tell=show, notice=notice, merged=merged)
     if is_lead():
-        (job.out / "report.html").write_text(training_page(told), encoding="utf-8")
+        write_whole(job.out / "report.html", training_page(told).encode("utf-8"))
         _sum_up(job, told, merged=merged)
 
 

@@ -17,9 +17,9 @@ import orjson
 
 from novarag.datasets.benchmark import POOLS, load_benchmark, load_originals, load_pool
 from novarag.errors import DataError
-from novarag.grouping import rng_for
 from novarag.noise.training import merge_pools
 from novarag.records import PassageGroup
+from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.errors import DataError
-from novarag.filters.luck import group_luck, sample_luck
+from novarag.filters.draws import group_draws, sample_draws
 
 if TYPE_CHECKING:
     from novarag.filters.options import Options
@@ -46,8 +46,8 @@ def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     graded = pl.col("correct").is_not_null() & distance.is_not_null()
     measured = trials.with_columns(_distance=pl.when(graded).then(distance)).with_row_index("_row")
     nearest = measured.filter(pl.col("_distance") == pl.col("_distance").min().over(ASKED))
-    luck = sample_luck(
-        group_luck(nearest, seed=options.seed, purpose="alignment"),
+    luck = sample_draws(
+        group_draws(nearest, seed=options.seed, purpose="alignment"),
         nearest["sample"].cast(pl.Int64).to_numpy(),
     )
     best = nearest.with_columns(_luck=luck).filter(

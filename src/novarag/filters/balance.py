@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.filters.luck import group_luck
+from novarag.filters.draws import group_draws
 from novarag.taxonomy import GroupKind
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def balanced(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """
     if options.balance == "none" or not trials.height:
         return _keep_all(trials)
-    luck = group_luck(trials, seed=options.seed, purpose="balance")
+    luck = group_draws(trials, seed=options.seed, purpose="balance")
     drawn = trials.with_columns(_luck=luck)
     order = pl.struct("_luck", "strategy").rank("ordinal").over(_KIND)
     allowed = pl.col("_allowed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from novarag.metrics.calibration import BINS, bin_of
+from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +22,7 @@ FOLDS = 5
 
 def folds(questions: Sequence[str]) -> Ints:
     """Put each question into a fold by its own name, whatever its place in the file."""
-    digests = (hashlib.blake2b(q.encode(), digest_size=4).digest() for q in questions)
-    return np.array([int.from_bytes(d) % FOLDS for d in digests], dtype=np.intp)
+    return np.array([stable_hash(q, size=4) % FOLDS for q in questions], dtype=np.intp)
 
 
 def constant(rows: Rows, fold: Ints, group: Ints) -> Floats:

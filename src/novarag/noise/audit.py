@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
 from novarag.errors import UsageError
-from novarag.grouping import rng_for
 from novarag.noise.classifier import fit
 from novarag.noise.surface import CUES, Surface
+from novarag.seeding import rng_for, stable_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,8 +202,8 @@ def _clusters(groups: Sequence[PassageGroup]) -> dict[str, str]:
 def _folds(clusters: set[str], seed: int) -> dict[str, int]:
     """Deal clusters out to folds in an order that only their names decide."""
 
-    def luck(cluster: str) -> bytes:
-        return blake2b(f"{seed}\x1f{cluster}".encode("utf-8", "replace"), digest_size=8).digest()
+    def luck(cluster: str) -> int:
+        return stable_hash(seed, cluster, errors="replace")
 
     return {name: i % _FOLDS for i, name in enumerate(sorted(clusters, key=luck))}
 

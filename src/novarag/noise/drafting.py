@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
 from novarag.grading import normalize
-from novarag.grouping import rng_for
 from novarag.noise.prompts import NOISES, fingerprint, length_of
 from novarag.noise.replies import read_candidates
 from novarag.noise.validators import Fault, find_fault
 from novarag.records import Flaw, Passage, PassageGroup, Prompt, Reading
+from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 from novarag.texts import tidy
 

@@ -30,10 +30,11 @@ import numpy as np
 
 from novarag.errors import UsageError
 from novarag.grading import tokens
-from novarag.grouping import assemble, rng_for
+from novarag.grouping import assemble
 from novarag.noise.surface import length_of, typography_of
 from novarag.noise.validators import Fault, find_fault
 from novarag.records import PassageGroup
+from novarag.seeding import rng_for
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 from novarag.texts import tidy
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from novarag.filters import Tally
 from novarag.report.forest import standalone
-from novarag.report.page import open_template, style_hash, template_text
+from novarag.report.page import open_template, style_hash, template_text, write_texts
 from novarag.report.retention import CITES, RETENTION, paper_shares
 from novarag.report.sankey import draw_funnel
 
@@ -162,6 +162,4 @@ def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) 
     }
     for old in folder.glob("funnel-*.svg"):
         old.unlink()
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return write_texts(folder, texts)

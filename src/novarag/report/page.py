@@ -15,6 +15,7 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from novarag.atomic import write_whole
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import svg, words
@@ -140,13 +141,18 @@ def write_report(measurement: Measurement, heading: Heading, folder: str | Path)
     """Write report.json, report.md and report.html into a folder."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    texts = {}
     for name, make in (
         ("report.json", to_json),
         ("report.md", to_markdown),
         ("report.html", to_html),
     ):
-        path = folder / name
-        path.write_text(make(measurement, heading), encoding="utf-8")
-        written.append(path)
-    return written
+        texts[name] = make(measurement, heading)
+    return write_texts(folder, texts)
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write the files of a report into a folder, each whole or not at all."""
+    for name, text in texts.items():
+        write_whole(folder / name, text.encode("utf-8"))
+    return [folder / name for name in texts]

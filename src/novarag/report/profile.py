@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from novarag.annotation.model import KINDS
 from novarag.annotation.profile import UNDECIDED
-from novarag.report.page import open_template, plain, style_hash, template_text
+from novarag.report.page import open_template, plain, style_hash, template_text, write_texts
 from novarag.report.svg import svg, tag, with_title
 
 if TYPE_CHECKING:
@@ -162,6 +162,4 @@ def write_profile(profile: Profile, folder: Path, *, source: str, version: str) 
         "report.html": open_template("profile.html.j2", escape=True).render(parts),
         "report.md": open_template("profile.md.j2", escape=False).render(parts),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return write_texts(folder, texts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from novarag.report.page import open_template, style_hash, template_text
+from novarag.report.page import open_template, style_hash, template_text, write_texts
 from novarag.study.sheet import key_text, letter
 from novarag.texts import plain_text
 
@@ -48,6 +48,4 @@ def sheet_html(sheet: Sheet) -> str:
 def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:
     """Write the page for raters, and the key that is not for them."""
     texts = {PAGE: sheet_html(sheet), KEY: key_text(sheet.key)}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return write_texts(folder, texts)

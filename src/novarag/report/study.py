@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from novarag.report.page import open_template, plain, style_hash, template_text
+from novarag.report.page import open_template, plain, style_hash, template_text, write_texts
 from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
 
 if TYPE_CHECKING:
@@ -111,6 +111,4 @@ def write_study(report: StudyReport, folder: Path, *, made: str, version: str) -
         "report.html": open_template("study.html.j2", escape=True).render(parts),
         "report.md": open_template("study.md.j2", escape=False).render(parts),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+    return write_texts(folder, texts)

@@ -11,9 +11,10 @@ from novarag.datasets.benchmark import load_benchmark
 from novarag.datasets.clean import clean_pools
 from novarag.datasets.groups import iter_groups
 from novarag.errors import UnknownName, UsageError
-from novarag.grouping import assemble, find_mix, rng_for
+from novarag.grouping import assemble, find_mix
 from novarag.noise.training import sound_pool, training_groups
 from novarag.records import PassageGroup
+from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

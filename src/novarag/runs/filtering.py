@@ -9,19 +9,19 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 import polars as pl
 
+from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
-from novarag.folders import whole_folder
 from novarag.runs.harvest import Harvest
 from novarag.runs.sources import read_trials
 from novarag.runs.tables import frame_bytes
+from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -171,7 +171,7 @@ class WholeQuestions:
 
     def see(self, shard: int, questions: pl.Series) -> None:
         """Take note of the questions of a shard."""
-        self._seen.append(np.array([_number(q) for q in questions.unique()], dtype=np.uint64))
+        self._seen.append(np.array([stable_hash(q) for q in questions.unique()], dtype=np.uint64))
         self._shards.append(shard)
 
     def check(self) -> None:
@@ -185,11 +185,6 @@ class WholeQuestions:
                 f"{self.run}: a question is in the shards {' and '.join(map(str, found))}, but a"
                 " shard holds whole questions; begin the run anew with `novarag ask`"
             )
-
-
-def _number(question: str) -> int:
-    raw = blake2b(question.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(raw, "big")
 
 
 def _check_free(out: Path) -> None:

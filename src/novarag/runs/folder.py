@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from novarag.atomic import drafts_of, whole_file
 from novarag.errors import StorageError
 from novarag.runs import points
 
@@ -44,24 +45,17 @@ class Folder:
             return None
 
     def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
-        """Put a whole file in place, or leave what was there."""
+        """Put a whole file in place, or leave what was there; leases alone need not be durable."""
         path = self.root / name
-        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        half = len(content) // 2
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb", buffering=0) as file:
-                half = len(content) // 2
-                _write_all(file.fileno(), content[:half])
+            with whole_file(path, durable=durable, sweep=False) as file:
+                file.write(content[:half])
+                file.flush()
                 points.reached("file half written")
-                _write_all(file.fileno(), content[half:])
-                if durable:
-                    os.fsync(file.fileno())
-            draft.replace(path)
-            if durable:
-                _sync_folder(path.parent)
+                file.write(content[half:])
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
             raise trouble(error, self.place) from error
         points.reached("file renamed")
 
@@ -79,8 +73,7 @@ class Folder:
     def sweep(self, names: Iterable[str]) -> None:
         """Remove drafts that a killed process left of these files."""
         for name in names:
-            path = self.root / name
-            for draft in path.parent.glob(f".{path.name}.*.draft"):
+            for draft in drafts_of(self.root / name):
                 draft.unlink(missing_ok=True)
 
     def log(self, name: str) -> FileLog:
@@ -169,11 +162,3 @@ def _write_all(handle: int, content: bytes) -> None:
     written = os.write(handle, content)
     while written < len(content):
         written += os.write(handle, content[written:])
-
-
-def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from novarag.runs.manifest import (
 )
 from novarag.runs.seal import digest
 from novarag.runs.tables import write_groups
+from novarag.seeding import stable_hash
 from novarag.strategies.follow_up import proposed
 
 if TYPE_CHECKING:
@@ -116,11 +116,11 @@ class _Layout:
         questions, names, contents, texts = (array("Q") for _ in range(4))
         for group in source():
             content = _digest(group)
-            questions.append(_number(group.question.id))
-            names.append(_number(group.id) if group.id is not None else content)
+            questions.append(stable_hash(group.question.id))
+            names.append(stable_hash(group.id) if group.id is not None else content)
             contents.append(content)
             asked, _ = proposed(group.question.text)  # one question, whatever is proposed to it
-            texts.append(_number("\x1f".join([asked, *group.question.answers])))
+            texts.append(stable_hash(asked, *group.question.answers))
         if not len(questions):
             raise DataError("there are no groups.", mend="give a file with rows.", source=name)
         self.kept = _one_meaning(names, contents, "group", name)
@@ -187,14 +187,9 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return order[inverse]
 
 
-def _number(text: str) -> int:
-    raw = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(raw, "big")
-
-
 def _digest(group: PassageGroup) -> int:
     question = group.question
     parts = [question.id, question.text, question.form, *question.answers]
     for passage in group.passages:
         parts += ["\x1e", passage.text, passage.kind or "", passage.claim or ""]
-    return _number("\x1f".join(parts))
+    return stable_hash(*parts)

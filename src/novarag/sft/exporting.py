@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from novarag.atomic import whole_folder
 from novarag.errors import UnknownName, UsageError
-from novarag.folders import whole_folder
 from novarag.sft import card
 from novarag.sft.examples import make_examples
 from novarag.sft.folder import CARD, MADE_BY, README, check_free, write_file

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
+from novarag.seeding import stable_hash
 from novarag.sft.examples import Example, fault_of_two_lines
 
 if TYPE_CHECKING:
@@ -65,5 +65,4 @@ def split(examples: Sequence[Example], *, dev: float, seed: int) -> dict[str, li
 
 def _place(question: str, seed: int) -> float:
     """Give a question its place in [0, 1), the same on every machine."""
-    raw = sha256(f"{seed}\x1f{question}".encode()).digest()
-    return int.from_bytes(raw[:6], "big") / 2**48
+    return stable_hash(seed, question, size=6, algorithm="sha256") / 2**48

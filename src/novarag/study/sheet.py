@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import DataError, UsageError
-from novarag.grouping import rng_for
+from novarag.seeding import rng_for
 from novarag.study.rubric import RUBRIC, Rubric, rubric_of
 
 if TYPE_CHECKING:

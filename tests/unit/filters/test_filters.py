@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from novarag import DataError, UnknownName, UsageError, funnel
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Options, Tally
-from novarag.filters.luck import group_luck, sample_luck
+from novarag.filters.draws import group_draws, sample_draws
 from novarag.filters.stages import _count_highly
 from novarag.taxonomy import EvidenceState, Utility, states_for
 from tests.support.simulated import simulate, table
@@ -314,9 +314,9 @@ def test_counting_flat_lists():
 def test_luck_is_pinned():
     """These numbers may never change: the same seed must give the same set on every machine."""
     frame = pl.DataFrame({"question": ["q", "ü", "q"], "group": ["g", None, "g"]})
-    luck = group_luck(frame, seed=1, purpose="alignment")
+    luck = group_draws(frame, seed=1, purpose="alignment")
     assert luck.tolist() == PINNED
-    assert sample_luck(luck[:1], np.array([5])).tolist() == [splitmix(PINNED[0], 5)]
+    assert sample_draws(luck[:1], np.array([5])).tolist() == [splitmix(PINNED[0], 5)]
 
 
 PINNED = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
-from novarag.folders import whole_folder
 from novarag.runs.tables import read_groups
 from novarag.sft import Options, export, read_filtered
 from novarag.sft.folder import write_file

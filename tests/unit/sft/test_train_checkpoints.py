@@ -102,16 +102,23 @@ def test_a_seal_is_written_after_all_files_are_on_the_disk(tmp_path, monkeypatch
     monkeypatch.setattr(os, "fsync", fsync)
     make(tmp_path, 2)
     assert set(synced[:3]) == {"weights", "state.json", "rng"}
-    assert synced[3:] == [f"{SEAL}.part", "checkpoint-2", tmp_path.name]
+    assert synced[3:] == [f".{SEAL}.{os.getpid()}.draft", "checkpoint-2", tmp_path.name]
 
 
 def test_a_kill_before_the_seal_has_its_name_leaves_no_seal(tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path, 2)
-    monkeypatch.undo()
-    assert (tmp_path / "checkpoint-2" / f"{SEAL}.part").is_file()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(Path, "unlink", lambda *_: (_ for _ in ()).throw(PermissionError))
+        with pytest.raises(KeyboardInterrupt):
+            make(tmp_path, 2)
+    assert (tmp_path / "checkpoint-2" / f".{SEAL}.{os.getpid()}.draft").is_file()
     assert newest(tmp_path) == (None, ["checkpoint-2"])
+
+
+def test_a_draft_of_a_seal_is_no_file_of_the_checkpoint(tmp_path):
+    place = make(tmp_path, 2)
+    (place / f".{SEAL}.{os.getppid()}.draft").write_bytes(b"{")
+    assert is_sealed(place)
 
 
 def test_a_file_that_cannot_be_read_is_damage(tmp_path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from novarag.calls import GREEDY, Attempt, Reply, Usage
 from novarag.errors import ServiceError
 from novarag.grading import normalize
-from novarag.grouping import evidence_state, rng_for
+from novarag.grouping import evidence_state
 from novarag.llm.simulated.replies import (
     Form,
     Piece,
@@ -38,6 +38,7 @@ from novarag.llm.simulated.respondent import (
 )
 from novarag.llm.simulated.world import Seen, World, look, right_answer, wrong_answers
 from novarag.records import Completion
+from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

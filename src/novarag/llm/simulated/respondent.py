@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
-from novarag.grouping import evidence_state, rng_for
+from novarag.grouping import evidence_state
 from novarag.records import AnswerForm
+from novarag.seeding import rng_for
 from novarag.taxonomy import EvidenceState, PassageKind, Rule
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import ServiceError
 from novarag.grading import contains, grade_in, normalize, polarity
-from novarag.grouping import rng_for
 from novarag.records import AnswerForm, PassageGroup
+from novarag.seeding import rng_for
 from novarag.strategies import parse_passages
 from novarag.strategies.follow_up import proposed
 from novarag.taxonomy import Grade, PassageKind

@@ -6,12 +6,13 @@ folder is cleared away, and the training goes on from the one before.
 
 from __future__ import annotations
 
-import os
 import shutil
 from hashlib import file_digest
 from typing import TYPE_CHECKING
 
 import orjson
+
+from novarag.atomic import drafts_of, sync, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,16 +26,10 @@ def seal(folder: Path) -> None:
     """Write down the hash of every file, once all of it is on the disk."""
     told = {}
     for path in _files(folder):
-        _sync(path)
+        sync(path)
         told[path.relative_to(folder).as_posix()] = _hash(path)
-    draft = folder / f"{SEAL}.part"
-    with draft.open("wb") as file:
-        file.write(orjson.dumps(told))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(folder / SEAL)
-    _sync(folder)
-    _sync(folder.parent)
+    write_whole(folder / SEAL, orjson.dumps(told))
+    sync(folder.parent)
 
 
 def is_sealed(folder: Path) -> bool:
@@ -81,18 +76,10 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    ours = {SEAL, f"{SEAL}.part"}
-    return sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in ours)
+    ours = {folder / SEAL, *drafts_of(folder / SEAL)}
+    return sorted(p for p in folder.rglob("*") if p.is_file() and p not in ours)
 
 
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

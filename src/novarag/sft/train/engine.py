@@ -6,7 +6,6 @@ code that comes with a model is run.
 
 from __future__ import annotations
 
-import shutil
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
@@ -27,6 +26,7 @@ from transformers import (
 from transformers.pytorch_utils import Conv1D
 from trl import SFTConfig, SFTTrainer
 
+from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.sft.formats import canonical_row
 from novarag.sft.lengths import DATE
@@ -263,15 +263,11 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # a library without types
 
 
 def _write_adapter(trainer: SFTTrainer, place: Path) -> None:
-    draft = place.with_name(".adapter.part")
-    with _written(place):
-        shutil.rmtree(draft, ignore_errors=True)
+    with whole_folder(place, lambda _: None) as draft, _written(place):
         trainer.save_model(str(draft))
         trainer.processing_class.save_pretrained(str(draft))
         for name in ("training_args.bin", "README.md"):  # a pickle, and a card that says nothing
             (draft / name).unlink(missing_ok=True)
-        shutil.rmtree(place, ignore_errors=True)
-        draft.rename(place)
 
 
 def merge(base: str, adapter: Path, place: Path, dtype: str) -> None:
@@ -279,11 +275,7 @@ def merge(base: str, adapter: Path, place: Path, dtype: str) -> None:
     from transformers import AutoTokenizer
 
     _quiet()
-    draft = place.with_name(f".{place.name}.part")
-    shutil.rmtree(draft, ignore_errors=True)
     model = PeftModel.from_pretrained(load_model(base, "float32"), str(adapter)).merge_and_unload()
-    with _written(place):
+    with whole_folder(place, lambda _: None) as draft, _written(place):
         model.to(getattr(torch, dtype)).save_pretrained(str(draft))
         AutoTokenizer.from_pretrained(str(adapter)).save_pretrained(str(draft))
-        shutil.rmtree(place, ignore_errors=True)
-        draft.rename(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from novarag.atomic import write_whole
 from novarag.sft.card import Own, funnel_text, table
 from novarag.sft.train.settings import LINEAR, shown
 from novarag.texts import escape_markdown as md
@@ -33,7 +34,7 @@ LIMITS = (
 
 def write_card(told: dict[str, Any], out: Path) -> None:
     """Write the model card beside the weights."""
-    (out / README).write_text(card_text(told), encoding="utf-8")
+    write_whole(out / README, card_text(told).encode("utf-8"))
 
 
 def card_text(told: dict[str, Any]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.atomic import drafts_of, write_whole
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.sft.train.settings import shown
 
@@ -38,7 +38,7 @@ def _begun(out: Path) -> dict[str, Any] | None:
     if out.is_dir() and (out / PLAN).is_file():
         return read_json(out / PLAN)
     # A kill in the first instant leaves a draft of the plan and nothing else.
-    if not out.is_dir() or any(path.name != _draft(out / PLAN).name for path in out.iterdir()):
+    if not out.is_dir() or set(out.iterdir()) - set(drafts_of(out / PLAN)):
         raise UsageError(f"{out} holds something else; name another folder with --out")
     return None
 
@@ -98,17 +98,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, told: Mapping[str, Any]) -> None:
     """Write an object so that it is there whole or not at all."""
-    draft = _draft(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
+        option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        write_whole(path, orjson.dumps(told, option=option))
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _draft(path: Path) -> Path:
-    return path.with_name(f".{path.name}.part")

@@ -86,7 +86,8 @@ def example(
     if file.suffix == ".toml":
         from importlib.resources import files
 
-        file.write_bytes(files("novarag.configs").joinpath("example.toml").read_bytes())
+        shipped = files("novarag").joinpath("presets", "build", "example.toml")
+        file.write_bytes(shipped.read_bytes())
         print(f"wrote {file}; next: name your model and questions in it, then novarag build {file}")
         return
     if file.suffix == ".jsonl":

@@ -73,7 +73,7 @@ def main():
     print(
         f"{described(told.address)}\n{passages:,} passages, {told.questions} of {questions} questions"
     )
-    for preset in ("real-bm25", "real-dense"):
+    for preset in ("retrieval-bm25", "retrieval-dense"):
         toml, out = folder / f"{preset}.toml", folder / preset
         text = TOML.format(
             out=out, address=told.address, folder=folder, questions=told.questions,

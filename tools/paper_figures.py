@@ -1,4 +1,4 @@
-"""Make src/novarag/experiments/paper.json from the paper's source, checking every number.
+"""Make src/novarag/presets/paper.json from the paper's source, checking every number.
 
 Usage: python -m tools.paper_figures [--write]
 
@@ -19,7 +19,7 @@ from tests.support.machine import described, shared_data
 from tools.paper_text import TEXT
 
 PAPER = shared_data().resolve().parent / "paper"
-TARGET = Path(__file__).parents[1] / "src/novarag/experiments/paper.json"
+TARGET = Path(__file__).parents[1] / "src/novarag/presets/paper.json"
 
 LLAMA, QWEN = "Llama-3.1-8B-Instruct", "Qwen2.5-7B-Instruct"
 DS_LLAMA, DS_QWEN = "DeepSeek-R1-Distill-Llama-8B", "DeepSeek-R1-Distill-Qwen-7B"

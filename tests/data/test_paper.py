@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from novarag.experiments import paper_figures
+from novarag.presets import paper_figures
 
 pytestmark = pytest.mark.data
 

@@ -50,9 +50,9 @@ def run(
     experiment: Annotated[
         list[str],
         typer.Argument(
-            help="TOML files or presets; later ones override earlier ones. `real-bm25` and"
-            " `real-dense` evaluate your own questions and corpus; others are tables of systems,"
-            " as `novarag reproduce` has them."
+            help="TOML files or presets; later ones override earlier ones. `retrieval-bm25`"
+            " and `retrieval-dense` evaluate your own questions and corpus; others are tables of"
+            " systems, as `novarag reproduce` has them."
         ),
     ],
     driver: DriverName = "local",

@@ -87,7 +87,8 @@ def example(
     if file.suffix == ".toml":
         from importlib.resources import files
 
-        write_whole(file, files("novarag.configs").joinpath("example.toml").read_bytes())
+        shipped = files("novarag").joinpath("presets", "build", "example.toml")
+        write_whole(file, shipped.read_bytes())
         print(f"wrote {file}; next: name your model and questions in it, then novarag build {file}")
         return
     if file.suffix == ".jsonl":

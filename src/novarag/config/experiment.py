@@ -96,10 +96,10 @@ class Experiment:
     measure: MeasureSettings = field(default_factory=MeasureSettings)
 
 
-EXPERIMENTS = ("real-bm25", "real-dense")
-"""Experiments that ship with the package."""
+EXPERIMENTS = ("retrieval-bm25", "retrieval-dense")
+"""Experiments that ship with the package, in `presets/experiment`."""
 
 
 def load_experiment(*sources: str | Path) -> Experiment:
     """Read an experiment from files or presets; later ones override earlier ones, key by key."""
-    return load_table(Experiment, sources, EXPERIMENTS)
+    return load_table(Experiment, sources, EXPERIMENTS, folder="experiment")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.config.asking import Endpoints, Replies
-from novarag.config.experiment import EXPERIMENTS as RETRIEVALS
 from novarag.config.tables import at_least, load_table, read_toml
 from novarag.errors import UnknownName, UsageError
 
@@ -136,16 +135,16 @@ EXPERIMENTS = (
     "gold-position", "rules", "sampling", "closed-book", "accuracy", "judgments", "reliability",
     "retention", "human-study",
 )  # fmt: skip
-"""The tables and figures that ship with the package, in the order a page shows them."""
+"""The tables and figures that ship with the package, in `presets/table`, as a page orders them."""
 
 
 def is_grid(sources: Sequence[str | Path]) -> bool:
     """Say whether some files, or presets, are a table: it has systems."""
-    shipped = [s for s in sources if str(s) in EXPERIMENTS and str(s) not in RETRIEVALS]
+    shipped = [source for source in sources if str(source) in EXPERIMENTS]
     files = [Path(s) for s in sources if Path(s).is_file()]
     return bool(shipped) or any("systems" in read_toml(file, EXPERIMENTS) for file in files)
 
 
 def load_grid(*sources: str | Path) -> Grid:
     """Read a table from files or presets; later ones override earlier ones, key by key."""
-    return load_table(Grid, sources, EXPERIMENTS, package="novarag.experiments")
+    return load_table(Grid, sources, EXPERIMENTS, folder="table")

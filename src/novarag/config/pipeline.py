@@ -92,9 +92,9 @@ class Pipeline:
 
 
 PRESETS = ("paper",)
-"""Settings that ship with the package."""
+"""Settings that ship with the package, in `presets/build`."""
 
 
 def load_pipeline(*sources: str | Path) -> Pipeline:
     """Read a pipeline from files or presets; later ones override earlier ones, key by key."""
-    return load_table(Pipeline, sources, PRESETS)
+    return load_table(Pipeline, sources, PRESETS, folder="build")

@@ -41,18 +41,18 @@ def load_table(
     sources: Sequence[str | Path],
     presets: Sequence[str],
     *,
-    package: str = "novarag.configs",
+    folder: str,
 ) -> Table:
-    """Read settings from files or presets; later ones override earlier ones, key by key."""
+    """Read settings from files or presets; later ones override earlier ones, key by key.
+
+    `presets` are the names that may be given for the files of `folder` in `novarag/presets`.
+    """
     merged: dict[str, Any] = {}
     for source in sources:
-        named = str(source) in presets
-        _merge(merged, read_toml(_preset(str(source), package) if named else Path(source), presets))
+        shipped = files("novarag").joinpath("presets", folder, f"{source}.toml")
+        path = shipped if str(source) in presets else Path(source)
+        _merge(merged, read_toml(path, presets))
     return _build(cls, merged, "", " + ".join(map(str, sources)))
-
-
-def _preset(name: str, package: str) -> Traversable:
-    return files(package).joinpath(f"{name}.toml")
 
 
 def read_toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:

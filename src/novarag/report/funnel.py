@@ -9,7 +9,7 @@ from markupsafe import Markup
 from novarag.filters import Tally
 from novarag.report.forest import standalone
 from novarag.report.page import open_template, style_hash, template_text, write_texts
-from novarag.report.retention import CITES, RETENTION, paper_shares
+from novarag.report.retention import CITES, paper_shares, retention
 from novarag.report.sankey import draw_funnel
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) 
         "rows": lambda model: stage_rows(told, model),
         "reasons": lambda model: _reason_rows(tally, model),
         "draw_funnel": draw_funnel, "pictures": pictures, "percent": percent,
-        "retention": RETENTION, "cites": CITES, "settings": _settings(told),
+        "retention": retention(), "cites": CITES, "settings": _settings(told),
     }  # fmt: skip
     texts = {
         "report.html": open_template("funnel.html.j2", escape=True).render(parts),

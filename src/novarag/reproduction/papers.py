@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.experiments import paper_figures
+from novarag.presets import paper_figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from hashlib import sha256
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -221,7 +222,7 @@ def test_what_is_missing_is_named(tmp_path):
         load_pipeline(tmp_path / "none.toml")
 
 
-def test_the_papers_settings_and_their_sentences(tmp_path, root):
+def test_the_papers_settings_and_their_sentences(tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text(GOOD, "utf-8")
     found = load_pipeline("paper", mine)
@@ -229,7 +230,8 @@ def test_the_papers_settings_and_their_sentences(tmp_path, root):
     assert (found.noise.candidates, found.noise.keep, found.noise.verbalised) == (5, 3, True)
     assert (found.ask.samples, found.ask.temperature, found.groups.k) == (16, 1.0, 3)
     assert found.filter.balance == "downsample-consistent"
-    lines = (root / "configs" / "paper.toml").read_text("utf-8").splitlines()
+    shipped = files("novarag").joinpath("presets", "build", "paper.toml")
+    lines = shipped.read_text("utf-8").splitlines()
     for number, line in enumerate(lines):
         if "=" in line and not line.startswith("#"):
             beside = line.partition("#")[2] + lines[number - 1] + lines[number - 2]

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib.resources import files
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.config import load_experiment
+from novarag.config.experiment import EXPERIMENTS
 from novarag.errors import DataError
 from tests.support.chaos.serving import bill, chaos
 
@@ -281,9 +283,10 @@ def test_annotated_passages_tell_kinds_of_groups_apart(tmp_path):
     assert (out / "annotation" / "report.html").is_file()
 
 
-@pytest.mark.parametrize("preset", ["real-bm25", "real-dense"])
-def test_every_setting_of_a_preset_stands_beside_its_reason(preset, root):
-    lines = (root / "configs" / f"{preset}.toml").read_text("utf-8").splitlines()
+@pytest.mark.parametrize("preset", EXPERIMENTS)
+def test_every_setting_of_a_preset_stands_beside_its_reason(preset):
+    file = files("novarag").joinpath("presets", "experiment", f"{preset}.toml")
+    lines = file.read_text("utf-8").splitlines()
     for number, line in enumerate(lines):
         if "=" in line and not line.startswith(("#", "title", "by")):
             beside = line.partition("#")[2] + "".join(lines[number - 3 : number])
@@ -294,13 +297,13 @@ def test_presets_are_the_papers(tmp_path):
     (tmp_path / "my.toml").write_text(
         '[model]\nendpoints = ["http://x=m"]\n[questions]\nfile = "q"\n'
     )
-    sparse = load_experiment("real-bm25", tmp_path / "my.toml")
-    dense = load_experiment("real-dense", tmp_path / "my.toml")
+    sparse = load_experiment("retrieval-bm25", tmp_path / "my.toml")
+    dense = load_experiment("retrieval-dense", tmp_path / "my.toml")
     for told in (sparse, dense):
         assert (told.retrieve.k, told.retrieve.shuffle) == (5, True)
         assert told.ask.strategies == ("vanilla-paper", "cot-paper", "multi-step-paper")
         assert (told.ask.temperature, told.ask.max_tokens, told.ask.samples) == (0.0, 2048, 1)
     assert (sparse.retrieve.mode, sparse.index.encoder) == ("bm25", None)
     assert (dense.retrieve.mode, dense.index.encoder) == ("dense", "facebook/contriever")
-    with pytest.raises(DataError, match="real-bm25, real-dense"):
-        load_experiment("real-bm2")
+    with pytest.raises(DataError, match="retrieval-bm25, retrieval-dense"):
+        load_experiment("retrieval-bm2")

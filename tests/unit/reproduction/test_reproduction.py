@@ -69,7 +69,7 @@ def test_what_is_a_table_and_what_is_not(tmp_path):
     mine.write_text('title = "x"\n[[systems]]\nname = "a"\n[[settings]]\ngroups = "file"\n')
     assert is_grid(["main-k3"])
     assert is_grid([str(mine)])
-    assert not is_grid(["real-bm25", str(tmp_path / "none.toml")])
+    assert not is_grid(["retrieval-bm25", str(tmp_path / "none.toml")])
     mine.write_text(mine.read_text() + "colour = 3\n")
     with pytest.raises(DataError, match="there is no key"):
         load_grid(str(mine))

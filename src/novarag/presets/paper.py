@@ -39,7 +39,7 @@ apply."""
 
 @lru_cache(maxsize=1)
 def _all() -> pl.DataFrame:
-    text = files("novarag.experiments").joinpath("paper.json").read_text("utf-8")
+    text = files("novarag").joinpath("presets", "paper.json").read_text("utf-8")
     return pl.DataFrame(list(_rows(json.loads(text))), schema=SCHEMA)
 
 

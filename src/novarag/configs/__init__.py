@@ -1,1 +1,0 @@
-"""Presets of `novarag build`."""

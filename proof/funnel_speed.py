@@ -26,6 +26,7 @@ import polars as pl
 
 from novarag.calls import Sampling
 from novarag.filters import Options
+from novarag.rows import TRIALS, parquet_bytes
 from novarag.runs.filtering import pour
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.harvest import Harvest
@@ -33,7 +34,6 @@ from novarag.runs.manifest import Manifest, Part, Settings, groups_name, write_m
 from novarag.runs.seal import digest, seal
 from novarag.runs.sources import open_sources
 from novarag.runs.store import open_store
-from novarag.runs.tables import TRIALS, frame_bytes
 
 QUESTIONS, SAMPLES = 1000, 16
 KINDS = np.array(["counterfactual", "consistent", "irrelevant"])
@@ -102,6 +102,7 @@ def trials(rng: np.random.Generator, shard: int, text: str) -> pl.DataFrame:
         prompt_hash=pl.concat_str(pl.lit("0123456789abcdef0123456789abcdef"), "question", "kind"),
         tokens=pl.lit(None, dtype=pl.List(pl.String)),
         logprobs=pl.lit(None, dtype=pl.List(pl.Float64)),
+        alternatives=pl.lit(None, dtype=TRIALS["alternatives"]),
         **{c: pl.when("read").then(c) for c in ("confidence", "correct", "rule_step")},
         **{c: pl.when("classed").then(c) for c in ("judgments", "passages_right")},
         **{c: pl.when("classed", "stated").then(c) for c in ("evidence", "group_right")},
@@ -118,7 +119,7 @@ def groups(frame: pl.DataFrame) -> bytes:
         provenance=pl.lit("original"), source=pl.lit(None, dtype=pl.String),
         flags=pl.lit([], dtype=pl.List(pl.String)),
     )  # fmt: skip
-    return frame_bytes(
+    return parquet_bytes(
         named.select(
             "group",
             pl.lit("When was it lit?").alias("question"),

@@ -8,11 +8,12 @@ import polars as pl
 
 from novarag.calls import Sampling
 from novarag.records import Passage, PassageGroup, Question
+from novarag.rows import READ, TRIALS, parquet_bytes
 from novarag.runs.finished import shard_name, table_name
+from novarag.runs.group_table import write_groups
 from novarag.runs.manifest import Manifest, Part, Settings, groups_name, write_manifest
 from novarag.runs.seal import digest, seal
 from novarag.runs.store import open_store
-from novarag.runs.tables import TRIALS, frame_bytes, write_groups
 from novarag.strategies import NOVA
 from novarag.taxonomy import PassageKind
 
@@ -23,13 +24,7 @@ TRUTH = {
     "irrelevant": ["irrelevant", "relevant", "irrelevant"],
 }
 STATE = {"counterfactual": "conflicting", "consistent": "consistent", "irrelevant": "insufficient"}
-SCHEMA = {
-    "question": pl.String, "group": pl.String, "kind": pl.String, "strategy": pl.String,
-    "model": pl.String, "sample": pl.Int32, "answer": pl.String, "confidence": pl.Float64,
-    "correct": pl.Boolean, "abstained": pl.Boolean, "flaw": pl.String, "evidence": pl.String,
-    "judgments": pl.List(pl.String), "passages_judged": pl.Int16, "passages_right": pl.Int16,
-    "group_judged": pl.Int16, "group_right": pl.Int16, "rule_step": pl.Boolean, "reply": pl.String,
-}  # fmt: skip
+SCHEMA = {**READ, "reply": TRIALS["reply"]}
 
 
 def simulate(questions, *, samples=16, models=("alpha", "beta"), seed=0):
@@ -105,7 +100,7 @@ def write_run(folder, rows, *, questions=10, sampling=None):
         settings=settings, source="x", source_hash="0", repeated=0, parts=tuple(parts)
     )
     for shard, frame in enumerate(tables):
-        store.write(table_name("trials", shard), frame_bytes(frame), durable=False)
+        store.write(table_name("trials", shard), parquet_bytes(frame), durable=False)
         marker = {"run": manifest.run, "files": {}, "journal": "", "counts": {"dead": 0}}
         store.write(shard_name(shard), seal(marker), durable=False)
     write_manifest(store, manifest)

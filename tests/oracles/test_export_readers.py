@@ -5,7 +5,7 @@ import json
 import pytest
 
 from filtered_folder import make_rows, write_filtered
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import Options, export, read_filtered
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]

@@ -13,7 +13,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 from novarag.errors import DataError, UnknownName, UsageError
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import FORMATS, Options, export, read_filtered
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.formats import json_line

@@ -9,7 +9,7 @@ import pytest
 from filtered_folder import contents, make_rows, write_filtered
 from novarag.errors import StorageError, UsageError
 from novarag.folders import whole_folder
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import Options, export, read_filtered
 from novarag.sft.folder import write_file
 

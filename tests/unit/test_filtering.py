@@ -16,13 +16,14 @@ from novarag.filters import STAGES, Options
 from novarag.noise import Noising
 from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import RETENTION
+from novarag.rows import TRIALS
 from novarag.runs.filtering import filter_runs
 from novarag.runs.finished import shard_name, table_name
+from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import groups_name
 from novarag.runs.seal import seal, unseal
 from novarag.runs.sources import open_sources
-from novarag.runs.tables import TRIALS, read_groups, write_groups
 from simulated import simulate, table, write_run
 
 run = CliRunner().invoke

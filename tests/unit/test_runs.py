@@ -29,10 +29,10 @@ from novarag.calls import Attempt
 from novarag.records import Completion
 from novarag.runs import Board, Driver, Job, Settings, drive, open_store, plan, run_shard, settle
 from novarag.runs.finished import shard_name, table_name
+from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.lease import Lease
 from novarag.runs.look import look, some_trials, trial_tables
 from novarag.runs.manifest import groups_name, read_manifest
-from novarag.runs.tables import read_groups, write_groups
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 

@@ -14,11 +14,12 @@ import polars as pl
 
 from novarag.errors import UsageError
 from novarag.records import PassageGroup
+from novarag.rows import Columns, lay_out, parquet_bytes
 from novarag.runs.drive import unfinished
 from novarag.runs.finished import table_name
+from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.look import read_shard
 from novarag.runs.sources import read_groups_file
-from novarag.runs.tables import Columns, read_groups, to_parquet, write_groups
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
@@ -53,7 +54,11 @@ def sort_drafts(store: Store, manifest: Manifest, noising: Noising) -> Tally:
         replies = _replies(store, shard)
         drafts = [d for g in groups for d in noising.drafts(g, replies.get(str(g.id), []))]
         tally.update((draft.noise, _fate(draft)) for draft in drafts)
-        _put(store, table_name("passages", shard), to_parquet(map(_row, drafts), PASSAGES))
+        _put(
+            store,
+            table_name("passages", shard),
+            parquet_bytes(lay_out(map(_row, drafts), PASSAGES)),
+        )
         pools = [(pool.question.id, pool) for pool in _pools(groups, drafts)]
         _put(store, table_name("pool", shard), write_groups(pools))
     return tally

@@ -5,37 +5,31 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from novarag.calls import Cost, Outcome, Paid
 from novarag.errors import UsageError
-from novarag.metrics import tabulate
-from novarag.records import Flaw, Judgment, Response, Trial
+from novarag.rows import SAID, from_row, tabulate
 from novarag.runs.drive import add_up, unfinished
 from novarag.runs.finished import shard_name
+from novarag.runs.group_table import read_groups
 from novarag.runs.look import open_run, read_shard
 from novarag.runs.seal import unseal
 from novarag.runs.sources import read_groups_file
 from novarag.runs.store import open_store
-from novarag.runs.tables import COMPLETION, completion_of, read_groups
 from novarag.strategies.follow_up import propose
-from novarag.taxonomy import EvidenceState, Utility
 from novarag.trials import make_estimate
 from novarag.uncertainty import serving, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from novarag.records import PassageGroup
+    from novarag.records import PassageGroup, Trial
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
     from novarag.uncertainty import Method, Need
-
-SAID = ("group", "sample", "answer", "confidence", "flaw", "evidence", "judgments", "rule_step")
-"""The columns of a trial that hold what was read, led by its group."""
-
 
 DETAILED = "-logprobs"
 """How the name of a draw ends that has log-probabilities."""
@@ -86,42 +80,14 @@ class Draw:
         """Read the trials of a shard by group, ungraded: a method must not see what is right."""
         named = {group.id: group for group in self.groups(shard)}
         found: dict[str, list[Trial]] = defaultdict(list)
-        columns = [*SAID, *COMPLETION]
-        for row in read_shard(self.store, "trials", shard, columns).select(columns).iter_rows():
-            group = named[row[0]]
-            found[row[0]].append(trial_of(group, self.manifest.settings.strategy, row))
+        for row in read_shard(self.store, "trials", shard, SAID).select(SAID).iter_rows():
+            found[row[0]].append(from_row(named[row[0]], row))
         return found
 
     def all_trials(self) -> dict[str, list[Trial]]:
         """Read all trials by group."""
         shards = range(len(self.manifest.parts))
         return {name: found for s in shards for name, found in self.trials(s).items()}
-
-
-def trial_of(group: PassageGroup, strategy: str, row: Sequence[Any]) -> Trial:
-    """Read back the columns of `SAID` and `COMPLETION` as a trial, ungraded."""
-    _, sample, answer, confidence, flaw, evidence, judgments, rule_step, *wire = row
-    judged = evidence is not None or judgments is not None
-    judgment = Judgment(
-        passages=tuple(Utility(word) for word in judgments or ()),
-        group=None if evidence is None else EvidenceState(evidence),
-    )
-    response = None
-    if confidence is not None:
-        response = Response(
-            answer=answer,
-            confidence=confidence,
-            judgment=judgment if judged else None,
-            rule_step=rule_step,
-        )
-    return Trial(
-        group=group,
-        strategy=strategy,
-        sample=sample,
-        completion=completion_of(wire),
-        response=response,
-        flaw=None if flaw is None else Flaw(flaw),
-    )
 
 
 def open_draw(place: str) -> Draw:

@@ -19,9 +19,9 @@ import polars as pl
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
 from novarag.folders import whole_folder
+from novarag.rows import parquet_bytes
 from novarag.runs.harvest import Harvest
 from novarag.runs.sources import read_trials
-from novarag.runs.tables import frame_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,12 +142,12 @@ class _Pouring:
             "shard": pl.lit(shard, dtype=pl.UInt32),
         }
         self._drop(found.dropped.with_columns(run=pl.lit(self.sources[number].name)), found.tally)
-        self._left.append(frame_bytes(found.kept.with_columns(**where).select(_REST)))
+        self._left.append(parquet_bytes(found.kept.with_columns(**where).select(_REST)))
 
     def _drop(self, dropped: pl.DataFrame, tally: Tally) -> None:
         self.tally.dropped.update(tally.dropped)
         name = f"{self._written:05}.parquet"
-        (self.folder / name).write_bytes(frame_bytes(dropped.select(_DROPPED)))
+        (self.folder / name).write_bytes(parquet_bytes(dropped.select(_DROPPED)))
         self._written += 1
 
     def rest(self) -> pl.DataFrame:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from novarag.rows import lay_out, parquet_bytes
 from novarag.runs import points
 from novarag.runs.journal import journal_name
 from novarag.runs.seal import digest, seal, unseal
-from novarag.runs.tables import ATTEMPTS, DEAD, attempt_rows, frame_bytes, to_parquet
+from novarag.runs.tables import ATTEMPTS, DEAD, attempt_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +64,7 @@ def exchange_trials(
     a kill at any instant leaves a table that the marker knows. Nothing is taken from the journal,
     which may be damaged by now.
     """
-    name, content = table_name("trials", shard), frame_bytes(trials)
+    name, content = table_name("trials", shard), parquet_bytes(trials)
     after = marker | {
         "files": marker["files"] | {name: digest(content)},
         "counts": marker["counts"] | count_trials(trials),
@@ -102,9 +103,11 @@ def write_finished(
         if r.key in past.dead
     ]
     tables = {
-        table_name("trials", shard): frame_bytes(trials),
-        table_name("attempts", shard): to_parquet(attempt_rows(past.attempts), ATTEMPTS),
-        table_name("dead", shard): to_parquet(dead, DEAD),
+        table_name("trials", shard): parquet_bytes(trials),
+        table_name("attempts", shard): parquet_bytes(
+            lay_out(attempt_rows(past.attempts), ATTEMPTS)
+        ),
+        table_name("dead", shard): parquet_bytes(lay_out(dead, DEAD)),
     }
     for name, content in tables.items():
         store.write(name, content)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.errors import DataError
+from novarag.rows import TRIALS
+from novarag.runs.group_table import write_groups
 from novarag.runs.sources import read_groups_file, read_trials
-from novarag.runs.tables import TRIALS, write_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

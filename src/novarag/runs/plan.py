@@ -10,6 +10,7 @@ import numpy as np
 
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.runs import points
+from novarag.runs.group_table import write_groups
 from novarag.runs.manifest import NAME as MANIFEST
 from novarag.runs.manifest import (
     DamagedManifest,
@@ -22,7 +23,6 @@ from novarag.runs.manifest import (
     write_manifest,
 )
 from novarag.runs.seal import digest
-from novarag.runs.tables import write_groups
 from novarag.strategies.follow_up import proposed
 
 if TYPE_CHECKING:

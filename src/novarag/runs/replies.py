@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.errors import UsageError
-from novarag.runs.draws import SAID, trial_of
+from novarag.rows import SAID, from_row
+from novarag.runs.group_table import read_groups
 from novarag.runs.sources import open_each, read_groups_file, read_trials
-from novarag.runs.tables import COMPLETION, read_groups
 from novarag.study import draw_places
 
 if TYPE_CHECKING:
@@ -40,15 +40,14 @@ def _asked(source: Source) -> Iterator[tuple[str, str]]:
 
 def _trials(source: Source, wanted: Collection[str]) -> Iterator[Trial]:
     """Yield the first reply to each wanted group."""
-    strategy, names = source.manifest.settings.strategy, pl.Series(list(wanted)).implode()
+    names = pl.Series(list(wanted)).implode()
     for shard in source.shards:
         asked = read_trials(source, shard, ["group"])
         if not asked["group"].is_in(names).any():
             continue
-        columns = [*SAID, *COMPLETION]
-        table = read_trials(source, shard, columns).filter(pl.col("group").is_in(names))
+        table = read_trials(source, shard, SAID).filter(pl.col("group").is_in(names))
         content = read_groups_file(source.store, source.manifest, shard)
         groups = {group.id: group for group in read_groups(content)}
         first = table.sort("sample").unique("group", keep="first", maintain_order=True)
-        for row in first.select(columns).iter_rows():
-            yield trial_of(groups[row[0]], strategy, row)
+        for row in first.select(SAID).iter_rows():
+            yield from_row(groups[row[0]], row)

@@ -17,9 +17,10 @@ import polars as pl
 
 from novarag.calls import Sampling
 from novarag.errors import StorageError
-from novarag.grouping import evidence_state
+from novarag.rows import COMPLETION, TRIALS, to_completion, truth_of
 from novarag.runs.drive import add_up, unfinished
 from novarag.runs.finished import check_finished, exchange_trials, shard_name
+from novarag.runs.group_table import read_groups
 from novarag.runs.lease import Lease
 from novarag.runs.look import read_shard
 from novarag.runs.manifest import write_manifest
@@ -27,14 +28,7 @@ from novarag.runs.requests import Request
 from novarag.runs.seal import unseal
 from novarag.runs.sources import read_groups_file
 from novarag.runs.store import everywhere
-from novarag.runs.tables import (
-    COMPLETION,
-    TRIALS,
-    completion_of,
-    read_groups,
-    trial_row,
-    trials_frame,
-)
+from novarag.runs.tables import trial_row, trials_frame
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -127,14 +121,13 @@ def _read_again(
     old: pl.DataFrame, groups: dict[str | None, PassageGroup], strategy: Asking
 ) -> pl.DataFrame:
     rows = []
-    truths = {name: (g.kind, g.kinds, evidence_state(g)) for name, g in groups.items()}
+    truths = {name: truth_of(group) for name, group in groups.items()}
     columns = old.select("group", *_KEPT).iter_rows()
     for place, (name, sample, key, prompt_hash, *told) in enumerate(columns):
-        completion = completion_of(told)
-        kind, kinds, state = truths[name]
+        completion = to_completion(told)
         request = Request(
             key=key, group=groups[name], first=sample, prompt="", prompt_hash=prompt_hash,
-            sampling=Sampling(), place=place, kind=kind, kinds=kinds, state=state,
+            sampling=Sampling(), place=place, truth=truths[name],
         )  # fmt: skip
         rows.append(trial_row(request, make_trial(groups[name], strategy, sample, completion)))
     return trials_frame(rows).drop("place")

@@ -17,13 +17,14 @@ from novarag.errors import ServiceError, StorageError
 from novarag.records import Completion
 from novarag.runs import points
 from novarag.runs.finished import check_finished, shard_name, table_name, write_finished
+from novarag.runs.group_table import read_groups
 from novarag.runs.journal import Journal, journal_name, replay
 from novarag.runs.lease import Lease, lease_name, read_lease
 from novarag.runs.manifest import groups_name
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
 from novarag.runs.seal import digest, unseal
-from novarag.runs.tables import in_order, read_groups, trial_row, trials_frame
+from novarag.runs.tables import in_order, trial_row, trials_frame
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from random import Random
 import polars as pl
 
 from chaos.serving import bill, chaos
-from novarag.runs.points import POINTS
-from novarag.runs.seal import unseal
+from novarag.runs.crash_points import POINTS
+from novarag.sealed_json import unseal
 
 HERE = Path(__file__).parent
 EVERY_POINT = (*POINTS, "record half written")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from novarag.errors import StorageError
-from novarag.runs import points
+from novarag.runs import crash_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ class Folder:
             with draft.open("wb", buffering=0) as file:
                 half = len(content) // 2
                 _write_all(file.fileno(), content[:half])
-                points.reached("file half written")
+                crash_points.reached("file half written")
                 _write_all(file.fileno(), content[half:])
                 if durable:
                     os.fsync(file.fileno())
@@ -63,7 +63,7 @@ class Folder:
             with suppress(OSError):
                 draft.unlink()
             raise trouble(error, self.place) from error
-        points.reached("file renamed")
+        crash_points.reached("file renamed")
 
     def names(self, folder: str) -> list[str]:
         """List the files of a folder, sorted."""

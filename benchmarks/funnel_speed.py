@@ -25,15 +25,16 @@ import numpy as np
 import polars as pl
 
 from novarag.calls import Sampling
+from novarag.checksums import digest
 from novarag.filters import Options
+from novarag.rows import TRIALS, parquet_bytes
 from novarag.runs.filtering import pour
-from novarag.runs.finished import shard_name, table_name
+from novarag.runs.finished import table_name
 from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import Manifest, Part, Settings, groups_name, write_manifest
-from novarag.runs.seal import digest, seal
 from novarag.runs.sources import open_sources
 from novarag.runs.store import open_store
-from novarag.runs.tables import TRIALS, frame_bytes
+from tests.support.simulated import finish
 
 QUESTIONS, SAMPLES = 1000, 16
 KINDS = np.array(["counterfactual", "consistent", "irrelevant"])
@@ -102,6 +103,7 @@ def trials(rng: np.random.Generator, shard: int, text: str) -> pl.DataFrame:
         prompt_hash=pl.concat_str(pl.lit("0123456789abcdef0123456789abcdef"), "question", "kind"),
         tokens=pl.lit(None, dtype=pl.List(pl.String)),
         logprobs=pl.lit(None, dtype=pl.List(pl.Float64)),
+        alternatives=pl.lit(None, dtype=TRIALS["alternatives"]),
         **{c: pl.when("read").then(c) for c in ("confidence", "correct", "rule_step")},
         **{c: pl.when("classed").then(c) for c in ("judgments", "passages_right")},
         **{c: pl.when("classed", "stated").then(c) for c in ("evidence", "group_right")},
@@ -118,7 +120,7 @@ def groups(frame: pl.DataFrame) -> bytes:
         provenance=pl.lit("original"), source=pl.lit(None, dtype=pl.String),
         flags=pl.lit([], dtype=pl.List(pl.String)),
     )  # fmt: skip
-    return frame_bytes(
+    return parquet_bytes(
         named.select(
             "group",
             pl.lit("When was it lit?").alias("question"),
@@ -159,8 +161,7 @@ def make_run(folder: Path, size: int) -> None:
         settings=settings, source="made up", source_hash="0", repeated=0, parts=tuple(parts)
     )
     for shard in range(len(parts)):
-        marker = {"run": manifest.run, "files": {}, "journal": "", "counts": {"dead": 0}}
-        store.write(shard_name(shard), seal(marker), durable=False)
+        finish(store, shard, manifest.run, pl.read_parquet(folder / table_name("trials", shard)))
     write_manifest(store, manifest)
 
 

@@ -26,7 +26,8 @@ import polars as pl
 
 from novarag.flows.in_memory import estimate
 from novarag.llm.simulated import open_simulated
-from novarag.metrics import METRICS, measure, tabulate
+from novarag.metrics import METRICS, measure
+from novarag.rows import tabulate
 from novarag.strategies import VANILLA, Strategy
 from novarag.uncertainty import METHODS
 from tests.support.machine import described

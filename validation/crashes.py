@@ -23,8 +23,8 @@ from random import Random
 
 import polars as pl
 
-from novarag.runs.points import POINTS
-from novarag.runs.seal import unseal
+from novarag.runs.crash_points import POINTS
+from novarag.sealed_json import unseal
 from tests.support.chaos.serving import bill, chaos
 
 ROOT = Path(__file__).parents[1]

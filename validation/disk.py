@@ -28,7 +28,7 @@ from novarag.errors import StorageError
 from novarag.llm.chat import ChatLLM
 from novarag.records import Completion
 from novarag.runs import Board, Job, Settings, drive, open_store, plan, run_shard
-from novarag.runs.frames import Scratch, scan
+from novarag.runs.log_frames import Scratch, scan
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience

@@ -20,8 +20,9 @@ import polars as pl
 from novarag.flows.in_memory import ask
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
 from novarag.llm.simulated.respondent import TUNED
-from novarag.metrics import METRICS, measure, tabulate
+from novarag.metrics import METRICS, measure
 from novarag.metrics.ablation import evidence_set, swap
+from novarag.rows import tabulate
 from novarag.strategies import NOVA
 from novarag.taxonomy import Rule
 from tests.support.machine import described

@@ -14,8 +14,8 @@ from novarag.errors import DataError
 from novarag.filters import funnel
 from novarag.grading import contains, normalize
 from novarag.grouping import evidence_state
-from novarag.metrics.answers import tabulate
 from novarag.records import Completion, PassageGroup
+from novarag.rows import tabulate
 from novarag.seeding import rng_for
 from novarag.sft.examples import Example
 from novarag.strategies import STRATEGIES

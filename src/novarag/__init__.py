@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
-    from novarag.metrics import METRICS, figures_frame, measure, tabulate
+    from novarag.metrics import METRICS, figures_frame, measure
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from novarag.report import Heading, write_report
+    from novarag.rows import tabulate
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
         EvidenceState,
@@ -72,7 +73,7 @@ _ROOMS = {
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
-    "metrics": ("METRICS", "figures_frame", "measure", "tabulate"),
+    "metrics": ("METRICS", "figures_frame", "measure"),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -88,6 +89,7 @@ _ROOMS = {
         "Trial",
     ),
     "report": ("Heading", "write_report"),
+    "rows": ("tabulate",),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
     "taxonomy": (
         "EvidenceState",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import Options, export, read_filtered
 from tests.support.filtered_folder import make_rows, write_filtered
 

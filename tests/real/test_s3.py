@@ -12,9 +12,8 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 
-from novarag.runs import open_store, settle
+from novarag.runs import open_store, settle, summarize
 from novarag.runs.journal import journal_name
-from novarag.runs.look import look
 from novarag.runs.shard import Job
 from novarag.strategies import NOVA
 from tests.support.chaos.serving import bill, chaos
@@ -77,7 +76,7 @@ def test_a_run_on_an_object_store_survives_a_kill(bucket, tmp_path):
         assert done.returncode == 0, done.stderr
         total = bill(url, "count")["served"]
     store = open_store(bucket)
-    seen = look(store, NOVA)
+    seen = summarize(store, NOVA)
     assert seen.counts["trials"] == 600
     assert seen.unfinished == []
     assert (

@@ -5,7 +5,8 @@ import json
 import polars as pl
 
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
-from novarag.runs.tables import TRIALS, write_groups
+from novarag.rows import TRIALS
+from novarag.runs.group_table import write_groups
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 

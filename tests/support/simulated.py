@@ -7,12 +7,14 @@ from random import Random
 import polars as pl
 
 from novarag.calls import Sampling
+from novarag.checksums import digest
 from novarag.records import Passage, PassageGroup, Question
-from novarag.runs.finished import shard_name, table_name
+from novarag.rows import READ, TRIALS, lay_out
+from novarag.runs.finished import write_tables
+from novarag.runs.group_table import write_groups
 from novarag.runs.manifest import Manifest, Part, Settings, groups_name, write_manifest
-from novarag.runs.seal import digest, seal
 from novarag.runs.store import open_store
-from novarag.runs.tables import TRIALS, frame_bytes, write_groups
+from novarag.runs.tables import ATTEMPTS, DEAD
 from novarag.strategies import NOVA
 from novarag.taxonomy import PassageKind
 
@@ -23,13 +25,7 @@ TRUTH = {
     "irrelevant": ["irrelevant", "relevant", "irrelevant"],
 }
 STATE = {"counterfactual": "conflicting", "consistent": "consistent", "irrelevant": "insufficient"}
-SCHEMA = {
-    "question": pl.String, "group": pl.String, "kind": pl.String, "strategy": pl.String,
-    "model": pl.String, "sample": pl.Int32, "answer": pl.String, "confidence": pl.Float64,
-    "correct": pl.Boolean, "abstained": pl.Boolean, "flaw": pl.String, "evidence": pl.String,
-    "judgments": pl.List(pl.String), "passages_judged": pl.Int16, "passages_right": pl.Int16,
-    "group_judged": pl.Int16, "group_right": pl.Int16, "rule_step": pl.Boolean, "reply": pl.String,
-}  # fmt: skip
+SCHEMA = {**READ, "reply": TRIALS["reply"]}
 
 
 def simulate(questions, *, samples=16, models=("alpha", "beta"), seed=0):
@@ -85,7 +81,7 @@ def table(rows):
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def write_run(folder, rows, *, questions=10, sampling=None):
+def write_run(folder, rows, *, questions=10, sampling=None, asks="What of {}?"):
     """Write rows of one model as a finished run, so many questions a shard."""
     store, parts, tables = open_store(folder), [], []
     asked = list(dict.fromkeys(row["question"] for row in rows))
@@ -93,7 +89,7 @@ def write_run(folder, rows, *, questions=10, sampling=None):
         chosen = set(asked[start : start + questions])
         here = [row for row in rows if row["question"] in chosen]
         names = dict.fromkeys((row["question"], row["group"], row["kind"]) for row in here)
-        content = write_groups([(group, _group(q, group, kind)) for q, group, kind in names])
+        content = write_groups([(group, _group(q, group, kind, asks)) for q, group, kind in names])
         store.write(groups_name(len(parts)), content, durable=False)
         parts.append(Part(questions=len(chosen), groups=len(names), sha256=digest(content)))
         tables.append(table(here).with_columns(**_others()).select(list(TRIALS)))
@@ -105,10 +101,14 @@ def write_run(folder, rows, *, questions=10, sampling=None):
         settings=settings, source="x", source_hash="0", repeated=0, parts=tuple(parts)
     )
     for shard, frame in enumerate(tables):
-        store.write(table_name("trials", shard), frame_bytes(frame), durable=False)
-        marker = {"run": manifest.run, "files": {}, "journal": "", "counts": {"dead": 0}}
-        store.write(shard_name(shard), seal(marker), durable=False)
+        finish(store, shard, manifest.run, frame)
     write_manifest(store, manifest)
+
+
+def finish(store, shard, run, trials):
+    """Write the tables of a shard that nobody asked, and mark it as finished."""
+    empty = {"attempts": lay_out([], ATTEMPTS), "dead": lay_out([], DEAD)}
+    write_tables(store, shard, run, {"trials": trials, **empty}, {"dead": 0})
 
 
 def _others():
@@ -119,11 +119,11 @@ def _others():
     }
 
 
-def _group(question, name, kind):
+def _group(question, name, kind, asks):
     kinds = {"counterfactual": "gci", "consistent": "gri", "irrelevant": "iri"}[kind]
     names = {"g": "gold", "c": "counterfactual", "r": "relevant", "i": "irrelevant"}
     return PassageGroup(
         id=name,
-        question=Question(id=question, text=f"What of {question}?", answers=("x",)),
+        question=Question(id=question, text=asks.format(question), answers=("x",)),
         passages=tuple(Passage(text=f"{k} {name}", kind=PassageKind(names[k])) for k in kinds),
     )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import Index
-    from novarag.runs.draws import Draw
+    from novarag.runs import Run
     from novarag.uncertainty import Method
 
     Ask = tuple[Setting, str, str, str]
@@ -70,7 +70,7 @@ class Bench:
     index: str | None = None
     encoder: str | None = None
     seed: int = 0
-    _drawn: dict[Ask, dict[Need, Draw]] = field(default_factory=dict)
+    _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
     _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -260,12 +260,14 @@ class Bench:
     def named_groups(self, setting: Setting, dataset: str, system: System) -> list[PassageGroup]:
         """Return the groups as they were asked, each under the name that its answers go by."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
-        return list(next(iter(drawn.values())).all_groups())
+        return list(next(iter(drawn.values())).groups())
 
     def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
         """Return a system's likeliest replies by group."""
+        from novarag.runs.draws import by_group
+
         drawn = self._drawn[self._ask(setting, dataset, system)]
-        return drawn[serving(GREEDY, drawn)].all_trials()
+        return by_group(drawn[serving(GREEDY, drawn)])
 
     def run(self, setting: Setting, dataset: str, system: System, need: Need) -> str:
         """Return the folder of the run that serves a need."""

@@ -205,14 +205,12 @@ class _Way:
         return code
 
     def _written(self) -> Iterator[PassageGroup]:
-        from novarag.runs import open_store
+        from novarag.runs import open_run
         from novarag.runs.drafts import iter_pools
-        from novarag.runs.look import open_run
 
         if self.pipeline.noise is None:
             return iter(())
-        store = open_store(self.out / "noise")
-        return iter_pools(store, open_run(store))
+        return iter_pools(open_run(self.out / "noise"))
 
     def ask(self) -> int:
         """Ask every group for its samples."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.config.asking import Replies
-    from novarag.runs.draws import Draw
+    from novarag.runs import Run
     from novarag.runs.shard import Job
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
@@ -51,7 +51,7 @@ class Drawing:
 
     async def draw(
         self, needs: Sequence[Need], stop: asyncio.Event | None = None
-    ) -> dict[Need, Draw] | int:
+    ) -> dict[Need, Run] | int:
         """Get the replies of every need, or find them; an exit code where that was stopped.
 
         The server was seen to be there. With `stop` nothing is shown as long as nothing fails.
@@ -61,7 +61,7 @@ class Drawing:
         from novarag.uncertainty import GREEDY, serving
 
         quiet, stop = stop is not None, stop or stopped_by_signals()
-        drawn: dict[Need, Draw] = {}
+        drawn: dict[Need, Run] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
             greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
             job = self._job(need, greedy)
@@ -73,7 +73,7 @@ class Drawing:
             drawn[need] = open_draw(str(job.store.place))
         return drawn
 
-    def _job(self, need: Need, greedy: Draw | None) -> Job:
+    def _job(self, need: Need, greedy: Run | None) -> Job:
         from novarag.runs import open_store
         from novarag.runs.draws import DETAILED
         from novarag.runs.manifest import read_manifest
@@ -100,7 +100,7 @@ class Drawing:
         return find_strategy(name), name
 
 
-def _follow_up(greedy: Draw) -> Source:
+def _follow_up(greedy: Run) -> Source:
     """Ask about the answers of a run."""
     from novarag.runs.draws import follow_ups
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from novarag.metrics import Measurement
     from novarag.records import PassageGroup
-    from novarag.runs.draws import Draw
+    from novarag.runs import Run
     from novarag.uncertainty import Method, Need
 
 _ALL = "all"
@@ -160,7 +160,7 @@ def _passages(groups: Iterable[PassageGroup]) -> int:
 
 
 def _sum_up(
-    drawn: Mapping[Need, Draw],
+    drawn: Mapping[Need, Run],
     methods: Sequence[Method],
     strategy: str,
     out: Path,

@@ -108,7 +108,7 @@ class _Way:
 
     def check(self) -> None:
         """Complain about any setting now, not when its step comes and the others are paid for."""
-        from novarag.runs.tables import TRIALS
+        from novarag.rows import TRIALS
 
         self._check_search()
         for column in self.experiment.measure.by:

@@ -80,7 +80,7 @@ def write_export(
     filtered: Path, out: Path, options: Options, *, model: str | None, own: list[str]
 ) -> None:
     """Write the training set, and say what is in it."""
-    from novarag.runs.tables import read_groups
+    from novarag.runs.group_table import read_groups
     from novarag.sft import export as write
     from novarag.sft import read_filtered
 

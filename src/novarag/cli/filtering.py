@@ -68,7 +68,7 @@ def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = 
 
     sources = open_sources(runs, partial=partial)
     bar = typer.progressbar(
-        length=2 * sum(len(source.shards) for source in sources),
+        length=2 * sum(len(source.finished) for source in sources),
         label="filtering", file=sys.stderr, hidden=not sys.stderr.isatty(),
     )  # fmt: skip
     with bar:
@@ -120,28 +120,23 @@ def reread(
     strategy: Foreign = None,
 ) -> None:
     """Read and grade every stored reply again, after the reader has changed. Nothing is asked."""
-    from novarag.runs import open_store, unfinished
-    from novarag.runs.look import open_run
+    from novarag.runs import open_run
     from novarag.runs.rereading import reread as read_again
 
-    store = open_store(run)
-    manifest = open_run(store)
-    found = strategy_of(manifest, strategy)
-    if manifest.settings.noise is not None:
+    opened = open_run(run)
+    found = strategy_of(opened.manifest, strategy)
+    if opened.settings.noise is not None:
         raise UsageError(f"{run} is a run of noise: the same `novarag noise` reads it again")
-    missing = len(unfinished(store, manifest))
     bar = typer.progressbar(
-        length=len(manifest.parts) - missing,
+        length=len(opened.finished),
         label="reading again", file=sys.stderr, hidden=not sys.stderr.isatty(),
     )  # fmt: skip
     with bar:
-        total = read_again(
-            store, manifest, found, workers=workers or os.cpu_count() or 1, tell=bar.update
-        )
+        total = read_again(opened, found, workers=workers or os.cpu_count() or 1, tell=bar.update)
     for line in total.mended:
         print(f"found: {line}")
     print(f"{total.trials:,} trials were read again, {total.changed:,} of them changed")
     for name, count in total.columns.most_common():
         print(f"  {name:<16} {count:,}")
-    if missing:
+    if missing := opened.missing:
         print(f"{missing:,} shards are not finished; they are read as they are when they go on")

@@ -184,12 +184,10 @@ def _pools(path: Path) -> Iterator[PassageGroup]:
 
     if not (path / "manifest.json").is_file():
         return iter_groups(path)
-    from novarag.runs import open_store
+    from novarag.runs import open_run
     from novarag.runs.drafts import iter_pools
-    from novarag.runs.look import open_run
 
-    store = open_store(path)
-    return iter_pools(store, open_run(store))
+    return iter_pools(open_run(path))
 
 
 def audit(

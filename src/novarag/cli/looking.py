@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from novarag.ports import Asking
-    from novarag.runs.look import Look
-    from novarag.runs.manifest import Manifest
+    from novarag.runs import Manifest, Summary
 
 Foreign = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
@@ -39,21 +38,27 @@ def show(
     ] = None,
 ) -> None:
     """Show what is in a run, what failed and why, and some replies."""
-    from novarag.runs import Job, open_store
-    from novarag.runs.look import look, open_run, some_trials, trial_tables
+    from novarag.runs import Job, open_run, some_trials, summarize, trial_tables
 
-    store = open_store(run)
-    found = strategy_of(open_run(store), strategy)
+    opened = open_run(run)
+    found = strategy_of(opened.manifest, strategy)
     if jsonl:
-        for table in trial_tables(Job(store=store, manifest=open_run(store), strategy=found)):
+        job = Job(store=opened.store, manifest=opened.manifest, strategy=found)
+        for table in trial_tables(job, _found):
             sys.stdout.write(table.write_ndjson())
         return
-    seen = look(store, found)
+    seen = summarize(opened.store, found)
+    for line in seen.damage:
+        _found(line)
     _describe(seen)
     _bill(seen, price)
     _failures(seen)
     for row in some_trials(seen, replies):
         print(_reply(row))
+
+
+def _found(line: str) -> None:
+    print(f"found: {line}", file=sys.stderr)
 
 
 def strategy_of(manifest: Manifest, given: str | None) -> Asking:
@@ -75,7 +80,7 @@ def _line(name: str, text: str) -> None:
     print(f"{name:<10} {text}")
 
 
-def _describe(seen: Look) -> None:
+def _describe(seen: Summary) -> None:
     manifest, counts = seen.manifest, seen.counts
     settings, sampling = manifest.settings, manifest.settings.sampling
     revision = f" @ {plain_text(settings.revision)}" if settings.revision else ""
@@ -98,7 +103,7 @@ def _describe(seen: Look) -> None:
         _line("", f"{count:,} unread: {plain_text(flaw)}")
 
 
-def _bill(seen: Look, price: str | None) -> None:
+def _bill(seen: Summary, price: str | None) -> None:
     counts = seen.counts
     outcomes = counts.get("outcomes", {})
     told = ", ".join(f"{n:,} {name}" for name, n in sorted(outcomes.items(), key=lambda x: -x[1]))
@@ -109,7 +114,7 @@ def _bill(seen: Look, price: str | None) -> None:
     _line("tokens", f"{prompt:,} of prompts, {completion:,} of replies{money}")
 
 
-def _failures(seen: Look) -> None:
+def _failures(seen: Summary) -> None:
     reasons: dict[str, list[tuple[str, int]]] = {}
     for (outcome, detail), count in seen.given_up.most_common():
         reasons.setdefault(outcome, []).append((detail, count))
@@ -134,13 +139,12 @@ def _reply(row: dict[str, Any]) -> str:
 
 def recover(run: Run, strategy: Foreign = None) -> None:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
-    from novarag.runs import Job, open_store, settle
-    from novarag.runs.look import open_run
+    from novarag.runs import Job, open_run, settle
 
-    store = open_store(run)
-    manifest = open_run(store)
-    found = strategy_of(manifest, strategy)
-    outlooks = asyncio.run(settle(Job(store=store, manifest=manifest, strategy=found)))
+    opened = open_run(run)
+    found = strategy_of(opened.manifest, strategy)
+    job = Job(store=opened.store, manifest=opened.manifest, strategy=found)
+    outlooks = asyncio.run(settle(job))
     damage = [line for outlook in outlooks for line in outlook.damage]
     for line in damage:
         print(f"found: {line}")

@@ -144,32 +144,24 @@ def _mixed(
     return mixed_notes(found, pooled=by if pooled else ())
 
 
-def _tables(file: Path, notes: list[str]) -> list[Path]:
-    """List the finished tables of trials of a run, or the file itself; note what is missing."""
+def _tables(file: Path, notes: list[str]) -> list[Path | tuple[str, DataFrame]]:
+    """Read the finished tables of trials of a run, or name the file; note what is missing."""
     if not (file / "manifest.json").is_file():
         return [file]
-    from novarag.runs import open_store, unfinished
-    from novarag.runs.finished import shard_name, table_name
-    from novarag.runs.look import open_run
-    from novarag.runs.seal import unseal
+    from novarag.runs import open_run, table_name
 
-    store = open_store(file)
-    manifest = open_run(store)
-    notes += [n for n in simulated_note([manifest.settings.model]) if n not in notes]
-    missing = set(unfinished(store, manifest))
-    shards = [s for s in range(len(manifest.parts)) if s not in missing]
-    if not shards:
+    run = open_run(file)
+    notes += [n for n in simulated_note([run.settings.model]) if n not in notes]
+    if not run.finished:
         raise UsageError(
             f"{file} has no finished shard yet: finish it with the same `novarag ask`, or measure"
             f" what there is with `novarag show {file} --jsonl > part.jsonl`"
         )
-    markers = [unseal(store.read(shard_name(shard)) or b"") or {} for shard in shards]
-    dead = sum(marker["counts"]["dead"] for marker in markers)
-    if missing:
-        notes.append(f"{file.name}: {len(missing):,} shards are not finished and not counted.")
-    if dead:
-        notes.append(f"{file.name}: {dead:,} requests failed and are not among these answers.")
-    return [file / table_name("trials", shard) for shard in shards]
+    if run.missing:
+        notes.append(f"{file.name}: {run.missing:,} shards are not finished and not counted.")
+    if run.dead:
+        notes.append(f"{file.name}: {run.dead:,} requests failed and are not among these answers.")
+    return [(str(file / table_name("trials", shard)), run.table(shard)) for shard in run.finished]
 
 
 def measure_runs(

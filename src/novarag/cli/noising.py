@@ -157,14 +157,14 @@ def write_noise(
     source: Source, settings: Settings, out: str, means: Means, *, alone: bool = True
 ) -> int:
     """Run the requests for noise to their end, then sort what came; return the exit code."""
-    from novarag.runs import is_finished
+    from novarag.runs import Run, is_finished
     from novarag.runs.drafts import sort_drafts
 
     noising = settings.noise or Noising()
     job = begin(noising, source, settings, out, means)
     code = asyncio.run(Task(job, means, alone=False).run())
     if is_finished(job.store):
-        tell(sort_drafts(job.store, job.manifest, noising))
+        tell(sort_drafts(Run(job.store, job.manifest), noising))
         if alone:
             print(f"next: novarag group {out} --out groups.jsonl")
     return code

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Manifest, Settings
     from novarag.runs.progress import Board
-    from novarag.runs.shard import Job, Outlook
+    from novarag.runs.shard import Job, ShardResult
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
 
@@ -208,9 +208,9 @@ class Task:
 
     def _groups(self) -> Iterable[PassageGroup]:
         """Read what the run asks, for a respondent that must know it."""
-        from novarag.runs.draws import Draw
+        from novarag.runs import Run
 
-        return Draw(self.job.store, self.job.manifest).all_groups()
+        return Run(self.job.store, self.job.manifest).groups()
 
     def _greet(self, manifest: Manifest, left: int) -> None:
         settings = manifest.settings
@@ -222,7 +222,7 @@ class Task:
         who = f"{settings.model}, {settings.strategy}{warm}"
         print(f"{who}: {said}{extra}{resumed}", file=sys.stderr)
 
-    def _sum_up(self, outlooks: list[Outlook], board: Board, *, stopped: bool) -> int:
+    def _sum_up(self, outlooks: list[ShardResult], board: Board, *, stopped: bool) -> int:
         place, now = self.job.store.place, board.total()
         for outlook in outlooks:
             for line in outlook.damage:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.datasets.files import need_column, read_table
+from novarag.datasets.files import need_column, need_rows, read_table
 from novarag.datasets.gold import accepted_answers, form_of
 from novarag.errors import DataError, UsageError
 from novarag.grading import grade
@@ -44,11 +44,18 @@ class Columns:
 
 
 def load_answers(
-    paths: Sequence[str | Path], columns: Columns, *, labels: Labels | None = None
+    tables: Sequence[str | Path | tuple[str, pl.DataFrame]],
+    columns: Columns,
+    *,
+    labels: Labels | None = None,
 ) -> pl.DataFrame:
-    """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`."""
+    """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`.
+
+    A table is a file, or was read already and comes with the name that errors give it.
+    """
     frames = [
-        check_answers(read_table(path), columns, labels=labels, source=str(path)) for path in paths
+        check_answers(frame, columns, labels=labels, source=source)
+        for source, frame in map(_named, tables)
     ]
     try:
         return pl.concat(frames, how="diagonal_relaxed")
@@ -57,6 +64,13 @@ def load_answers(
             f"the files do not fit together ({str(error).splitlines()[0]}).",
             mend="give columns of one name the same type in every file.",
         ) from error
+
+
+def _named(table: str | Path | tuple[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
+    if isinstance(table, tuple):
+        need_rows(table[1], table[0])
+        return table
+    return str(table), read_table(table)
 
 
 def rows_stand_alone(answers: pl.DataFrame) -> bool:

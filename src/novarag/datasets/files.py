@@ -39,9 +39,14 @@ def read_table(path: str | Path) -> pl.DataFrame:
                 )
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _unreadable(path, error) from error
-    if frame.is_empty():
-        raise DataError("the file has no rows.", mend="give a file with rows.", source=str(path))
+    need_rows(frame, str(path))
     return frame
+
+
+def need_rows(frame: pl.DataFrame, source: str) -> None:
+    """Raise `DataError` where a table has no rows."""
+    if frame.is_empty():
+        raise DataError("the file has no rows.", mend="give a file with rows.", source=source)
 
 
 def table_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:

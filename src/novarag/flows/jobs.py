@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.flows.access import ModelAccess
     from novarag.flows.events import Tell
     from novarag.ports import Asking
-    from novarag.runs import Board, Job, Manifest, Outlook, Settings, Store
+    from novarag.runs import Board, Job, Manifest, Settings, ShardResult, Store
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
 
@@ -181,9 +181,9 @@ async def run_job(
 
 def _groups(job: Job) -> Iterable[PassageGroup]:
     """Read what the run asks, for a respondent that must know it."""
-    from novarag.runs.draws import Draw
+    from novarag.runs import open_run
 
-    return Draw(job.store, job.manifest).all_groups()
+    return open_run(job.store).groups()
 
 
 @asynccontextmanager
@@ -207,7 +207,7 @@ async def _reporting(board: Board, manifest: Manifest, tell: Tell) -> AsyncItera
 
 
 def _sum_up(
-    job: Job, results: list[Outlook], board: Board, tell: Tell, *, stopped: bool
+    job: Job, results: list[ShardResult], board: Board, tell: Tell, *, stopped: bool
 ) -> RunSummary:
     for result in results:
         for line in result.damage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from novarag.metrics.answers import tabulate
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
 from novarag.metrics.frames import figures_frame
@@ -36,6 +35,5 @@ __all__ = [
     "measure",
     "noise_floor",
     "reweigh",
-    "tabulate",
     "tally",
 ]

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from novarag.metrics.answers import tabulate
 from novarag.metrics.panels import Difference, Figure, Measurement
 from novarag.metrics.resampling import draws, holm, interval
 from novarag.metrics.table import METRICS
 from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
+from novarag.rows import tabulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from novarag.runs import points
+from novarag.runs import crash_points
 from novarag.runs.folder import trouble
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Bucket:
                 stream.write(content)
         except OSError as error:
             raise trouble(error, self.place) from error
-        points.reached("file renamed")
+        crash_points.reached("file renamed")
 
     def names(self, folder: str) -> list[str]:
         """List the files of a folder, sorted."""

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from novarag.errors import UsageError
+from novarag.checksums import checksum
+from novarag.errors import StorageError, UsageError
 from novarag.records import PassageGroup
-from novarag.runs.drive import unfinished
-from novarag.runs.finished import table_name
-from novarag.runs.look import read_shard
-from novarag.runs.sources import read_groups_file
-from novarag.runs.tables import Columns, read_groups, to_parquet, write_groups
+from novarag.rows import Columns, lay_out, parquet_bytes
+from novarag.runs import read_groups, table_name, write_groups
+from novarag.sealed_json import seal_files, unseal_files
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from novarag.checksums import Checksum
     from novarag.noise import Draft, Noising
-    from novarag.runs.manifest import Manifest
-    from novarag.runs.store import Store
+    from novarag.runs import Run, Store
 
 PASSAGES: Columns = {
     "question": pl.String, "noise": pl.String, "kind": pl.String, "facet": pl.String,
@@ -35,37 +34,58 @@ PASSAGES: Columns = {
 }  # fmt: skip
 """One row for each passage that a model wrote."""
 
+SEAL = "drafts.json"
+"""What vouches for the files of `passages/` and `pool/`."""
+
 KEPT, SPARE = "kept", "spare"
 Tally = Counter[tuple[str, str]]
 
 
-def sort_drafts(store: Store, manifest: Manifest, noising: Noising) -> Tally:
+def sort_drafts(run: Run, noising: Noising) -> Tally:
     """Write `passages/` and `pool/`, shard by shard; count each noise's passages by their fate.
 
     The same run gives the same bytes, so what was cut off is simply done again.
     """
-    missing = unfinished(store, manifest)
-    if missing:
-        raise UsageError(f"{store.place} is not finished: run the same `novarag noise` to go on")
+    if not run.is_finished:
+        raise UsageError(f"{run.place} is not finished: run the same `novarag noise` to go on")
     tally: Tally = Counter()
-    for shard in range(len(manifest.parts)):
-        groups = read_groups(read_groups_file(store, manifest, shard))
-        replies = _replies(store, shard)
+    files: dict[str, Checksum] = {}
+    for shard in run.finished:
+        groups = list(run.groups(shard))
+        replies = _replies(run, shard)
         drafts = [d for g in groups for d in noising.drafts(g, replies.get(str(g.id), []))]
         tally.update((draft.noise, _fate(draft)) for draft in drafts)
-        _put(store, table_name("passages", shard), to_parquet(map(_row, drafts), PASSAGES))
-        pools = [(pool.question.id, pool) for pool in _pools(groups, drafts)]
-        _put(store, table_name("pool", shard), write_groups(pools))
+        passages = parquet_bytes(lay_out(map(_row, drafts), PASSAGES))
+        pools = write_groups([(pool.question.id, pool) for pool in _pools(groups, drafts)])
+        for kind, content in (("passages", passages), ("pool", pools)):
+            name = table_name(kind, shard)
+            _put(run.store, name, content)
+            files[name] = checksum(content)
+    _put(run.store, SEAL, seal_files(files, run=run.manifest.run))
     return tally
 
 
-def iter_pools(store: Store, manifest: Manifest) -> Iterator[PassageGroup]:
-    """Yield each question with its pool of passages."""
-    for shard in range(len(manifest.parts)):
-        content = store.read(table_name("pool", shard))
-        if content is None:
-            raise UsageError(f"{store.place} has no pools yet: run the same `novarag noise` again")
+def iter_pools(run: Run) -> Iterator[PassageGroup]:
+    """Yield each question with its pool of passages, as they were written."""
+    raw = run.store.read(SEAL)
+    if raw is None:
+        raise UsageError(f"{run.place} has no pools yet: run the same `novarag noise` again")
+    files = unseal_files(raw)
+    if files is None:
+        raise _damaged(run, SEAL)
+    for shard in range(len(run.manifest.parts)):
+        name = table_name("pool", shard)
+        content = run.store.read(name)
+        if content is None or name not in files or not files[name].vouches_for(content):
+            raise _damaged(run, name)
         yield from read_groups(content)
+
+
+def _damaged(run: Run, name: str) -> StorageError:
+    return StorageError(
+        f"{run.place}/{name} is damaged or missing; run the same `novarag noise` again: it writes"
+        " it anew"
+    )
 
 
 def _put(store: Store, name: str, content: bytes) -> None:
@@ -73,9 +93,10 @@ def _put(store: Store, name: str, content: bytes) -> None:
         store.write(name, content)
 
 
-def _replies(store: Store, shard: int) -> dict[str, list[str]]:
+def _replies(run: Run, shard: int) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for name, reply in read_shard(store, "trials", shard, ["group", "reply"]).rows():
+    columns = ["group", "reply"]
+    for name, reply in run.table(shard, columns).select(columns).rows():
         found.setdefault(name, []).append(reply)
     return found
 

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.calls import Cost, Outcome, Paid
+from novarag.calls import Cost
 from novarag.errors import UsageError
-from novarag.metrics import tabulate
-from novarag.records import Flaw, Judgment, Response, Trial
-from novarag.runs.drive import add_up, unfinished
-from novarag.runs.finished import shard_name
-from novarag.runs.look import open_run, read_shard
-from novarag.runs.seal import unseal
-from novarag.runs.sources import read_groups_file
-from novarag.runs.store import open_store
-from novarag.runs.tables import COMPLETION, completion_of, read_groups
+from novarag.rows import tabulate
+from novarag.runs import Run, open_run
 from novarag.strategies.follow_up import propose
-from novarag.taxonomy import EvidenceState, Utility
 from novarag.trials import make_estimate
 from novarag.uncertainty import serving, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from novarag.records import PassageGroup
-    from novarag.runs.manifest import Manifest
-    from novarag.runs.store import Store
+    from novarag.records import PassageGroup, Trial
     from novarag.uncertainty import Method, Need
-
-SAID = ("group", "sample", "answer", "confidence", "flaw", "evidence", "judgments", "rule_step")
-"""The columns of a trial that hold what was read, led by its group."""
-
 
 DETAILED = "-logprobs"
 """How the name of a draw ends that has log-probabilities."""
@@ -53,91 +37,27 @@ def draw_name(need: Need) -> str:
     return name + warm + (DETAILED if need.logprobs and not need.follow_up else "")
 
 
-@dataclass(frozen=True)
-class Draw:
-    """A finished run that holds the replies of a need."""
-
-    store: Store
-    manifest: Manifest
-
-    @cached_property
-    def cost(self) -> Cost:
-        """What its replies took, as the server counted."""
-        shards = range(len(self.manifest.parts))
-        markers = [unseal(self.store.read(shard_name(s)) or b"") or {} for s in shards]
-        counts = add_up([marker["counts"] for marker in markers])
-        paid = {o: n for o, n in counts["outcomes"].items() if Outcome(o).paid is Paid.YES}
-        return Cost(
-            calls=sum(paid.values()),
-            prompt_tokens=counts["prompt_tokens"],
-            completion_tokens=counts["completion_tokens"],
-        )
-
-    def groups(self, shard: int) -> list[PassageGroup]:
-        """Read the groups of a shard, each under the name that its trials go by."""
-        return read_groups(read_groups_file(self.store, self.manifest, shard))
-
-    def all_groups(self) -> Iterator[PassageGroup]:
-        """Read all groups."""
-        for shard in range(len(self.manifest.parts)):
-            yield from self.groups(shard)
-
-    def trials(self, shard: int) -> dict[str, list[Trial]]:
-        """Read the trials of a shard by group, ungraded: a method must not see what is right."""
-        named = {group.id: group for group in self.groups(shard)}
-        found: dict[str, list[Trial]] = defaultdict(list)
-        columns = [*SAID, *COMPLETION]
-        for row in read_shard(self.store, "trials", shard, columns).select(columns).iter_rows():
-            group = named[row[0]]
-            found[row[0]].append(trial_of(group, self.manifest.settings.strategy, row))
-        return found
-
-    def all_trials(self) -> dict[str, list[Trial]]:
-        """Read all trials by group."""
-        shards = range(len(self.manifest.parts))
-        return {name: found for s in shards for name, found in self.trials(s).items()}
-
-
-def trial_of(group: PassageGroup, strategy: str, row: Sequence[Any]) -> Trial:
-    """Read back the columns of `SAID` and `COMPLETION` as a trial, ungraded."""
-    _, sample, answer, confidence, flaw, evidence, judgments, rule_step, *wire = row
-    judged = evidence is not None or judgments is not None
-    judgment = Judgment(
-        passages=tuple(Utility(word) for word in judgments or ()),
-        group=None if evidence is None else EvidenceState(evidence),
-    )
-    response = None
-    if confidence is not None:
-        response = Response(
-            answer=answer,
-            confidence=confidence,
-            judgment=judgment if judged else None,
-            rule_step=rule_step,
-        )
-    return Trial(
-        group=group,
-        strategy=strategy,
-        sample=sample,
-        completion=completion_of(wire),
-        response=response,
-        flaw=None if flaw is None else Flaw(flaw),
-    )
-
-
-def open_draw(place: str) -> Draw:
-    """Open a run that must be finished."""
-    store = open_store(place)
-    manifest = open_run(store)
-    if unfinished(store, manifest):
+def open_draw(place: str) -> Run:
+    """Open a run that holds the replies of a need, and must be finished."""
+    run = open_run(place)
+    if not run.is_finished:
         raise UsageError(f"{place} is not finished: run the same command again to go on")
-    return Draw(store=store, manifest=manifest)
+    return run
 
 
-def follow_ups(greedy: Draw) -> list[PassageGroup]:
+def by_group(run: Run, shard: int | None = None) -> dict[str, list[Trial]]:
+    """Read trials by group, ungraded: a method must not see what is right."""
+    found: dict[str, list[Trial]] = defaultdict(list)
+    for trial in run.trials(shard, graded=False):
+        found[str(trial.group.id)].append(trial)
+    return found
+
+
+def follow_ups(greedy: Run) -> list[PassageGroup]:
     """Propose to every group the answer that its greedy reply gave, where it gave one."""
     found = []
     for shard in range(len(greedy.manifest.parts)):
-        trials = greedy.trials(shard)
+        trials = by_group(greedy, shard)
         for group in greedy.groups(shard):
             said = [t.response for t in trials.get(str(group.id), ()) if t.response is not None]
             found += [propose(group, said[0].answer)] if said else []
@@ -145,7 +65,7 @@ def follow_ups(greedy: Draw) -> list[PassageGroup]:
 
 
 def iter_estimates(
-    draws: Mapping[Need, Draw], methods: Iterable[Method], strategy: str
+    draws: Mapping[Need, Run], methods: Iterable[Method], strategy: str
 ) -> Iterator[pl.DataFrame]:
     """Yield, shard by shard, a table of what each method makes of the replies it needs.
 
@@ -153,13 +73,13 @@ def iter_estimates(
     """
     methods = tuple(methods)
     asked = {need: draw for need, draw in draws.items() if need.follow_up is None}
-    followed = {n: d.all_trials() for n, d in draws.items() if n.follow_up is not None}
+    followed = {n: by_group(d) for n, d in draws.items() if n.follow_up is not None}
     first = next(iter(asked.values()))
     if any(draw.manifest.parts != first.manifest.parts for draw in asked.values()):
         raise UsageError("these runs were not asked the same groups in the same shards")
     for shard in range(len(first.manifest.parts)):
-        drawn = {need: draw.trials(shard) for need, draw in asked.items()} | followed
-        groups = first.groups(shard)
+        drawn = {need: by_group(draw, shard) for need, draw in asked.items()} | followed
+        groups = list(first.groups(shard))
         for method in methods:
             yield _estimates(groups, drawn, method, strategy)
 
@@ -188,7 +108,7 @@ def _failed(method: Method, found: Sequence[Sequence[Trial]]) -> bool:
     return answered and any(not trials for _, trials in pairs)
 
 
-def cost_of(method: Method, draws: Mapping[Need, Draw]) -> Cost:
+def cost_of(method: Method, draws: Mapping[Need, Run]) -> Cost:
     """Add up what the replies that a method reads took, though others may read them too."""
     served = {serving(need, draws) for need in union(method.needs)}
     return sum((draws[need].cost for need in served), Cost())

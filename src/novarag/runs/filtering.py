@@ -18,9 +18,8 @@ import polars as pl
 from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.rows import parquet_bytes
 from novarag.runs.harvest import Harvest
-from novarag.runs.sources import read_trials
-from novarag.runs.tables import frame_bytes
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from novarag.filters import Options
-    from novarag.runs.sources import Source
+    from novarag.runs import Run
 
 TALLY = "tally.json"
 _OURS = {TALLY, "kept.parquet", "groups.parquet", "dropped", "report.html", "report.md"}
@@ -51,7 +50,7 @@ class Filtered:
 
 
 def filter_runs(
-    sources: Sequence[Source],
+    sources: Sequence[Run],
     out: Path,
     options: Options,
     *,
@@ -79,7 +78,7 @@ def filter_runs(
     return Filtered(told=told, trials=kept.height, groups=groups)
 
 
-def pour(sources: Sequence[Source], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
+def pour(sources: Sequence[Run], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
     """Run the stages alone: write the dropped, return where the kept are, and the tally."""
     pouring = _Pouring(sources, folder, options)
     for _ in pouring.shards():
@@ -87,15 +86,15 @@ def pour(sources: Sequence[Source], folder: Path, options: Options) -> tuple[pl.
     return pouring.rest(), pouring.tally
 
 
-def _told(tally: Tally, sources: Sequence[Source], options: Options) -> dict[str, Any]:
+def _told(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
     runs = [
         {
             "name": source.name,
             "run": source.manifest.run,
-            "model": source.manifest.settings.model,
-            "strategy": source.manifest.settings.strategy,
-            "trials": tally.kept("total", model=source.manifest.settings.model),
-            "structured": source.structured,
+            "model": source.settings.model,
+            "strategy": source.settings.strategy,
+            "trials": tally.kept("total", model=source.settings.model),
+            "structured": _is_structured(source),
             "missing_shards": source.missing,
             "dead_requests": source.dead,
         }
@@ -110,10 +109,16 @@ def _told(tally: Tally, sources: Sequence[Source], options: Options) -> dict[str
     }
 
 
+def _is_structured(source: Run) -> bool:
+    """Say whether the server was made to keep replies to a pattern or a schema."""
+    sampling = source.settings.sampling
+    return sampling.regex is not None or sampling.schema is not None
+
+
 class _Pouring:
     """The stages over several runs, and what they leave."""
 
-    def __init__(self, sources: Sequence[Source], folder: Path, options: Options) -> None:
+    def __init__(self, sources: Sequence[Run], folder: Path, options: Options) -> None:
         self.sources, self.options = sources, options
         self.folder = folder / "dropped"
         self.folder.mkdir(parents=True)
@@ -125,15 +130,15 @@ class _Pouring:
         """Take each shard of each run through the stages that need no more than that."""
         for number, source in enumerate(self.sources):
             whole = WholeQuestions(source.name)
-            for shard in source.shards:
-                trials = read_trials(source, shard, columns_for(BY_GROUP, self.options))
+            for shard in source.finished:
+                trials = source.table(shard, columns_for(BY_GROUP, self.options))
                 whole.see(shard, trials["question"])
                 self._pour(number, shard, trials)
                 yield
             whole.check()
 
     def _pour(self, number: int, shard: int, trials: pl.DataFrame) -> None:
-        model = self.sources[number].manifest.settings.model
+        model = self.sources[number].settings.model
         placed = trials.with_row_index("row").with_columns(model=pl.lit(model))
         found = funnel(placed, BY_GROUP, options=self.options)
         self.tally.total.update(found.tally.total)
@@ -142,12 +147,12 @@ class _Pouring:
             "shard": pl.lit(shard, dtype=pl.UInt32),
         }
         self._drop(found.dropped.with_columns(run=pl.lit(self.sources[number].name)), found.tally)
-        self._left.append(frame_bytes(found.kept.with_columns(**where).select(_REST)))
+        self._left.append(parquet_bytes(found.kept.with_columns(**where).select(_REST)))
 
     def _drop(self, dropped: pl.DataFrame, tally: Tally) -> None:
         self.tally.dropped.update(tally.dropped)
         name = f"{self._written:05}.parquet"
-        (self.folder / name).write_bytes(frame_bytes(dropped.select(_DROPPED)))
+        (self.folder / name).write_bytes(parquet_bytes(dropped.select(_DROPPED)))
         self._written += 1
 
     def rest(self) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from novarag.atomic import drafts_of, whole_file
 from novarag.errors import StorageError
-from novarag.runs import points
+from novarag.runs import crash_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,11 +53,11 @@ class Folder:
             with whole_file(path, durable=durable, sweep=False) as file:
                 file.write(content[:half])
                 file.flush()
-                points.reached("file half written")
+                crash_points.reached("file half written")
                 file.write(content[half:])
         except OSError as error:
             raise trouble(error, self.place) from error
-        points.reached("file renamed")
+        crash_points.reached("file renamed")
 
     def names(self, folder: str) -> list[str]:
         """List the files of a folder, sorted."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.errors import DataError
-from novarag.runs.sources import read_groups_file, read_trials
-from novarag.runs.tables import TRIALS, write_groups
+from novarag.rows import TRIALS
+from novarag.runs import write_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from novarag.runs.sources import Source
+    from novarag.runs import Run
 
 _ROW_GROUP = 16384  # rows; fixed, so that the same trials give the same bytes
 
@@ -25,7 +25,7 @@ _ROW_GROUP = 16384  # rows; fixed, so that the same trials give the same bytes
 class Harvest:
     """The tables of what was kept: a part for each shard first, then the parts together."""
 
-    def __init__(self, sources: Sequence[Source], folder: Path) -> None:
+    def __init__(self, sources: Sequence[Run], folder: Path) -> None:
         self.sources, self.folder = sources, folder
         self._parts = folder / "parts"
         self._contents: dict[str, bytes] = {}
@@ -42,20 +42,19 @@ class Harvest:
             self._groups(number, self.sources[source], shard, rows)
             yield
 
-    def _trials(self, number: int, source: Source, shard: int, rows: pl.DataFrame) -> None:
-        trials = read_trials(source, shard, list(TRIALS))[rows["row"]]
+    def _trials(self, number: int, source: Run, shard: int, rows: pl.DataFrame) -> None:
+        trials = source.table(shard, list(TRIALS))[rows["row"]]
         named = trials.with_columns(run=pl.lit(source.name), target=rows["target"])
         named.write_parquet(self._part("kept", number))
 
-    def _groups(self, number: int, source: Source, shard: int, rows: pl.DataFrame) -> None:
-        content = read_groups_file(source.store, source.manifest, shard)
-        groups = pl.read_parquet(io.BytesIO(content))
+    def _groups(self, number: int, source: Run, shard: int, rows: pl.DataFrame) -> None:
+        groups = source.groups_table(shard)
         chosen = groups.filter(pl.col("group").is_in(rows["group"].implode()))
         if len(self.sources) > 1:
             chosen = self._new(chosen, source)
         chosen.write_parquet(self._part("groups", number))
 
-    def _new(self, groups: pl.DataFrame, source: Source) -> pl.DataFrame:
+    def _new(self, groups: pl.DataFrame, source: Run) -> pl.DataFrame:
         """Leave out groups that another run brought; raise where it brought other content."""
         fresh = []
         lines = groups.write_ndjson().rstrip("\n").split("\n") if groups.height else []

@@ -16,8 +16,8 @@ import orjson
 
 from novarag.calls import Outcome
 from novarag.errors import StorageError
-from novarag.runs import points
-from novarag.runs.frames import Scratch, frame, scan
+from novarag.runs import crash_points
+from novarag.runs.log_frames import Scratch, frame, scan
 
 if TYPE_CHECKING:
     from novarag.runs.store import Log, Store
@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Past:
+class JournalState:
     """What a journal tells."""
 
     replies: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -83,9 +83,9 @@ class Past:
         return self.attempts.setdefault(event["attempt"], Entry(event["key"]))
 
 
-def replay(content: bytes, *, synced: int = 0) -> Past:
+def replay(content: bytes, *, synced: int = 0) -> JournalState:
     """Read a journal; what is damaged is named, and everything else stands."""
-    past = Past()
+    past = JournalState()
     known: set[int] = set()
     scratches: list[Scratch] = []
     following: dict[str, int] = {}  # by writer, the number that comes next
@@ -120,7 +120,7 @@ def replay(content: bytes, *, synced: int = 0) -> Past:
 class Journal:
     """The journal of a shard, open for more."""
 
-    def __init__(self, store: Store, shard: int, past: Past, *, run: str) -> None:
+    def __init__(self, store: Store, shard: int, past: JournalState, *, run: str) -> None:
         self.past = past
         self._writer, self._number = os.urandom(4).hex(), 0
         self._log: Log = store.log(journal_name(shard))
@@ -142,7 +142,7 @@ class Journal:
     def sent(self, key: str, attempt: str, endpoint: str) -> None:
         """Note that an attempt is about to leave."""
         self._write({"event": "sent", "key": key, "attempt": attempt, "endpoint": endpoint})
-        points.reached("request journaled")
+        crash_points.reached("request journaled")
 
     def lost(self, key: str, attempt: str, outcome: Outcome, detail: str) -> None:
         """Note that an attempt failed."""
@@ -151,11 +151,11 @@ class Journal:
 
     def reply(self, key: str, attempt: str, content: dict[str, Any]) -> None:
         """Note a reply."""
-        points.reached("reply received")
+        crash_points.reached("reply received")
         event = {"event": "reply", "key": key, "attempt": attempt, **content}
         self._write(event)
         del event["completions"]  # they are on the disk, and with who asked
-        points.reached("reply journaled")
+        crash_points.reached("reply journaled")
 
     def dead(self, key: str, outcome: Outcome, detail: str) -> None:
         """Note that a request was given up."""
@@ -168,7 +168,7 @@ class Journal:
     def sync(self) -> int:
         """Make it last; return how many bytes are safe."""
         size = self._log.sync()
-        points.reached("journal synced")
+        crash_points.reached("journal synced")
         return size
 
     def close(self) -> None:

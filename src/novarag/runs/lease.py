@@ -11,8 +11,8 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import StorageError
-from novarag.runs import points
-from novarag.runs.seal import seal, unseal
+from novarag.runs import crash_points
+from novarag.sealed_json import seal, unseal
 
 if TYPE_CHECKING:
     from novarag.runs.store import Store
@@ -42,7 +42,7 @@ class Lease:
             self._locked = False
             locked = self._claim()
         if locked:
-            points.reached("lease taken")
+            crash_points.reached("lease taken")
         return locked
 
     def _claim(self) -> bool:

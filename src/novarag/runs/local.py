@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from novarag.ports import LLM
     from novarag.runs.progress import Board
-    from novarag.runs.shard import Job, Outlook
+    from novarag.runs.shard import Job, ShardResult
 
 _OPEN = 2  # shards at once: one may wait for its last replies while the next one is asked
 
@@ -24,10 +24,10 @@ async def run_local(
     *,
     board: Board,
     stop: asyncio.Event,
-) -> list[Outlook]:
+) -> list[ShardResult]:
     """Run every shard of a job; the next begins as soon as all of one was sent."""
-    outlooks: dict[int, Outlook] = {}
-    running: dict[asyncio.Task[Outlook], int] = {}
+    outlooks: dict[int, ShardResult] = {}
+    running: dict[asyncio.Task[ShardResult], int] = {}
 
     async def collect(how: str) -> None:
         done, _ = await asyncio.wait(running, return_when=how)
@@ -59,7 +59,7 @@ async def run_local(
     return [outlooks[shard] for shard in sorted(outlooks)]
 
 
-async def _either(task: asyncio.Task[Outlook], sent: asyncio.Event) -> None:
+async def _either(task: asyncio.Task[ShardResult], sent: asyncio.Event) -> None:
     waiter = asyncio.create_task(sent.wait())
     await asyncio.wait({task, waiter}, return_when=asyncio.FIRST_COMPLETED)
     waiter.cancel()

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.calls import Sampling
+from novarag.checksums import digest
 from novarag.errors import StorageError, UsageError
 from novarag.noise import Noising
-from novarag.runs import points
-from novarag.runs.seal import digest, seal, unseal
+from novarag.runs import crash_points
+from novarag.sealed_json import seal, unseal
 
 if TYPE_CHECKING:
     from novarag.runs.store import Store
@@ -100,6 +101,13 @@ def groups_name(shard: int) -> str:
     return f"groups/{shard:05}.parquet"
 
 
+def groups_content(store: Store, manifest: Manifest, shard: int) -> bytes | None:
+    """Return the content of the file with a shard's groups; None when it is not what it was."""
+    content = store.read(groups_name(shard))
+    whole = content is not None and digest(content) == manifest.parts[shard].sha256
+    return content if whole else None
+
+
 def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | None = None) -> None:
     """Put the manifest in place; `counts` is told once the run is finished."""
     content = asdict(manifest) | {
@@ -110,7 +118,7 @@ def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | No
     raw = seal(orjson.loads(orjson.dumps(content)))
     if store.read(NAME) != raw:
         store.write(NAME, raw)
-    points.reached("manifest written")
+    crash_points.reached("manifest written")
 
 
 def read_manifest(store: Store) -> Manifest | None:

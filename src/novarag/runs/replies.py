@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from novarag.errors import UsageError
-from novarag.runs.draws import SAID, trial_of
-from novarag.runs.sources import open_each, read_groups_file, read_trials
-from novarag.runs.tables import COMPLETION, read_groups
+from novarag.runs.sources import open_each
 from novarag.study import draw_places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from novarag.records import Trial
-from novarag.runs.sources import Source
+    from novarag.runs import Run
+
+    Asked = dict[int, set[tuple[str, str]]]
 
 
 def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dict[str, list[Trial]]:
@@ -24,31 +22,31 @@ def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dic
 
     `make_sheet` with the same number and seed takes all of them.
     """
-    sources = open_each(places)
-    names = [source.name for source in sources]
+    runs = open_each(places)
+    names = [run.name for run in runs]
     if len(set(names)) < len(names):
         raise UsageError(f"{max(names, key=names.count)} is given twice: give each run once")
-    drawn = draw_places([set(_asked(s)) for s in sources], questions, seed=seed)
+    asked = [_asked(run) for run in runs]
+    drawn = draw_places([set().union(*found.values()) for found in asked], questions, seed=seed)
     groups = {group for _, group in drawn}
-    return {source.name: list(_trials(source, groups)) for source in sources}
+    return {
+        run.name: list(_firsts(run, groups, found)) for run, found in zip(runs, asked, strict=True)
+    }
 
 
-def _asked(source: Source) -> Iterator[tuple[str, str]]:
-    for shard in source.shards:
-        yield from read_trials(source, shard, ["question", "group"]).unique().iter_rows()
+def _asked(run: Run) -> Asked:
+    """List the questions and groups that each shard has a reply to."""
+    columns = ["question", "group"]
+    return {s: set(run.table(s, columns).select(columns).iter_rows()) for s in run.finished}
 
 
-def _trials(source: Source, wanted: Collection[str]) -> Iterator[Trial]:
-    """Yield the first reply to each wanted group."""
-    strategy, names = source.manifest.settings.strategy, pl.Series(list(wanted)).implode()
-    for shard in source.shards:
-        asked = read_trials(source, shard, ["group"])
-        if not asked["group"].is_in(names).any():
-            continue
-        columns = [*SAID, *COMPLETION]
-        table = read_trials(source, shard, columns).filter(pl.col("group").is_in(names))
-        content = read_groups_file(source.store, source.manifest, shard)
-        groups = {group.id: group for group in read_groups(content)}
-        first = table.sort("sample").unique("group", keep="first", maintain_order=True)
-        for row in first.select(columns).iter_rows():
-            yield trial_of(groups[row[0]], strategy, row)
+def _firsts(run: Run, wanted: Collection[str], asked: Asked) -> Iterator[Trial]:
+    """Yield the first reply to each wanted group, ungraded: raters must not see what is right."""
+    for shard, found in asked.items():
+        if any(group in wanted for _, group in found):
+            first: dict[str | None, Trial] = {}
+            for trial in run.trials(shard, groups=wanted, graded=False):
+                known = first.setdefault(trial.group.id, trial)
+                if trial.sample < known.sample:
+                    first[trial.group.id] = trial
+            yield from first.values()

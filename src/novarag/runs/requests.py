@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from novarag.grouping import evidence_state
+from novarag.rows import truth_of
 from novarag.runs.manifest import requests_hold
-from novarag.taxonomy import group_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from novarag.calls import Sampling
     from novarag.ports import Asking
     from novarag.records import PassageGroup
+    from novarag.rows import Truth
     from novarag.runs.manifest import Settings
-    from novarag.taxonomy import EvidenceState, GroupKind, PassageKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,7 @@ class Request:
     prompt_hash: str
     sampling: Sampling
     place: int
-    kind: GroupKind | None
-    kinds: tuple[PassageKind, ...] | None
-    state: EvidenceState | None
+    truth: Truth
 
 
 def requests_of(
@@ -50,13 +47,12 @@ def requests_of(
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
-        kinds = group.kinds
-        truth = None if kinds is None else group_kind(kinds), kinds, evidence_state(group)
+        truth = truth_of(group)
         for (first, sampling), about in zip(waves, told, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
             place = len(found)
             asked = key, group, first, prompt.text, prompt_hash, sampling
-            found.append(Request(*asked, place, *truth))
+            found.append(Request(*asked, place, truth))
     return found
 
 

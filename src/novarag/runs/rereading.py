@@ -15,26 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from novarag.calls import Sampling
-from novarag.errors import StorageError
-from novarag.grouping import evidence_state
-from novarag.runs.drive import add_up, unfinished
-from novarag.runs.finished import check_finished, exchange_trials, shard_name
-from novarag.runs.lease import Lease
-from novarag.runs.look import read_shard
-from novarag.runs.manifest import write_manifest
-from novarag.runs.requests import Request
-from novarag.runs.seal import unseal
-from novarag.runs.sources import read_groups_file
-from novarag.runs.store import everywhere
-from novarag.runs.tables import (
-    COMPLETION,
-    TRIALS,
-    completion_of,
-    read_groups,
-    trial_row,
-    trials_frame,
-)
+from novarag.rows import COMPLETION, TRIALS, lay_out, to_completion, to_row, truth_of
+from novarag.runs import Memory, Run, add_up, everywhere, rewrite_trials, write_manifest
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -42,8 +24,6 @@ if TYPE_CHECKING:
 
     from novarag.ports import Asking
     from novarag.records import PassageGroup
-    from novarag.runs.manifest import Manifest
-    from novarag.runs.store import Store
 
 _KEPT = ("sample", "request", "prompt_hash", *COMPLETION)
 _READ = [name for name in TRIALS if name not in {*_KEPT, "question", "group", "strategy"}]
@@ -68,76 +48,58 @@ class Reread:
 
 
 def reread(
-    store: Store,
-    manifest: Manifest,
+    run: Run,
     strategy: Asking,
     *,
     workers: int = 1,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Reread:
     """Read every finished shard again; `tell` hears of each one that is done."""
-    missing = set(unfinished(store, manifest))
-    shards = [shard for shard in range(len(manifest.parts)) if shard not in missing]
-    work = partial(reread_shard, everywhere(store), manifest, strategy)
     total, counts = Reread(), []
-    for found in _spread(work, shards, workers):
+    for found in _spread(run, strategy, workers):
         total.add(found)
         counts.append(found.counts)
         tell(1)
-    if shards and not missing:
+    if counts and run.is_finished:
         total.counts = add_up(counts)
-        write_manifest(store, manifest, total.counts)
+        write_manifest(run.store, run.manifest, total.counts)
     return total
 
 
-def _spread(work: partial[Reread], shards: list[int], workers: int) -> Iterator[Reread]:
-    if workers == 1 or len(shards) < 2:
-        yield from map(work, shards)
+def _spread(run: Run, strategy: Asking, workers: int) -> Iterator[Reread]:
+    alone = workers == 1 or len(run.finished) < 2 or isinstance(run.store, Memory)
+    if alone:
+        yield from map(partial(reread_shard, run, strategy), run.finished)
         return
+    shared = Run(everywhere(run.store), run.manifest, run.name)
     context = get_context("spawn")  # a fork would inherit the locks of Polars' threads
-    with ProcessPoolExecutor(min(workers, len(shards)), mp_context=context) as pool:
-        yield from pool.map(work, shards)
+    with ProcessPoolExecutor(min(workers, len(run.finished)), mp_context=context) as pool:
+        yield from pool.map(partial(reread_shard, shared, strategy), run.finished)
 
 
-def reread_shard(store: Store, manifest: Manifest, strategy: Asking, shard: int) -> Reread:
+def reread_shard(run: Run, strategy: Asking, shard: int) -> Reread:
     """Read one finished shard again; its table is written only where something changed."""
-    lease = Lease(store, shard)
-    if not lease.take():
-        raise StorageError(f"shard {shard} of {store.place} is being worked on; wait for it")
-    try:
-        counts, mended = check_finished(store, shard, manifest.run)
-        if counts is None:
-            raise StorageError(
-                f"shard {shard} of {store.place} is damaged; run `novarag recover {store.place}`"
-            )
-        old = read_shard(store, "trials", shard)
-        groups = {g.id: g for g in read_groups(read_groups_file(store, manifest, shard))}
-        new = _read_again(old, groups, strategy)
-        found = _compare(old, new)
-        if list(old.columns) != list(TRIALS) or found.changed:
-            marker = unseal(store.read(shard_name(shard)) or b"") or {}
-            counts = exchange_trials(store, shard, marker, new)
-        found.counts, found.mended = counts, mended
-        return found
-    finally:
-        lease.end()
+    found = Reread()
+
+    def make(old: pl.DataFrame) -> pl.DataFrame | None:
+        new = _read_again(old, {group.id: group for group in run.groups(shard)}, strategy)
+        found.add(_compare(old, new))
+        return new if list(old.columns) != list(TRIALS) or found.changed else None
+
+    found.counts, mended = rewrite_trials(run, shard, make)
+    found.mended += mended
+    return found
 
 
 def _read_again(
     old: pl.DataFrame, groups: dict[str | None, PassageGroup], strategy: Asking
 ) -> pl.DataFrame:
     rows = []
-    truths = {name: (g.kind, g.kinds, evidence_state(g)) for name, g in groups.items()}
-    columns = old.select("group", *_KEPT).iter_rows()
-    for place, (name, sample, key, prompt_hash, *told) in enumerate(columns):
-        completion = completion_of(told)
-        kind, kinds, state = truths[name]
-        request = Request(
-            key=key, group=groups[name], first=sample, prompt="", prompt_hash=prompt_hash,
-            sampling=Sampling(), place=place, kind=kind, kinds=kinds, state=state,
-        )  # fmt: skip
-        rows.append(trial_row(request, make_trial(groups[name], strategy, sample, completion)))
-    return trials_frame(rows).drop("place")
+    truths = {name: truth_of(group) for name, group in groups.items()}
+    for name, sample, key, prompt_hash, *told in old.select("group", *_KEPT).iter_rows():
+        trial = make_trial(groups[name], strategy, sample, to_completion(told))
+        rows.append(to_row(trial, truth=truths[name], request=key, prompt_hash=prompt_hash))
+    return lay_out(rows, TRIALS)
 
 
 def _compare(old: pl.DataFrame, new: pl.DataFrame) -> Reread:

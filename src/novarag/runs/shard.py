@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from novarag.calls import CallError, Outcome
 from novarag.errors import ServiceError, StorageError
 from novarag.records import Completion
-from novarag.runs import points
+from novarag.runs import crash_points
 from novarag.runs.finished import check_finished, shard_name, table_name, write_finished
+from novarag.runs.group_table import read_groups
 from novarag.runs.journal import Journal, journal_name, replay
 from novarag.runs.lease import Lease, lease_name, read_lease
-from novarag.runs.manifest import groups_name
+from novarag.runs.manifest import groups_content, groups_name
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
-from novarag.runs.seal import digest, unseal
-from novarag.runs.tables import in_order, read_groups, trial_row, trials_frame
+from novarag.runs.tables import in_order, trial_row, trials_frame
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Attempt, Reply
     from novarag.ports import LLM, Asking
-    from novarag.runs.journal import Past
+    from novarag.runs.journal import JournalState
     from novarag.runs.manifest import Manifest
     from novarag.runs.requests import Request
     from novarag.runs.store import Store
@@ -59,7 +59,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Outlook:
+class ShardResult:
     """What came of a shard: whether it is finished, its counts, and what was found damaged."""
 
     finished: bool
@@ -76,7 +76,7 @@ async def run_shard(
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
     exhausted: asyncio.Event | None = None,
-) -> Outlook:
+) -> ShardResult:
     """Bring a shard to its end; without an LLM, as far as its journal goes.
 
     `stop` asks for no new requests to be sent. `exhausted` is set when the last request of the
@@ -93,7 +93,7 @@ async def run_shard(
         lease.end()
 
 
-def peek(job: Job, shard: int) -> tuple[pl.DataFrame, Past, int]:
+def peek(job: Job, shard: int) -> tuple[pl.DataFrame, JournalState, int]:
     """Read what an unfinished shard has so far, and how many requests that settles.
 
     Nothing is taken and nothing is written.
@@ -102,6 +102,11 @@ def peek(job: Job, shard: int) -> tuple[pl.DataFrame, Past, int]:
     past = work.past([])
     work.replay(past, work.requests())
     return work.trials(), past, work.progress.settled
+
+
+def damages(shard: int, past: JournalState) -> list[str]:
+    """Say what is damaged in the journal of a shard."""
+    return [f"{journal_name(shard)}: {what}" for what in past.damage]
 
 
 async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
@@ -128,11 +133,11 @@ class _Work:
         self.sharing: dict[str, list[Request]] = {}
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
 
-    async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> Outlook:
+    async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> ShardResult:
         found, damage = check_finished(self.store, self.shard, self.job.manifest.run)
         if found is not None and not (self.job.revive and found["dead"]):
             self.progress.resume(found)
-            return Outlook(finished=True, counts=found, damage=damage)
+            return ShardResult(finished=True, counts=found, damage=damage)
         self.store.sweep(self._files())
         past = self.past(damage)
         requests = self.requests()
@@ -141,19 +146,19 @@ class _Work:
         pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
         self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
         if pending and llm is None:
-            return Outlook(finished=False, counts={"pending": len(pending)}, damage=damage)
+            return ShardResult(finished=False, counts={"pending": len(pending)}, damage=damage)
         journal = Journal(self.store, self.shard, past, run=self.job.manifest.run)
         try:
             if llm is not None:
                 await self._ask(pending, llm, journal, exhausted)
             unsettled = len(self.sharing.keys() - past.replies.keys() - past.dead.keys())
             if unsettled:
-                return Outlook(finished=False, counts={"pending": unsettled}, damage=damage)
+                return ShardResult(finished=False, counts={"pending": unsettled}, damage=damage)
         finally:
             exhausted.set()
             journal.close()  # not in a thread: a cancelled task would leave it open
         counts = await asyncio.to_thread(self._finish, requests, past)
-        return Outlook(finished=True, counts=counts, damage=damage)
+        return ShardResult(finished=True, counts=counts, damage=damage)
 
     # — what is there already —
 
@@ -161,16 +166,15 @@ class _Work:
         tables = [table_name(kind, self.shard) for kind in ("trials", "attempts", "dead")]
         return [*tables, shard_name(self.shard), lease_name(self.shard)]
 
-    def past(self, damage: list[str]) -> Past:
+    def past(self, damage: list[str]) -> JournalState:
         """Replay the journal, adding what is damaged."""
-        beat = self.store.read(lease_name(self.shard))
-        facts = unseal(beat) if beat is not None else None
-        if beat is not None and facts is None:
+        facts = read_lease(self.store, self.shard)
+        if facts is None and self.store.read(lease_name(self.shard)) is not None:
             damage.append(f"{lease_name(self.shard)} is damaged; it is written anew")
         name = journal_name(self.shard)
         content = self.store.read_log(name) or b""
         past = replay(content, synced=int(facts["synced"]) if facts else 0)
-        damage += [f"{name}: {what}" for what in past.damage]
+        damage += damages(self.shard, past)
         if past.run not in {None, self.job.manifest.run}:
             raise StorageError(f"{self.store.place}/{name} belongs to another run")
         return past
@@ -178,9 +182,9 @@ class _Work:
     def requests(self) -> list[Request]:
         """List what the shard asks."""
         name = groups_name(self.shard)
-        content = self.store.read(name)
+        content = groups_content(self.store, self.job.manifest, self.shard)
         part = self.job.manifest.parts[self.shard]
-        if content is None or digest(content) != part.sha256:
+        if content is None:
             raise StorageError(
                 f"{self.store.place}/{name} is damaged; run the same `novarag ask` again: it writes"
                 " it anew from your file"
@@ -190,7 +194,7 @@ class _Work:
             raise StorageError(f"{self.store.place}/{name} does not hold whole questions")
         return requests_of(groups, self.job.strategy, self.job.manifest.settings)
 
-    def replay(self, past: Past, requests: list[Request]) -> None:
+    def replay(self, past: JournalState, requests: list[Request]) -> None:
         """Take in the replies that the journal holds."""
         for request in requests:
             self.sharing.setdefault(request.key, []).append(request)
@@ -323,12 +327,12 @@ class _Work:
         self._read_arrived()
         return in_order([*self.folded, trials_frame(self.rows)])
 
-    def _finish(self, requests: list[Request], past: Past) -> dict[str, Any]:
-        points.reached("tables begun")
+    def _finish(self, requests: list[Request], past: JournalState) -> dict[str, Any]:
+        crash_points.reached("tables begun")
         run = self.job.manifest.run
         counts = write_finished(self.store, self.shard, run, requests, self.trials(), past)
         self.lease.forget()
-        points.reached("shard finished")
+        crash_points.reached("shard finished")
         return counts
 
 

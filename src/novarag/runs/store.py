@@ -1,4 +1,4 @@
-"""Where a run lives: a local folder, or an object store behind the same few verbs.
+"""Where a run lives: a local folder, an object store, or this process; all behind a few verbs.
 
 A file is written whole or not at all. A log grows: on a local disk by appending, where every record
 outlives a killed process; on an object store by segments, one for each `sync`.
@@ -6,29 +6,22 @@ outlives a killed process; on an object store by segments, one for each `sync`.
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 
 from novarag.errors import UsageError
 from novarag.runs.bucket import Bucket, SegmentLog
 from novarag.runs.folder import FileLog, Folder
+from novarag.runs.memory import Memory, MemoryLog
 
-Store = Folder | Bucket
-Log = FileLog | SegmentLog
+Store = Folder | Bucket | Memory
+Log = FileLog | SegmentLog | MemoryLog
 
 
 def everywhere(store: Store) -> Store:
     """Name a folder so that a process with another working directory finds it."""
+    if isinstance(store, Memory):
+        raise UsageError("a run in memory stays in its process; give it a folder to share it")
     return Folder(store.root.absolute()) if isinstance(store, Folder) else store
-
-
-def open_table(store: Store, name: str) -> Path | BytesIO | None:
-    """Give a table to read columns from: on a disk its path, so that the others stay there."""
-    if isinstance(store, Folder):
-        path = store.root / name
-        return path if path.is_file() else None
-    content = store.read(name)
-    return None if content is None else BytesIO(content)
 
 
 def open_store(place: str | Path) -> Store:

@@ -8,8 +8,9 @@ import pytest
 from novarag import ask
 from novarag.flows.in_memory import estimate
 from novarag.llm.simulated import open_simulated
-from novarag.metrics import METRICS, measure, tabulate
+from novarag.metrics import METRICS, measure
 from novarag.metrics.ablation import evidence_set
+from novarag.rows import tabulate
 from novarag.strategies import NOVA, VANILLA
 from novarag.taxonomy import Rule
 from novarag.uncertainty import METHODS

@@ -9,7 +9,7 @@ from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.records import Completion
 from novarag.runs import Board, Job, Settings, drive, open_store, plan
-from novarag.runs.draws import cost_of, draw_name, follow_ups, iter_estimates, open_draw
+from novarag.runs.draws import by_group, cost_of, draw_name, follow_ups, iter_estimates, open_draw
 from novarag.strategies import VANILLA
 from novarag.strategies.follow_up import P_TRUE, propose, proposed
 from novarag.uncertainty import METHODS, Method, Need
@@ -75,7 +75,7 @@ SAID = {
 
 def test_what_is_read_back_is_what_came_but_never_whether_it_is_right(tmp_path):
     draw = asked(tmp_path / "greedy", VANILLA, GROUPS, SAID)
-    trials = draw.all_trials()
+    trials = by_group(draw)
     assert sorted(trials) == ["g0", "g1", "g3"]
     [first], [unread] = trials["g0"], trials["g1"]
     assert (first.response.answer, first.response.confidence) == ("0", 0.8)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from novarag import Outcome
 from novarag.runs.folder import Folder
-from novarag.runs.frames import Scratch, frame, scan
-from novarag.runs.journal import Journal, Past, journal_name, replay
-from novarag.runs.seal import seal, unseal
+from novarag.runs.journal import Journal, JournalState, journal_name, replay
+from novarag.runs.log_frames import Scratch, frame, scan
+from novarag.sealed_json import seal, unseal
 
 TEXTS = st.lists(st.text(max_size=40), min_size=1, max_size=8)
 
@@ -87,7 +87,7 @@ REPLY = {"usage": [1, 2], "completions": [{"text": "x"}]}
 @pytest.fixture
 def journal(tmp_path):
     store = Folder(tmp_path)
-    journal = Journal(store, 0, Past(), run="r")
+    journal = Journal(store, 0, JournalState(), run="r")
     journal.sent("k1", "a1", "e")
     journal.lost("k1", "a1", Outcome.TIMED_OUT, "slow")
     journal.sent("k1", "a2", "e")
@@ -169,7 +169,7 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
     from novarag.runs.bucket import Bucket
 
     bucket = Bucket(fs.LocalFileSystem(), str(tmp_path), "x")
-    a, b = (Journal(bucket, 0, Past(), run="r") for _ in range(2))
+    a, b = (Journal(bucket, 0, JournalState(), run="r") for _ in range(2))
     a.sent("k1", "a1", "e")
     b.sent("k1", "b1", "e")
     a.sync()

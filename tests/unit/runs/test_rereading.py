@@ -1,7 +1,7 @@
 """Reading a run again: what changed is told, nothing is asked, no kill loses anything."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import polars as pl
 import pytest
@@ -9,15 +9,16 @@ from typer.testing import CliRunner
 
 from novarag import Passage, PassageGroup, Question, Reply, Sampling, StorageError, Usage
 from novarag.calls import Attempt
+from novarag.checksums import checksum
 from novarag.cli import app
 from novarag.records import Completion
-from novarag.runs import Board, Job, Settings, drive, open_store, plan, points, settle
+from novarag.runs import Board, Job, Run, Settings, crash_points, drive, open_store, plan, settle
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.journal import journal_name
 from novarag.runs.lease import Lease
 from novarag.runs.manifest import groups_name
 from novarag.runs.rereading import reread
-from novarag.runs.seal import digest, seal, unseal
+from novarag.sealed_json import seal, unseal
 from novarag.strategies import NOVA, Labels
 from novarag.taxonomy import PassageKind
 
@@ -89,7 +90,7 @@ def trials(job):
 
 
 def again(job, strategy=NOVA, **options):
-    return reread(job.store, job.manifest, strategy, **options)
+    return reread(Run(job.store, job.manifest), strategy, **options)
 
 
 def is_whole(job):
@@ -165,7 +166,7 @@ def _without(path, column):
 
 def _vouch(job, shard, path):
     marker = unseal(job.store.read(shard_name(shard)))
-    marker["files"][table_name("trials", shard)] = digest(path.read_bytes())
+    marker["files"][table_name("trials", shard)] = asdict(checksum(path.read_bytes()))
     job.store.write(shard_name(shard), seal(marker))
 
 
@@ -197,7 +198,7 @@ def killed_at(monkeypatch, instant, job):
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(points, "reached", reached)
+        patch.setattr(crash_points, "reached", reached)
         try:
             again(job, OTHER)
         except Killed:

@@ -27,12 +27,24 @@ from novarag import (
 )
 from novarag.calls import Attempt
 from novarag.records import Completion
-from novarag.runs import Board, Driver, Job, Settings, drive, open_store, plan, run_shard, settle
+from novarag.runs import (
+    Board,
+    Driver,
+    Job,
+    Settings,
+    drive,
+    open_store,
+    plan,
+    run_shard,
+    settle,
+    some_trials,
+    summarize,
+    trial_tables,
+)
 from novarag.runs.finished import shard_name, table_name
+from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.lease import Lease
-from novarag.runs.look import look, some_trials, trial_tables
 from novarag.runs.manifest import groups_name, read_manifest
-from novarag.runs.tables import read_groups, write_groups
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 
@@ -134,7 +146,7 @@ def test_a_run_holds_every_trial_once(place):
     assert len(model.prompts) == 10
     assert table["correct"].all()
     assert table["kind"].null_count() == 30
-    counts = look(open_store(str(place)), NOVA).counts
+    counts = summarize(open_store(str(place)), NOVA).counts
     assert (counts["trials"], counts["prompt_tokens"], counts["outcomes"]) == (
         30,
         30,
@@ -278,7 +290,7 @@ def test_a_run_that_is_stopped_goes_on(place):
 
     outlooks, first = asyncio.run(stopped())
     assert sum(o.finished for o in outlooks) < 10
-    seen = look(job.store, NOVA)
+    seen = summarize(job.store, NOVA)
     assert seen.left == 40 - len(first.prompts) == 40 - seen.counts["trials"]
     assert seen.counts["prompt_tokens"] == 3 * len(first.prompts)
     assert len(some_trials(seen, 3)) == 3
@@ -381,13 +393,13 @@ def test_a_damaged_table_is_written_again_from_the_journal_for_nothing(place):
     whole = trials(local(place))
     job.store.write(table_name("trials", 1), b"garbage")
     with pytest.raises(StorageError, match="novarag recover"):
-        look(job.store, NOVA)
+        summarize(job.store, NOVA)
     outlooks = asyncio.run(settle(begin(place)))
     assert "trials/00001.parquet is damaged" in outlooks[1].damage[0]
     assert trials(local(place)).equals(whole)
     job.store.remove(table_name("trials", 1))
     with pytest.raises(StorageError, match="novarag recover"):
-        look(job.store, NOVA)
+        summarize(job.store, NOVA)
 
 
 def test_a_damaged_journal_of_a_finished_shard_is_told_and_costs_nothing(tmp_path):
@@ -436,7 +448,7 @@ def test_a_shard_that_lost_everything_is_unfinished_again(tmp_path):
     (tmp_path / "journal" / "00000.log").write_bytes(b"")
     outlook = asyncio.run(settle(job))[0]
     assert (outlook.finished, outlook.counts["pending"]) == (False, 4)
-    seen = look(job.store, NOVA)
+    seen = summarize(job.store, NOVA)
     assert (seen.unfinished, seen.left) == ([0], 4)
 
 
@@ -464,7 +476,7 @@ def test_somebody_at_work_is_seen(tmp_path):
     async def run():
         running = asyncio.create_task(run_shard(job, 0, Model(delay=0.2)))
         await asyncio.sleep(0.1)
-        seen = look(job.store, NOVA)
+        seen = summarize(job.store, NOVA)
         await running
         return seen
 
@@ -509,14 +521,14 @@ def test_a_full_disk_stops_the_run_and_a_roomy_one_resumes_it(tmp_path, monkeypa
 def test_replies_to_look_at_are_spread_over_the_run(tmp_path):
     job = begin(tmp_path)
     go(job)
-    rows = some_trials(look(job.store, NOVA), 6)
+    rows = some_trials(summarize(job.store, NOVA), 6)
     assert len({row["question"] for row in rows}) == 6
-    assert some_trials(look(job.store, NOVA), 0) == []
+    assert some_trials(summarize(job.store, NOVA), 0) == []
 
 
 def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(UsageError, match="not a run"):
-        look(open_store(tmp_path), NOVA)
+        summarize(open_store(tmp_path), NOVA)
     assert read_manifest(open_store(tmp_path)) is None
 
 
@@ -542,7 +554,7 @@ def test_a_place_that_cannot_be_opened():
 
 
 def test_the_ray_driver_says_what_it_needs(tmp_path, monkeypatch):
-    monkeypatch.setattr("novarag.runs.cluster.ray", None)
+    monkeypatch.setattr("novarag.runs.ray_cluster.ray", None)
     with pytest.raises(UsageError, match=r"novarag\[ray\]"):
         go(begin(tmp_path), driver=Driver.RAY)
 

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from novarag.errors import DataError, UnknownName, UsageError
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import FORMATS, Options, export, read_filtered
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.formats import json_line

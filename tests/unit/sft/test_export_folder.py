@@ -8,7 +8,7 @@ import pytest
 
 from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import Options, export, read_filtered
 from novarag.sft.folder import write_file
 from tests.support.filtered_folder import contents, make_rows, write_filtered

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from novarag.errors import UsageError
-from novarag.runs.tables import read_groups
+from novarag.runs.group_table import read_groups
 from novarag.sft import Options, export, load_ruler, read_filtered
 from novarag.sft.lengths import CHANGED, SPECIAL, too_long
 from tests.support.filtered_folder import make_group, make_row, make_rows, write_filtered

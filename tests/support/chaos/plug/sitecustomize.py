@@ -10,7 +10,7 @@ import signal
 
 
 def _install(path: str) -> None:
-    from novarag.runs import folder, points
+    from novarag.runs import crash_points, folder
 
     def pulled(point: str) -> bool:
         try:
@@ -34,7 +34,7 @@ def _install(path: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         whole(handle, content)
 
-    points.reached = reached
+    crash_points.reached = reached
     folder._write_all = half
 
 

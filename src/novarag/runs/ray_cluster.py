@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.ports import LLM
     from novarag.runs.progress import Board
-    from novarag.runs.shard import Job, Outlook
+    from novarag.runs.shard import Job, ShardResult
 
     Connect = Callable[[], AbstractAsyncContextManager[LLM]]
 
@@ -40,7 +40,7 @@ async def run_on_ray(
     board: Board,
     stop: asyncio.Event,
     address: str | None = None,
-) -> list[Outlook]:
+) -> list[ShardResult]:
     """Run every shard of a job on a Ray cluster; a shard whose worker dies is run again."""
     _start(address)
     job = replace(job, store=everywhere(job.store), patience=_ORPHANED)
@@ -49,7 +49,7 @@ async def run_on_ray(
     waiting = list(range(len(job.manifest.parts)))[::-1]
     most = 2 * max(int(ray.cluster_resources().get("CPU", 1)), 1)  # one queued for each that runs
     running: dict[ray.ObjectRef, int] = {}
-    outlooks: dict[int, Outlook] = {}
+    outlooks: dict[int, ShardResult] = {}
     while running or (waiting and not stop.is_set()):
         while waiting and len(running) < most and not stop.is_set():
             shard = waiting.pop()
@@ -75,22 +75,22 @@ def _start(address: str | None) -> None:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
 
 
-def _result(task: ray.ObjectRef) -> Outlook:
+def _result(task: ray.ObjectRef) -> ShardResult:
     """Fetch what a task returned; what it raised is raised here as itself."""
     try:
-        outlook: Outlook = ray.get(task)
+        outlook: ShardResult = ray.get(task)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     return outlook
 
 
-def _work(shared: tuple[Job, Connect], shard: int) -> Outlook:
-    from novarag.runs.drive import ease_collector
+def _work(shared: tuple[Job, Connect], shard: int) -> ShardResult:
+    from novarag.runs.driver import ease_collector
 
     ease_collector()
     job, connect = shared
 
-    async def run() -> Outlook:
+    async def run() -> ShardResult:
         async with connect() as llm:
             return await run_shard(job, shard, llm)
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from novarag.checksums import digest
 from novarag.errors import DataError, StorageError, UsageError
-from novarag.runs import points
+from novarag.runs import crash_points
+from novarag.runs.group_table import write_groups
 from novarag.runs.manifest import NAME as MANIFEST
 from novarag.runs.manifest import (
     DamagedManifest,
@@ -16,12 +18,11 @@ from novarag.runs.manifest import (
     Part,
     Settings,
     differences,
+    groups_content,
     groups_name,
     read_manifest,
     write_manifest,
 )
-from novarag.runs.seal import digest
-from novarag.runs.tables import write_groups
 from novarag.seeding import stable_hash
 from novarag.strategies.follow_up import proposed
 
@@ -64,7 +65,7 @@ def plan(
             return old
     layout = _Layout(source, settings.shard_size, name)
     parts = tuple(_write(store, shard, rows) for shard, rows in layout.shards())
-    points.reached("plan written")
+    crash_points.reached("plan written")
     manifest = Manifest(
         settings=settings,
         source=name,
@@ -91,13 +92,8 @@ def _same(old: Manifest, settings: Settings, name: str, source_hash: str, place:
 
 def _torn(store: Store, manifest: Manifest) -> list[str]:
     """List the files of groups that are not what the manifest says."""
-    names = [groups_name(shard) for shard in range(len(manifest.parts))]
-    contents = (store.read(file) for file in names)
-    return [
-        file
-        for file, content, part in zip(names, contents, manifest.parts, strict=True)
-        if content is None or digest(content) != part.sha256
-    ]
+    shards = range(len(manifest.parts))
+    return [groups_name(s) for s in shards if groups_content(store, manifest, s) is None]
 
 
 def _write(store: Store, shard: int, rows: list[tuple[str, PassageGroup]]) -> Part:

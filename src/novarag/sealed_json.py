@@ -1,0 +1,52 @@
+"""Small JSON files that show when a single byte of them was changed.
+
+One may vouch for other files, by their checksums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.checksums import Checksum, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
+
+
+def seal(content: dict[str, Any]) -> bytes:
+    """Write an object with its own checksum, in the one form that `unseal` accepts."""
+    checksum = digest(orjson.dumps(content, option=_OPTIONS))
+    return orjson.dumps({"content": content, "seal": checksum}, option=_OPTIONS) + b"\n"
+
+
+def unseal(raw: bytes) -> dict[str, Any] | None:
+    """Read a sealed object; None when any byte differs from what `seal` wrote."""
+    try:
+        content: dict[str, Any] = orjson.loads(raw)["content"]
+        return content if seal(content) == raw else None
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def seal_files(files: Mapping[str, Checksum], **facts: object) -> bytes:
+    """Write down what files are, by name, and facts about them."""
+    return seal({**facts, "files": {name: asdict(known) for name, known in files.items()}})
+
+
+def unseal_files(raw: bytes) -> dict[str, Checksum] | None:
+    """Read what files were when they were sealed; None when that is damaged."""
+    content = unseal(raw)
+    return None if content is None else parse_files(content.get("files"))
+
+
+def parse_files(told: object) -> dict[str, Checksum] | None:
+    """Read checksums by name from JSON; None where they are not what this version writes."""
+    try:
+        return {name: Checksum(**known) for name, known in told.items()}  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        return None

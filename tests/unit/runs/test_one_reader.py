@@ -1,0 +1,45 @@
+"""One way to read a run: a second place that checks markers or checksums fails here."""
+
+import ast
+from pathlib import Path
+
+import novarag
+from novarag import runs
+
+SRC = Path(novarag.__file__).parent
+
+
+def callers(*names):
+    """List the files of the package that call one of these functions."""
+    return {
+        path.relative_to(SRC).as_posix()
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None))
+        in names
+    }
+
+
+def test_the_marker_of_a_shard_is_unsealed_in_one_place():
+    """Each of these unseals its own thing: heartbeat, manifest, marker, list of files."""
+    assert callers("unseal") == {
+        "runs/finished.py", "runs/lease.py", "runs/manifest.py", "sealed_json.py",
+    }  # fmt: skip
+    assert callers("read_marker") == {"runs/finished.py", "runs/reader.py"}
+
+
+def test_the_tables_of_a_run_are_checked_in_one_place():
+    """Bytes are held against the checksums of a shard, of a noise's pools, of a filter's folder."""
+    assert callers("vouches_for") == {
+        "runs/finished.py", "runs/reader.py", "runs/drafts.py",
+    }  # fmt: skip
+    assert callers("crc32") == {"checksums.py", "runs/log_frames.py"}
+
+
+def test_a_lazy_name_is_never_a_module_too():
+    """Once imported, a module of that name would stand where the function stood."""
+    modules = {path.stem for path in (SRC / "runs").glob("*.py")}
+    assert not modules & set(runs.__all__)
+    assert sorted(runs._HOMES) == sorted(runs.__all__)
+    assert all(getattr(runs, name) is not None for name in runs.__all__)

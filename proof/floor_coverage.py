@@ -10,7 +10,7 @@ import numpy as np
 
 from interval_coverage import LEVELS, SHARE
 from novarag.metrics import METRICS, noise_floor
-from novarag.metrics.resampling import make_rows
+from novarag.metrics.tally import make_rows
 
 
 def under(job):

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-S, M = "src/novarag/strategies/", "src/novarag/metrics/"
+S, M, X = "src/novarag/strategies/", "src/novarag/metrics/", "src/novarag/stats/"
 R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
 N, TN, TG = "src/novarag/noise/", "tests/unit/test_noise.py", "tests/unit/test_training_groups.py"
 LAWS = "tests/laws/"
@@ -54,8 +54,8 @@ MUTANTS = [
     ("risk of ties taken at the end", M + "ranking.py", "(errors - before * share) * harmonic", "0 * harmonic", LAWS + "test_metric_laws.py"),
     ("risk exceeded", M + "ranking.py", "<= risk * accepted * (1 + 1e-12)", "<= risk * accepted + 1", LAWS + "test_metric_laws.py"),
     ("discrimination forgotten", M + "calibration.py", "return uncertainty(t) - _recalibrated_brier(t)", "return uncertainty(t)", LAWS + "test_metric_laws.py"),
-    ("holm without order", M + "resampling.py", "np.maximum.accumulate(steps)", "steps", LAWS + "test_metric_laws.py"),
-    ("rows drawn, not questions", M + "resampling.py", "(w[self.question] for w in weights)", "(np.resize(w, self.question.size) for w in weights)", "tests/unit/test_measure.py"),
+    ("holm without order", X + "corrections.py", "np.maximum.accumulate(steps)", "steps", LAWS + "test_metric_laws.py"),
+    ("rows drawn, not questions", M + "tally.py", "(w[self.question] for w in weights)", "(np.resize(w, self.question.size) for w in weights)", "tests/unit/test_measure.py"),
     ("baseline sees its own fold", M + "baselines.py", "rest, here = own != f, own == f", "rest, here = own >= 0, own == f", "tests/unit/test_measure.py"),
     ("unread counted as zero", M + "views.py", "self.unread = np.isnan(self.confidence)", "self.confidence = np.nan_to_num(self.confidence)\n        self.unread = np.isnan(self.confidence)", "tests/unit/test_measure.py"),
     ("small groups reported", M + "views.py", "LEAST_ROWS, LEAST_QUESTIONS = 50, 10", "LEAST_ROWS, LEAST_QUESTIONS = 5, 5", "tests/unit/test_measure.py"),
@@ -166,10 +166,10 @@ MUTANTS = [
     ("study: a rater counts twice", Y + "ratings.py", '" ".join(rater.casefold().split())', "source", TY),
     ("study: a missing system does not count against a rater", Y + "analysis.py", "np.isnan(scores).any(axis=2)", "np.isnan(scores).all(axis=2)", TY),
     ("study: raters count as questions", Y + "analysis.py", "test = friedman(blocks) if kept.any() else None", "test = friedman(scores.reshape(-1, scores.shape[2]))", TY),
-    ("study: ordinal is interval", M + "raters.py", 'if level == "ordinal":', "if False:", "tests/oracles/test_study.py"),
-    ("study: lone ratings count", M + "raters.py", "pairs -= votes[:, :, None] * np.eye(points)", "pairs -= 0", LAWS + "test_study_laws.py"),
-    ("study: ties are forgotten", M + "ranks.py", "(ties**3 - ties).sum()", "0 * ties.sum()", LAWS + "test_study_laws.py"),
-    ("study: thirds do not tie", M + "ranks.py", "table = np.round(blocks, _DIGITS)", "table = blocks", TY),
+    ("study: ordinal is interval", X + "agreement.py", 'if level == "ordinal":', "if False:", "tests/oracles/test_study.py"),
+    ("study: lone ratings count", X + "agreement.py", "pairs -= votes[:, :, None] * np.eye(points)", "pairs -= 0", LAWS + "test_study_laws.py"),
+    ("study: ties are forgotten", X + "ranks.py", "(ties**3 - ties).sum()", "0 * ties.sum()", LAWS + "test_study_laws.py"),
+    ("study: thirds do not tie", X + "ranks.py", "table = np.round(blocks, _DIGITS)", "table = blocks", TY),
     ("study: a sheet in use is replaced", "src/novarag/cli/studying.py", ".sheet != made", ".sheet == ''", "tests/unit/test_study_cli.py"),
     ("study: texts are not escaped", "src/novarag/report/sheet.py", '"sheet.html.j2", escape=True', '"sheet.html.j2", escape=False', "tests/browser/test_study_sheet.py"),
     ("study: ratings are not kept", "src/novarag/report/templates/sheet.js", "localStorage.setItem(place", 'localStorage.setItem("x"', "tests/browser/test_study_sheet.py"),

@@ -6,7 +6,7 @@ LONG ?= --all
 
 # What must be covered whole: the core, which touches no wire and no disk.
 CORE := $(addprefix src/novarag/, \
-  errors.py calls.py trials.py taxonomy.py records.py grading.py grouping.py seeding.py atomic.py rows.py strategies/* \
+  errors.py calls.py trials.py taxonomy.py records.py grading.py grouping.py seeding.py atomic.py imports.py rows.py stats/* strategies/* \
   metrics/* filters/* noise/* annotation/* sft/* uncertainty/* study/*)
 comma := ,
 empty :=

@@ -21,9 +21,9 @@ from novarag.annotation.matching import STRONG, find_mentions
 from novarag.annotation.model import KINDS, Expect, Weights
 from novarag.annotation.wording import cut_sentences, make_lexicon, stems_of, words_of
 from novarag.datasets.benchmark import load_benchmark
-from novarag.noise.classifier import fit
 from novarag.noise.validators import is_placeholder
 from novarag.records import AnswerForm
+from novarag.stats.logistic import fit
 
 WEIGHTS = Path(__file__).parents[1] / "src/novarag/annotation/weights.json"
 EVERY = 12

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from novarag.metrics import METRICS, noise_floor
-from novarag.metrics.resampling import make_rows
+from novarag.metrics.tally import make_rows
 from validation.interval_coverage import LEVELS, SHARE
 
 

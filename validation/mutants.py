@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-S, M = "src/novarag/strategies/", "src/novarag/metrics/"
+S, M, X = "src/novarag/strategies/", "src/novarag/metrics/", "src/novarag/stats/"
 R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
 N, TN, TG = (
     "src/novarag/noise/",

@@ -38,11 +38,10 @@ async def _ask(address, name, temperature, count):
     from novarag.flows.in_memory import ask
     from novarag.strategies import VANILLA
     from novarag.strategies.follow_up import P_TRUE, propose
-    from novarag.strategies.structured import strategy_pattern
 
     every = load_benchmark(name, root=shared_data())
     groups = every[:count] if temperature == 1 else every[-count:]
-    form = strategy_pattern("vanilla", 3)
+    form = VANILLA.pattern(3)
     greedy_how = Sampling(temperature=0.0, max_tokens=64, logprobs=True, regex=form)
     sampled_how = Sampling(n=10, temperature=temperature, max_tokens=64, regex=form)
     follow_how = Sampling(temperature=0.0, max_tokens=8, logprobs=True, alternatives=20)

@@ -19,7 +19,6 @@ from novarag.rows import tabulate
 from novarag.seeding import rng_for
 from novarag.sft.examples import Example
 from novarag.strategies import STRATEGIES
-from novarag.strategies.structured import strategy_pattern
 from novarag.taxonomy import EvidenceState, GroupKind, PassageKind, Utility
 from novarag.trials import make_trial
 
@@ -215,7 +214,7 @@ def fault_of(group: PassageGroup, name: str, row: Example) -> str | None:
         return f"is read as answer {reading.response.answer!r}"
     if abs(reading.response.confidence - row.confidence) > 1e-9:
         return f"is read with confidence {reading.response.confidence}"
-    if not re.fullmatch(strategy_pattern(name, k), row.completion):
+    if not re.fullmatch(STRATEGIES[name].pattern(k), row.completion):
         return "is not in the form that a server holds a model to"
     return _misjudged(group, reading.judgment) if name == "nova" else None
 

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from novarag import STRATEGIES, UsageError
-from novarag.strategies.structured import FORMED, strategy_pattern
 
+FORMED = [name for name, strategy in STRATEGIES.items() if strategy.form]
 SLOW = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -18,7 +18,7 @@ def test_every_strategy_of_ours_has_a_form():
 
 @pytest.mark.parametrize("name", FORMED)
 def test_a_reply_of_the_form_is_read(name):
-    pattern = strategy_pattern(name, 3, step_length=12)
+    pattern = STRATEGIES[name].pattern(3, step_length=12)
 
     @SLOW
     @given(st.from_regex(pattern, fullmatch=True))
@@ -44,13 +44,13 @@ BEFORE = {
 @pytest.mark.parametrize("name", FORMED)
 def test_a_reply_without_an_answer_has_not_the_form(name, answer):
     after = "" if name == "multi-step" else "\nConfidence: 40%"
-    pattern = strategy_pattern(name, 1, step_length=12)
+    pattern = STRATEGIES[name].pattern(1, step_length=12)
     assert not re.fullmatch(pattern, f"{BEFORE[name]}Answer: {answer}{after}")
     assert re.fullmatch(pattern, f"{BEFORE[name]}Answer: -40 °C{after}")
 
 
 def test_steps_and_their_confidences_are_as_many():
-    pattern = strategy_pattern("multi-step", 3)
+    pattern = STRATEGIES["multi-step"].pattern(3)
     said = "Step 1: a\nStep 2: b\nFinal Output:\nStep 1 Confidence: 50%\n{}Answer: x"
     whole = said.format("Step 2 Confidence: 50%\n")
     assert re.fullmatch(pattern, whole)
@@ -60,11 +60,11 @@ def test_steps_and_their_confidences_are_as_many():
 
 def test_the_last_lines_of_top_k_count():
     reply = f"{GUESSES}Answer: town 1\nConfidence: 49%"
-    assert re.fullmatch(strategy_pattern("top-k", 3), reply)
+    assert re.fullmatch(STRATEGIES["top-k"].pattern(3), reply)
     reading = STRATEGIES["top-k"].read(reply)
     assert (reading.answer, reading.confidence) == ("town 1", 0.49)
 
 
 def test_a_strategy_without_a_form_is_refused_with_those_that_have_one():
     with pytest.raises(UsageError, match="closed-book"):
-        strategy_pattern("nova-paper", 3)
+        STRATEGIES["nova-paper"].pattern(3)

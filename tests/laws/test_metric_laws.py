@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from novarag.metrics import METRICS, holm, make_bins, tally
+from novarag.metrics import METRICS, make_bins, tally
 from novarag.metrics.calibration import pool_bins
 from novarag.metrics.ranking import coverage_at_risk, risk_curve
 from novarag.metrics.tally import Tally
+from novarag.stats.corrections import holm
 
 percent = st.integers(0, 100).map(lambda n: n / 100)
 row = st.tuples(st.one_of(percent, st.floats(0, 1, allow_subnormal=False)), st.booleans())

@@ -6,8 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from novarag.metrics.ranks import bonferroni, dunn, friedman, kruskal_wallis, wilcoxon
-from novarag.metrics.raters import alpha, coincidences, kappa
+from novarag.stats.agreement import alpha, coincidences, kappa
+from novarag.stats.corrections import bonferroni
+from novarag.stats.ranks import dunn, friedman, kruskal_wallis, wilcoxon
 
 POINTS = 5
 SCORE = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0])

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag.metrics import METRICS, holm, tally
+from novarag.metrics import METRICS, tally
+from novarag.stats.corrections import holm
 
 pytestmark = pytest.mark.oracle
 
@@ -150,7 +151,7 @@ def test_a_million_rows_take_three_seconds(models):
 def test_the_auditors_classifier_is_scikit_learns():
     from sklearn.linear_model import LogisticRegression
 
-    from novarag.noise.classifier import fit
+    from novarag.stats.logistic import fit
 
     rng = np.random.default_rng(3)
     table = rng.normal(size=(500, 6))

@@ -8,8 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from novarag.metrics.ranks import bonferroni, dunn
-from novarag.metrics.raters import alpha, coincidences, kappa
+from novarag.stats.agreement import alpha, coincidences, kappa
+from novarag.stats.corrections import bonferroni
+from novarag.stats.ranks import dunn
 
 pytestmark = pytest.mark.oracle
 need = importlib.import_module if os.environ.get("CI") else pytest.importorskip

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.annotation.model import KINDS
-from novarag.metrics.panels import Figure
-from novarag.metrics.resampling import draws, interval
+from novarag.stats.binomial import share_ends
+from novarag.stats.figure import Figure
+from novarag.stats.resampling import draws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from novarag.metrics.tally import Floats
     from novarag.taxonomy import PassageKind
 
 _COLUMNS = len(KINDS) + 1  # the last column is "undecided"
@@ -79,21 +79,6 @@ def agree(
         macro_f1=Figure(float(value["macro"][0]), *share_ends(drawn["macro"], len(names)), n),
         accuracy=Figure(float(value["accuracy"][0]), *share_ends(drawn["accuracy"], len(names)), n),
     )
-
-
-def share_ends(drawn: Floats, questions: int) -> tuple[float | None, float | None]:
-    """Return the interval of a share; what was never seen may still be there.
-
-    A bootstrap of nothing is nothing. Of `questions` without it, the exact upper bound is what as
-    many draws miss with a chance of 2.5 %; and the same from above.
-    """
-    low, high = interval(drawn)
-    unseen = 1 - 0.025 ** (1 / max(questions, 1))
-    if high == 0:
-        high = unseen
-    if low == 1:
-        low = 1 - unseen
-    return low, high
 
 
 def _figures(cells: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novarag.annotation.matching import STRONG, How
-from novarag.noise.classifier import Model
+from novarag.stats.logistic import Model
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:

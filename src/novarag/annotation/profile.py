@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.annotation.agreement import Agreement, agree, share_ends
+from novarag.annotation.agreement import Agreement, agree
 from novarag.annotation.model import KINDS
 from novarag.annotation.twins import stale_pairs
 from novarag.annotation.wording import cut_sentences
-from novarag.metrics.panels import Figure
-from novarag.metrics.resampling import draws
+from novarag.stats.binomial import share_ends
+from novarag.stats.figure import Figure
+from novarag.stats.resampling import draws
 from novarag.taxonomy import GroupKind, PassageKind, group_kind
 
 if TYPE_CHECKING:

@@ -114,6 +114,8 @@ def main() -> None:
 def _options(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
+    if "" not in sys.path:
+        sys.path.append("")  # a module beside the user's data may be named as package.module:OBJECT
     if version:
         print(__version__)
         raise typer.Exit

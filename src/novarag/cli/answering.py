@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.common import OURS, PAPERS, find_strategy
+from novarag.cli.common import OURS, PAPERS
 from novarag.cli.models import KeyEnv, MaxTokens, Models, Seed, Temperature, Timeout, connector
 from novarag.cli.screen import bar
 from novarag.errors import UsageError
+from novarag.strategies import find_strategy
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.common import StrategyName, find_strategy
+from novarag.cli.common import StrategyName  # noqa: TC001 - typer looks at them
 from novarag.cli.models import (
     Attempts,
     Concurrency,
@@ -29,6 +29,7 @@ from novarag.cli.models import (
 from novarag.cli.running import Means, Source, Task, begin, hash_of
 from novarag.cli.screen import Price, parse_price
 from novarag.errors import DataError
+from novarag.strategies import find_strategy
 
 if TYPE_CHECKING:
     from novarag.runs.manifest import Settings

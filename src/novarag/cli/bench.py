@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import orjson
 
 from novarag.atomic import write_whole
-from novarag.cli.common import find_strategy
 from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import open_encoder
 from novarag.cli.estimating import find_methods
@@ -22,6 +21,7 @@ from novarag.cli.models import is_simulated, model_name
 from novarag.cli.running import Source, check_server, hash_of, stopped_by_signals
 from novarag.config.grid import BASE, Setting
 from novarag.errors import NovaragError, ServiceError, UsageError
+from novarag.strategies import find_strategy
 from novarag.uncertainty import GREEDY, Need, serving, union
 
 if TYPE_CHECKING:

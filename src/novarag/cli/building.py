@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.common import find_strategy
 from novarag.cli.grouping import (
     TRAINING,
     build_groups,
@@ -39,6 +38,7 @@ from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
 from novarag.grouping import find_mix
 from novarag.noise import Noising
+from novarag.strategies import find_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.cli.common import find_strategy
 from novarag.cli.running import Means, Source, Task, prepare, settings_of, stopped_by_signals
+from novarag.strategies import find_strategy
 
 if TYPE_CHECKING:
     import asyncio

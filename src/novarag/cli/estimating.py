@@ -14,7 +14,7 @@ import typer
 
 from novarag import __version__
 from novarag.atomic import whole_file
-from novarag.cli.common import StrategyName, find_strategy, import_object
+from novarag.cli.common import StrategyName  # noqa: TC001 - typer looks at them
 from novarag.cli.drawing import Drawing
 from novarag.cli.encoders import EntailmentSpec, open_entailment
 from novarag.cli.models import (
@@ -36,6 +36,8 @@ from novarag.cli.running import Means, Source, check_server, hash_of
 from novarag.cli.screen import parse_price
 from novarag.config.asking import Replies
 from novarag.errors import UnknownName, UsageError
+from novarag.imports import import_object
+from novarag.strategies import find_strategy
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.atomic import write_whole
-from novarag.cli.common import find_strategy
 from novarag.cli.models import (  # noqa: TC001 - typer looks at them
     DriverName,
     PerMillion,
@@ -34,6 +33,7 @@ from novarag.cli.running import (
 )
 from novarag.cli.screen import parse_price
 from novarag.errors import UnknownName, UsageError
+from novarag.strategies import find_strategy
 
 if TYPE_CHECKING:
     from novarag.cli.screen import Price

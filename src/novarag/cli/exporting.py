@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from novarag.cli.common import find_strategy
+from novarag.strategies import find_strategy
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

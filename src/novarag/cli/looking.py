@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.common import find_strategy
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
+from novarag.strategies import find_strategy
 from novarag.strategies.follow_up import FOLLOW_UPS
 from novarag.texts import plain_text
 

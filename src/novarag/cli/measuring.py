@@ -11,9 +11,10 @@ import typer
 
 from novarag import __version__
 from novarag.atomic import write_whole
-from novarag.cli.common import ReaderName, ScaleName, find_labels
+from novarag.cli.common import ReaderName, ScaleName  # noqa: TC001 - typer looks at them
 from novarag.cli.models import simulated_note
 from novarag.errors import UsageError
+from novarag.strategies import find_labels
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

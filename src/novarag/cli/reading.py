@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.atomic import write_whole
-from novarag.cli.common import ReaderName, ScaleName, StrategyName, find_labels, find_strategy
+from novarag.cli.common import ReaderName, ScaleName, StrategyName  # noqa: TC001 - typer looks at them
 from novarag.errors import UsageError
+from novarag.strategies import find_labels, find_strategy
 
 if TYPE_CHECKING:
     from novarag.records import Reading

@@ -84,10 +84,7 @@ def settings_of(
     what the asking was imported by, if it was.
     """
     from novarag.runs import Settings
-    from novarag.strategies import Strategy
-    from novarag.strategies.structured import strategy_pattern
 
-    formed = told.structured and isinstance(asking, Strategy) and k is not None
     return Settings(
         strategy=name or asking.name,
         template_hash=asking.template.hash,
@@ -101,11 +98,18 @@ def settings_of(
             top_p=told.top_p,
             seed=told.seed,
             max_tokens=sampling.max_tokens or told.max_tokens,
-            regex=strategy_pattern(asking.name, k or 0, step_length=told.step_length)
-            if formed
-            else None,
+            regex=_form(asking, told, k),
         ),
     )
+
+
+def _form(asking: Strategy | FollowUp, told: Replies, k: int | None) -> str | None:
+    """Return the pattern that replies are held to, if they are to be."""
+    from novarag.strategies import Strategy
+
+    if not told.structured or k is None or not isinstance(asking, Strategy):
+        return None
+    return asking.pattern(k, step_length=told.step_length)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

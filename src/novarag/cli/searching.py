@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from novarag.cli.common import import_object
 from novarag.errors import UsageError
+from novarag.imports import import_object
 
 if TYPE_CHECKING:
     from novarag.ports import Retriever

@@ -86,9 +86,10 @@ def settings_of(
     """
     from novarag.runs import Settings
     from novarag.strategies import Strategy
-    from novarag.strategies.structured import strategy_pattern
 
-    formed = replies.structured and isinstance(asking, Strategy) and k is not None
+    form = None
+    if replies.structured and isinstance(asking, Strategy) and k is not None:
+        form = asking.pattern(k, step_length=replies.step_length)
     return Settings(
         strategy=name or asking.name,
         template_hash=asking.template.hash,
@@ -102,9 +103,7 @@ def settings_of(
             top_p=replies.top_p,
             seed=replies.seed,
             max_tokens=sampling.max_tokens or replies.max_tokens,
-            regex=strategy_pattern(asking.name, k or 0, step_length=replies.step_length)
-            if formed
-            else None,
+            regex=form,
         ),
     )
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from math import nan
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from novarag.datasets.gold import form_of
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownName
 from novarag.metrics import measure
 from novarag.records import Completion, PassageGroup, Question
-from novarag.strategies import COT, FORMATS, STRATEGIES, Strategy
+from novarag.strategies import COT, FORMATS, STRATEGIES, find_strategy
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.metrics import Panel
     from novarag.records import Trial
+    from novarag.strategies import Strategy
 
 HEADLINE = ("accuracy", "ece", "brier", "auroc", "aurc", "accuracy_at_80", "coverage_at_10")
 """The figures that belong together: ECE alone is won by a constant."""
@@ -32,19 +32,11 @@ Row = tuple[str, float | None, bool | None]
 
 def find_reader(name: str) -> Strategy:
     """Find a strategy by name, a preset for a foreign format, or import package.module:OBJECT."""
-    if name in STRATEGIES:
-        return STRATEGIES[name]
     if name in FORMATS:
-        return replace(COT, name=name, labels=FORMATS[name])
-    if ":" not in name:
+        return replace(COT, name=name, labels=FORMATS[name], form=None)
+    if ":" not in name and name not in STRATEGIES:
         raise UnknownName(name, [*STRATEGIES, *FORMATS])
-    try:
-        found: object = resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{name!r} cannot be imported: {error}") from error
-    if not isinstance(found, Strategy):
-        raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
-    return found
+    return find_strategy(name)
 
 
 def mark_reply(

@@ -7,11 +7,11 @@ from novarag.metrics.calibration import Bins, bin_of, make_bins
 from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure
 from novarag.metrics.mixing import Mixed, reweigh
-from novarag.metrics.panels import Bound, Curve, Difference, Figure, Measurement, Panel
-from novarag.metrics.resampling import holm
+from novarag.metrics.panels import Bound, Curve, Difference, Measurement, Panel
 from novarag.metrics.table import METRICS, Metric
 from novarag.metrics.tally import Tally, tally
 from novarag.metrics.views import LEAST_ROWS
+from novarag.stats.figure import Figure
 
 __all__ = [
     "BASELINES",
@@ -30,7 +30,6 @@ __all__ = [
     "Tally",
     "bin_of",
     "figures_frame",
-    "holm",
     "make_bins",
     "measure",
     "noise_floor",

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from novarag.metrics.calibration import BINS, bin_of
 from novarag.seeding import stable_hash
+from novarag.stats.isotonic import rising_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from novarag.metrics.resampling import Rows
-    from novarag.metrics.tally import Floats, Ints
+    from novarag.metrics.tally import Rows
+    from novarag.stats.arrays import Floats, Ints
 
 FOLDS = 5
 
@@ -53,7 +53,7 @@ def isotonic(rows: Rows, fold: Ints, group: Ints) -> Floats:  # noqa: ARG001 - o
         rest, here = own != f, own == f
         if rest.any() and here.any():
             t = rows.pick(rest).tally()
-            fit = isotonic_regression(t.right / t.count, weights=t.count).x
+            fit = rising_fit(t.right / t.count, t.count)
             out[here] = np.interp(stated[here], t.level, fit)
     return out
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.fft import irfft, rfft
-from scipy.optimize import isotonic_regression
 from scipy.sparse import csr_array
-from scipy.stats import beta
 
 from novarag.metrics.tally import add_up
+from novarag.stats.binomial import clopper_pearson
+from novarag.stats.isotonic import rising_fit
 
 if TYPE_CHECKING:
-    from novarag.metrics.tally import Floats, Ints, Tally
+    from novarag.metrics.tally import Tally
+    from novarag.stats.arrays import Floats, Ints
 
 BINS = 10
 _EDGE = 1e-6  # 0.7 kept as a 32-bit float must fall where 0.7 does
@@ -58,10 +59,7 @@ def make_bins(t: Tally, *, bins: int = BINS) -> Bins:
     with np.errstate(invalid="ignore"):
         confidence = pool_bins(t.count * t.level, t.level, bins) / count
         accuracy = right / count
-        low = np.where(right > 0, beta.ppf(0.025, right, count - right + 1), 0.0)
-        high = np.where(right < count, beta.ppf(0.975, right + 1, count - right), 1.0)
-    empty = count == 0
-    low[empty] = high[empty] = np.nan
+    low, high = clopper_pearson(right, count)
     return Bins(np.linspace(0, 1, bins + 1), count, confidence, accuracy, low, high)
 
 
@@ -110,7 +108,7 @@ def _recalibrated_brier(t: Tally) -> Floats:
         count = right + wrong
         used = count > 0
         n, r = count[used], right[used]
-        fit = isotonic_regression(r / n, weights=n).x
+        fit = rising_fit(r / n, n)
         return float((r * (1 - fit) ** 2 + (n - r) * fit**2).sum() / n.sum())
 
     if t.right.ndim == 1:

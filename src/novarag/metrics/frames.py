@@ -9,7 +9,8 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.metrics.panels import Figure, Measurement
+    from novarag.metrics.panels import Measurement
+    from novarag.stats.figure import Figure
 
 SCHEMA = {
     "group": pl.String,

@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from novarag.metrics.panels import Difference, Figure, Measurement
-from novarag.metrics.resampling import draws, holm, interval
+from novarag.metrics.panels import Difference, Measurement
 from novarag.metrics.table import METRICS
 from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
 from novarag.rows import tabulate
+from novarag.stats.corrections import holm
+from novarag.stats.figure import Figure
+from novarag.stats.resampling import draws, interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

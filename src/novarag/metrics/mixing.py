@@ -15,17 +15,17 @@ import numpy as np
 import polars as pl
 
 from novarag.errors import UsageError
-from novarag.metrics.panels import Figure
-from novarag.metrics.resampling import draws, make_rows
 from novarag.metrics.table import METRICS
-from novarag.metrics.tally import fold
+from novarag.metrics.tally import fold, make_rows
 from novarag.metrics.views import LEAST_QUESTIONS, LEAST_ROWS, figure_interval
+from novarag.stats.figure import Figure
+from novarag.stats.resampling import draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.metrics.resampling import Rows
-    from novarag.metrics.tally import Floats, Ints
+    from novarag.metrics.tally import Rows
+    from novarag.stats.arrays import Floats, Ints
 
 MIXED = tuple(m.name for m in METRICS.values() if m.interval and not m.costly)
 """The metrics that are weighed."""

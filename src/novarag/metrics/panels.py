@@ -10,17 +10,8 @@ if TYPE_CHECKING:
 
     from novarag.metrics.baselines import Floor
     from novarag.metrics.calibration import Bins
-    from novarag.metrics.tally import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A value with its 95 % interval and the rows behind it; `low` is None where there is none."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
+    from novarag.stats.arrays import Floats
+    from novarag.stats.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)

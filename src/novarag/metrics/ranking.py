@@ -10,7 +10,8 @@ from scipy.special import digamma
 from novarag.metrics.tally import add_up
 
 if TYPE_CHECKING:
-    from novarag.metrics.tally import Floats, Tally
+    from novarag.metrics.tally import Tally
+    from novarag.stats.arrays import Floats
 
 
 def auroc(t: Tally) -> Floats:

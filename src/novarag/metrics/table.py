@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from novarag.metrics.tally import Floats
+    from novarag.stats.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

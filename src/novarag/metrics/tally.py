@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.intp]
+    from novarag.stats.arrays import Floats, Ints
 
 
 def add_up(values: Floats) -> Floats:
@@ -92,3 +91,34 @@ def fold(
     else:
         both = np.stack([np.bincount(code, w, size) for w in weights])
     return Tally(level, both[..., 1::2], both[..., 0::2])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Read and graded rows: the level and the question of each, and whether it is right."""
+
+    level: Floats
+    at: Ints
+    correct: NDArray[np.bool_]
+    question: Ints
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.at.size
+
+    def pick(self, mask: NDArray[np.bool_]) -> Rows:
+        """Keep the rows under a mask, and only the levels they use."""
+        level, at = np.unique(self.at[mask], return_inverse=True)
+        return Rows(self.level[level], at, self.correct[mask], self.question[mask])
+
+    def tally(self, weights: Floats | None = None) -> Tally:
+        """Fold the rows; `weights` has one row of question weights per replicate."""
+        by_row = None if weights is None else (w[self.question] for w in weights)
+        return fold(self.level, self.at, self.correct, by_row)
+
+
+def make_rows(confidence: Floats, correct: NDArray[np.bool_], question: Ints) -> Rows:
+    """Index rows by their distinct confidence levels."""
+    level, at = np.unique(confidence, return_inverse=True)
+    return Rows(level, at, correct, question)

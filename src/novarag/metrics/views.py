@@ -11,17 +11,19 @@ import polars as pl
 from novarag.errors import UsageError
 from novarag.metrics.baselines import BASELINES, FOLDS, folds, noise_floor
 from novarag.metrics.calibration import BINS, Bins, make_bins, pool_bins
-from novarag.metrics.panels import Bound, Curve, Figure, Panel
+from novarag.metrics.panels import Bound, Curve, Panel
 from novarag.metrics.ranking import risk_curve
-from novarag.metrics.resampling import inflated_interval, interval, make_rows
 from novarag.metrics.table import METRICS
+from novarag.metrics.tally import make_rows
+from novarag.stats.figure import Figure
+from novarag.stats.resampling import inflated_interval, interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from novarag.metrics.resampling import Rows
     from novarag.metrics.table import Metric
-    from novarag.metrics.tally import Floats, Ints
+    from novarag.metrics.tally import Rows
+    from novarag.stats.arrays import Floats, Ints
 
 LEAST_ROWS, LEAST_QUESTIONS = 50, 10
 BASELINE_METRICS = ("brier", "ece", "auroc", "aurc")

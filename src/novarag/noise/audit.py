@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from novarag.errors import UsageError
-from novarag.noise.classifier import fit
 from novarag.noise.surface import CUES, Surface
 from novarag.seeding import rng_for, stable_hash
+from novarag.stats.logistic import fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

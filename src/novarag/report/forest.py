@@ -15,7 +15,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.metrics import Figure, Panel
+    from novarag.metrics import Panel
+    from novarag.stats.figure import Figure
 
 _LEFT, _WIDE, _GAP, _TALL, _TOP = 190, 170, 26, 22, 34
 

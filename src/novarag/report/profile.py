@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from novarag.annotation import Profile
     from novarag.annotation.profile import Finding
-    from novarag.metrics.panels import Figure
+    from novarag.stats.figure import Figure
 
 SAYS = {
     "gold": "supports the answer",

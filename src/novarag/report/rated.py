@@ -15,7 +15,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.metrics import Figure
+    from novarag.stats.figure import Figure
     from novarag.study import StudyReport
 
 HUES = 8
@@ -44,7 +44,7 @@ def short(place: int) -> str:
 def score_text(figure: Figure) -> str:
     r"""Format a mean rating with its interval.
 
-    >>> from novarag.metrics import Figure
+    >>> from novarag.stats.figure import Figure
     >>> score_text(Figure(4.5, 4.25, 4.75, 80)), score_text(Figure(float("nan"), None, None, 0))
     ('4.50 (4.25 to 4.75)', '\u2013')
     """

@@ -13,7 +13,7 @@ from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from novarag.metrics import Figure
+    from novarag.stats.figure import Figure
     from novarag.study import StudyReport
     from novarag.study.analysis import CriterionReport
 

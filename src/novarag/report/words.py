@@ -8,7 +8,8 @@ from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.metrics import Figure, Measurement, Panel
+    from novarag.metrics import Measurement, Panel
+    from novarag.stats.figure import Figure
 
 SHARES = frozenset(
     {

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from novarag.config.grid import Grid, Setting, System
-    from novarag.metrics import Figure, Measurement, Panel
+    from novarag.metrics import Measurement, Panel
     from novarag.records import PassageGroup
+    from novarag.stats.figure import Figure
 
 POOLED = "pooled"
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.errors import DataError
-from novarag.metrics.panels import Figure
-from novarag.metrics.ranks import bonferroni, dunn, friedman, kruskal_wallis, wilcoxon
-from novarag.metrics.raters import alpha, coincidences, kappa
-from novarag.metrics.resampling import draws, holm, interval
+from novarag.stats.agreement import alpha, coincidences, kappa
+from novarag.stats.corrections import bonferroni, holm
+from novarag.stats.figure import Figure
+from novarag.stats.ranks import dunn, friedman, kruskal_wallis, wilcoxon
+from novarag.stats.resampling import draws, interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from novarag.metrics.ranks import RankTest
-    from novarag.metrics.raters import Level
-    from novarag.metrics.tally import Floats
+    from novarag.stats.agreement import Level
+    from novarag.stats.arrays import Floats
+    from novarag.stats.ranks import RankTest
     from novarag.study.ratings import Ratings
     from novarag.study.rubric import Criterion
 

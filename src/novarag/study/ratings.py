@@ -14,7 +14,7 @@ from novarag.study.sheet import letter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.metrics.tally import Floats
+    from novarag.stats.arrays import Floats
     from novarag.study.sheet import Key
 
 FORMAT = "novarag study ratings 1"

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.config import load_pipeline
 from novarag.errors import DataError, UnknownName
-from novarag.strategies import COT, NOVA, VANILLA
-from novarag.strategies.structured import FORMED, reply_pattern, strategy_pattern
+from novarag.strategies import COT, NOVA, STRATEGIES, VANILLA, Strategy, Template
 from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -255,7 +254,7 @@ def test_a_reply_of_the_pattern_is_read(k, stated):
         f"{steps}\nPassage Classifications: {classes}\nGroup Judgment: Insufficient\n"
         f"Answer: Rome\nConfidence: {stated}%"
     )
-    assert re.fullmatch(reply_pattern(k), reply)
+    assert re.fullmatch(NOVA.pattern(k), reply)
     reading = NOVA.read(reply, k=k)
     assert reading.flaw is None
     assert reading.rule_step
@@ -267,14 +266,26 @@ def test_every_form_is_read_and_none_says_the_prompt_back():
 
     said = "Answer: Rome\nConfidence: 40%"
     assert VANILLA.read(said).flaw is COT.read(f"So it is.\n{said}").flaw is None
-    assert re.fullmatch(strategy_pattern("vanilla", 3), said)
-    assert re.fullmatch(strategy_pattern("cot", 3), f"So it is.\n{said}")
-    assert not re.fullmatch(strategy_pattern("cot", 3), said)
-    assert strategy_pattern("nova", 3, step_length=9) == reply_pattern(3, step_length=9)
-    for name in ("vanilla", "cot"):
+    assert re.fullmatch(VANILLA.pattern(3), said)
+    assert re.fullmatch(COT.pattern(3), f"So it is.\n{said}")
+    assert not re.fullmatch(COT.pattern(3), said)
+    assert "{1,9}" in NOVA.pattern(3, step_length=9)
+    for strategy in (VANILLA, COT):
         for answer in ("[your answer: yes or no]", " ", ""):
-            assert not re.search(
-                strategy_pattern(name, 3), f"So.\nAnswer: {answer}\nConfidence: 40%"
-            )
-    with pytest.raises(UnknownName, match=", ".join(sorted(FORMED))):
-        strategy_pattern("cot-paper", 3)
+            assert not re.search(strategy.pattern(3), f"So.\nAnswer: {answer}\nConfidence: 40%")
+    formed = sorted(name for name, strategy in STRATEGIES.items() if strategy.form)
+    with pytest.raises(UnknownName, match=", ".join(formed)):
+        STRATEGIES["cot-paper"].pattern(3)
+
+
+def test_a_strategy_of_ones_own_may_have_a_form():
+    template = Template("Question: {question}\n")
+    free = Strategy(name="cot", template=template)
+    with pytest.raises(UnknownName, match="'cot' is not one of"):
+        free.pattern(3)
+
+    def form(k, step_length):
+        return f"Answer: .{{{k},{step_length}}}"
+
+    own = Strategy(name="mine", template=template, form=form)
+    assert own.pattern(2, step_length=7) == "Answer: .{2,7}"

@@ -29,7 +29,6 @@ from novarag.llm.simulated.world import look, right_answer, wrong_answers
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.strategies import NOVA, STRATEGIES, VANILLA, Strategy, Template
 from novarag.strategies.follow_up import P_TRUE, propose
-from novarag.strategies.structured import FORMED, strategy_pattern
 from novarag.taxonomy import PassageKind, Rule
 
 POOLS = simulated_pools()
@@ -74,11 +73,11 @@ def test_replies_are_read_in_every_form_and_graded_as_the_truth_says(name, strat
             assert trial.response.rule_step
 
 
-@pytest.mark.parametrize("name", [n for n in FORMED if n in STRATEGIES])
+@pytest.mark.parametrize("name", [n for n, s in STRATEGIES.items() if s.form])
 def test_replies_have_the_form_that_a_server_could_be_held_to(name):
     llm, group = open_simulated("tuned", GROUPS), GROUPS[1]
     reply = said(llm, STRATEGIES[name].render(group).text)[0].text
-    assert re.fullmatch(strategy_pattern(name, len(group.passages)), reply)
+    assert re.fullmatch(STRATEGIES[name].pattern(len(group.passages)), reply)
 
 
 def test_every_form_states_the_same_confidence():

@@ -9,9 +9,10 @@ import pytest
 from novarag import Passage, PassageGroup, PassageKind, Question, UsageError, measure
 from novarag.metrics import LEAST_ROWS, METRICS, noise_floor
 from novarag.metrics.baselines import FOLDS, base_rate, constant, folds, isotonic
-from novarag.metrics.resampling import draws, inflated_interval, interval, make_rows
+from novarag.metrics.tally import make_rows
 from novarag.records import Completion
 from novarag.rows import tabulate
+from novarag.stats.resampling import draws, inflated_interval, interval
 from novarag.strategies import NOVA
 from novarag.trials import make_trial
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from novarag import DataError, UsageError
-from novarag.metrics.ranks import dunn, friedman, kruskal_wallis, wilcoxon
-from novarag.metrics.raters import alpha, coincidences, kappa
 from novarag.report.rated import draw_bars, draw_radar
 from novarag.report.sheet import sheet_html
 from novarag.report.study import study_notes, write_study
+from novarag.stats.agreement import alpha, coincidences, kappa
+from novarag.stats.ranks import dunn, friedman, kruskal_wallis, wilcoxon
 from novarag.study import (
     RUBRIC,
     Ratings,

@@ -16,7 +16,7 @@ from scipy import stats
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.metrics.tally import Floats
+    from novarag.stats.arrays import Floats
 
 _LEAST_FRIEDMAN = 3  # systems
 _DIGITS = 9  # a mean of thirds must tie with its equal
@@ -62,11 +62,6 @@ def dunn(samples: Sequence[Floats]) -> Floats:
             for i, j in combinations(range(len(samples)), 2)
         ]
     return np.asarray(2 * stats.norm.sf(np.abs(apart)))
-
-
-def bonferroni(p_values: Floats) -> Floats:
-    """Adjust p-values for their number: each times all of them, at most 1."""
-    return np.minimum(p_values * p_values.size, 1)
 
 
 def friedman(blocks: Floats) -> RankTest | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from novarag.metrics.tally import Floats
+    from novarag.stats.arrays import Floats
 
 Level = Literal["ordinal", "interval"]
 

@@ -1,0 +1,28 @@
+"""P-values adjusted for their number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from novarag.stats.arrays import Floats
+
+
+def holm(p_values: Floats) -> Floats:
+    """Adjust p-values for their number, step-down (Holm).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values)
+    steps = p_values[order] * (p_values.size - np.arange(p_values.size))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted
+
+
+def bonferroni(p_values: Floats) -> Floats:
+    """Adjust p-values for their number: each times all of them, at most 1."""
+    return np.minimum(p_values * p_values.size, 1)

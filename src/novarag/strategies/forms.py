@@ -1,0 +1,68 @@
+"""The forms of replies as patterns, for servers that can hold a model to one.
+
+A form is a function of the number of passages and of the most characters of a step.
+"""
+
+from __future__ import annotations
+
+_MOST_LINES = 6  # of reasoning, where a strategy asks for steps without a form
+_MOST_STEPS = 4  # that have a confidence each
+_GUESSES = 4
+_LONGEST = 80  # characters of an answer
+_PERCENT = "(100|[1-9]?[0-9])%"
+# What the reader takes for dressing would leave no answer; a bracket is the prompt, said back.
+_SAID = '-?[^ \\t\\r\\n*_`|;,\\[\\]<>{}"\u00a0\u200b\u201c\u201d\u2013\u2014-]'
+_CALM = r"[^\r\n<>{}]"
+_ANSWER = rf"Answer: {_SAID}{_CALM}{{0,{_LONGEST - 2}}}"
+_VERDICT = rf"{_ANSWER}\nConfidence: {_PERCENT}"
+
+
+def judged(k: int, step_length: int) -> str:
+    r"""Return the form of steps, a class for each of k passages, a group judgment and a verdict.
+
+    >>> import re
+    >>> said = "Step 1: a\nStep 2: b\nPassage Classifications: Passage 1: Relevant\n"
+    >>> said += "Group Judgment: Insufficient\nAnswer: x\nConfidence: 40%"
+    >>> re.fullmatch(judged(1, 200), said) is not None
+    True
+    """
+    steps = "".join(rf"Step {i}: {_line(step_length)}\n" for i in range(1, k + 2))
+    word = "(Highly Relevant|Relevant|Irrelevant)"
+    classes = "; ".join(f"Passage {i}: {word}" for i in range(1, k + 1))
+    return (
+        rf"{steps}Passage Classifications: {classes}\n"
+        r"Group Judgment: (Conflicting|Consistent|Insufficient)\n"
+        f"{_VERDICT}"
+    )
+
+
+def verdict(_k: int, _step_length: int) -> str:
+    """Return the form of an answer and a confidence, and nothing else."""
+    return _VERDICT
+
+
+def reasoned(_k: int, step_length: int) -> str:
+    """Return the form of some lines before a verdict."""
+    return rf"({_line(step_length)}\n){{1,{_MOST_LINES}}}{_VERDICT}"
+
+
+def stepwise(_k: int, step_length: int) -> str:
+    """Return the form of as many confidences as steps, which is said count by count."""
+    forms = []
+    for count in range(1, _MOST_STEPS + 1):
+        numbers = range(1, count + 1)
+        steps = "".join(rf"Step {i}: {_line(step_length)}\n" for i in numbers)
+        stated = "".join(rf"Step {i} Confidence: {_PERCENT}\n" for i in numbers)
+        forms.append(rf"{steps}Final Output:\n{stated}")
+    return f"({'|'.join(forms)}){_ANSWER}"
+
+
+def guessed(_k: int, _step_length: int) -> str:
+    """Return the form of some guesses, each with its confidence, before a verdict."""
+    guess = rf"{_SAID}{_CALM}{{0,{_LONGEST - 2}}} \({_PERCENT}\)"
+    guesses = "".join(rf"Guess {i}: {guess}\n" for i in range(1, _GUESSES + 1))
+    return guesses + _VERDICT
+
+
+def _line(length: int) -> str:
+    return rf"{_CALM}{{1,{length}}}"

@@ -1,9 +1,9 @@
 """Training with torch, TRL and PEFT on a tiny random llama: export, train, merge, load, generate."""
 
 import json
-import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,8 @@ def novarag(*words, code=0):
 def place(tmp_path_factory):
     """The folder of all that follows: a tiny model, and two exports made with our own verbs."""
     folder = tmp_path_factory.mktemp("train")
-    prompts = [p.read_text() for p in (ROOT / "src/novarag/strategies/prompts").glob("*.txt")]
+    shipped = files("novarag").joinpath("strategies", "prompts")
+    prompts = [file.read_text("utf-8") for file in shipped.iterdir()]
     make_model(folder / "tiny", texts=prompts, pieces=1000)
     novarag("example", folder / "pool.jsonl")
     novarag(
@@ -208,7 +209,7 @@ def test_a_loss_that_is_no_number_ends_the_training(place):
 def test_kills_change_no_bit():
     command = [sys.executable, "-m", "validation.train_crashes", "--random", "1", "--writes", "1"]
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        command, cwd=ROOT,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -107,8 +107,7 @@ app(["export", sys.argv[1], "--out", sys.argv[2], "--dev", "0.5"])
 
 
 @pytest.mark.parametrize("files", [0, 1, 5, 9])
-def test_a_kill_leaves_no_half_export(filtered, tmp_path, root, monkeypatch, files):
-    monkeypatch.setenv("PYTHONPATH", str(root / "src"))
+def test_a_kill_leaves_no_half_export(filtered, tmp_path, files):
     out = tmp_path / "out"
     command = [sys.executable, "-c", KILLED, str(filtered), str(out)]
     done = subprocess.run([*command, str(files)], capture_output=True, text=True)

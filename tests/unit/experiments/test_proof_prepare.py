@@ -1,7 +1,6 @@
 """What the proof is made from: splits that share nothing, and replies that say what is known."""
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -342,7 +341,7 @@ def test_long_answers_do_not_fit():
 def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_path):
     subprocess.run(
         [sys.executable, "-m", "experiments.nova.prepare", tmp_path, "--data", data], cwd=root,
-        check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(root / "src")},
+        check=True, capture_output=True,
     )  # fmt: skip
     files = {p.stem: load_groups(p) for p in (tmp_path / "groups").glob("*.jsonl")}
     sizes = {name: len({g.question.id for g in groups}) for name, groups in files.items()}

@@ -221,9 +221,8 @@ def command(vllm, model, port, *more):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_is_started_checked_and_ended_with_its_engine(vllm, model, port, number, root):
-    environment = os.environ | {"PYTHONPATH": str(root / "src")}
-    environment.pop("OMP_NUM_THREADS", None)
+def test_a_server_is_started_checked_and_ended_with_its_engine(vllm, model, port, number):
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     process = subprocess.Popen(
         command(vllm, model, port, "--cpu"),
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

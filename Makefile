@@ -25,7 +25,7 @@ contracts:
 test: ## unit and flow tests with coverage; laws, docs and browser without, which trace slowly
 	pytest -q -n 2 tests/laws tests/docs tests/browser -m "not data and not install"
 	pytest -q -n 2 tests/unit tests/flows src -m "not data and not install" --cov --cov-report=term-missing:skip-covered
-	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/annotation/*,src/novarag/sft/*,src/novarag/uncertainty/*,src/novarag/study/*"
+	python -m coverage report --fail-under=100 --include="src/novarag/errors.py,src/novarag/calls.py,src/novarag/trials.py,src/novarag/taxonomy.py,src/novarag/records.py,src/novarag/grading.py,src/novarag/grouping.py,src/novarag/strategies/*,src/novarag/metrics/*,src/novarag/filters/*,src/novarag/noise/*,src/novarag/annotation/*,src/novarag/sft/*,src/novarag/serving/*,src/novarag/uncertainty/*,src/novarag/study/*"
 
 test-data: ## tests on the benchmark data
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data

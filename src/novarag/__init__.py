@@ -21,7 +21,15 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.export import Export, export_training_set
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.serving import (
+        check_serving,
+        check_serving_async,
+        serving_plan,
+        start_serving,
+    )
+    from novarag.flows.train import TrainingResult, train_model
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from novarag.report import Heading, write_report
+    from novarag.sft.train.settings import TrainingSettings
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
         EvidenceState,
@@ -68,7 +77,10 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
+    "flows.export": ("Export", "export_training_set"),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
+    "flows.train": ("TrainingResult", "train_model"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -88,6 +100,7 @@ _ROOMS = {
         "Trial",
     ),
     "report": ("Heading", "write_report"),
+    "sft.train.settings": ("TrainingSettings",),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
     "taxonomy": (
         "EvidenceState",
@@ -118,6 +131,7 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "Export",
     "Flaw",
     "Grade",
     "GroupKind",
@@ -147,6 +161,8 @@ __all__ = [
     "ServiceError",
     "StorageError",
     "Strategy",
+    "TrainingResult",
+    "TrainingSettings",
     "Trial",
     "UnknownName",
     "Usage",
@@ -154,8 +170,11 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "check_serving",
+    "check_serving_async",
     "estimate",
     "evidence_state",
+    "export_training_set",
     "figures_frame",
     "funnel",
     "grade",
@@ -165,8 +184,11 @@ __all__ = [
     "measure",
     "parse_endpoint",
     "read",
+    "serving_plan",
+    "start_serving",
     "tabulate",
     "take_answers",
+    "train_model",
     "write_report",
 ]
 

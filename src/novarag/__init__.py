@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         serving_plan,
         start_serving,
     )
+    from novarag.flows.study import make_rating_sheet, read_rating_files
     from novarag.flows.train import TrainingResult, train_model
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
@@ -80,6 +81,7 @@ _ROOMS = {
     "flows.export": ("Export", "export_training_set"),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
+    "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
@@ -181,9 +183,11 @@ __all__ = [
     "load_answers",
     "load_benchmark",
     "load_groups",
+    "make_rating_sheet",
     "measure",
     "parse_endpoint",
     "read",
+    "read_rating_files",
     "serving_plan",
     "start_serving",
     "tabulate",

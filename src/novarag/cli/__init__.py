@@ -41,7 +41,7 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "render": ("reading:render", None),
     "read": ("reading:read_reply", None),
     "example": ("reading:example", None),
-    "study": ("studying:study", None),
+    "study": ("study:study", None),
 }
 """Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
 

@@ -275,7 +275,7 @@ CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": "2", "VLLM_NO_USAGE
 
 def dtype():
     """Name the arithmetic that `serve-model --cpu` takes, for a model that was not trained."""
-    from novarag.sft.serving import cpu_dtype
+    from novarag.serving.machine import cpu_dtype
 
     return cpu_dtype(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
 

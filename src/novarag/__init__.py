@@ -21,7 +21,16 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.export import Export, export_training_set
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.serving import (
+        check_serving,
+        check_serving_async,
+        serving_plan,
+        start_serving,
+    )
+    from novarag.flows.study import make_rating_sheet, read_rating_files
+    from novarag.flows.train import TrainingResult, train_model
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -42,6 +51,7 @@ if TYPE_CHECKING:
     )
     from novarag.report import Heading, write_report
     from novarag.rows import tabulate
+    from novarag.sft.train.settings import TrainingSettings
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
         EvidenceState,
@@ -69,7 +79,11 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
+    "flows.export": ("Export", "export_training_set"),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
+    "flows.study": ("make_rating_sheet", "read_rating_files"),
+    "flows.train": ("TrainingResult", "train_model"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -90,6 +104,7 @@ _ROOMS = {
     ),
     "report": ("Heading", "write_report"),
     "rows": ("tabulate",),
+    "sft.train.settings": ("TrainingSettings",),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
     "taxonomy": (
         "EvidenceState",
@@ -120,6 +135,7 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "Export",
     "Flaw",
     "Grade",
     "GroupKind",
@@ -149,6 +165,8 @@ __all__ = [
     "ServiceError",
     "StorageError",
     "Strategy",
+    "TrainingResult",
+    "TrainingSettings",
     "Trial",
     "UnknownName",
     "Usage",
@@ -156,19 +174,27 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "check_serving",
+    "check_serving_async",
     "estimate",
     "evidence_state",
+    "export_training_set",
     "figures_frame",
     "funnel",
     "grade",
     "load_answers",
     "load_benchmark",
     "load_groups",
+    "make_rating_sheet",
     "measure",
     "parse_endpoint",
     "read",
+    "read_rating_files",
+    "serving_plan",
+    "start_serving",
     "tabulate",
     "take_answers",
+    "train_model",
     "write_report",
 ]
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from novarag.runs.group_table import read_groups
-from novarag.sft import Options, export, read_filtered
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
 from tests.support.filtered_folder import make_rows, write_filtered
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
@@ -16,7 +17,7 @@ def test_datasets_finds_the_splits_and_the_same_rows(tmp_path, monkeypatch):
     from datasets import load_dataset
 
     folder = write_filtered(tmp_path / "f", make_rows(10))
-    export(read_filtered(folder, read_groups=read_groups), tmp_path / "out", Options(dev=0.3))
+    export(read_filtered(folder, read_groups=read_groups), tmp_path / "out", ExportOptions(dev=0.3))
     found = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
     assert set(found) == {"train", "dev"}
     for split, rows in found.items():

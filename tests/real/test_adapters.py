@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from novarag.datasets import iter_groups
-from novarag.sft.serving import read_model
+from novarag.serving.models import read_model
 from novarag.strategies import STRATEGIES
 
 pytestmark = [

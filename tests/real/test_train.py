@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.errors import StorageError, UsageError
-from novarag.sft.train import Settings, prepare, train
+from novarag.sft.train.settings import TrainingSettings
+from novarag.sft.train.training import prepare, train
 from tests.support.tiny_model import make_model
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("default")]
@@ -71,7 +72,7 @@ def nova(place):
 
 @pytest.fixture(scope="module")
 def job(place):
-    return prepare(place / "sft", str(place / "tiny"), place / "unused", Settings(**HOW))
+    return prepare(place / "sft", str(place / "tiny"), place / "unused", TrainingSettings(**HOW))
 
 
 def load(folder, adapter=None):
@@ -138,7 +139,7 @@ def test_the_loss_is_on_the_completion_alone_to_the_end_of_the_turn(job):
 def test_what_is_too_long_is_left_out_never_cut(place):
     card = json.loads((place / "sft" / "card.json").read_bytes())
     longest = card["lengths"]["median"]
-    settings = Settings(**HOW, max_length=longest)
+    settings = TrainingSettings(**HOW, max_length=longest)
     job = prepare(place / "sft", str(place / "tiny"), place / "other", settings)
     lengths = [job.ruler.measure(example)[0] for example in job.splits["train"]]
     assert max(lengths) <= longest
@@ -194,15 +195,15 @@ def test_layers_that_a_model_does_not_have_are_named_with_those_it_has():
     from novarag.sft.train.engine import _check_targets
 
     model = GPT2LMHeadModel(GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=9))
-    with pytest.raises(UsageError, match=r"named q_proj; give those that it has: --targets c_attn"):
+    with pytest.raises(UsageError, match=r"named q_proj; give `targets` that it has: c_attn"):
         _check_targets(model, ["c_attn", "q_proj"])
     _check_targets(model, ["c_attn", "c_proj", "c_fc"])
 
 
 def test_a_loss_that_is_no_number_ends_the_training(place):
-    wild = Settings(**HOW | {"learning_rate": 1e30})
+    wild = TrainingSettings(**HOW | {"learning_rate": 1e30})
     job = prepare(place / "short", str(place / "tiny"), place / "wild", wild)
-    with pytest.raises(UsageError, match="come apart; begin again with a lower --learning-rate"):
+    with pytest.raises(UsageError, match="come apart; begin again with a lower `learning_rate`"):
         train(job, tell=lambda _: None, notice=lambda _: None)
 
 

@@ -10,8 +10,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from novarag.sft.train import Progress
 from novarag.sft.train.checkpoints import keep_last, seal, step_of
+from novarag.sft.train.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -34,14 +34,14 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "group": ("grouping:group", TRAINING),
     "audit": ("grouping:audit", TRAINING),
     "filter": ("filtering:filter_trials", TRAINING),
-    "export": ("exporting:export", TRAINING),
-    "train": ("training:train", TRAINING),
-    "serve-model": ("serving:serve_model", TRAINING),
+    "export": ("export:export", TRAINING),
+    "train": ("train:train", TRAINING),
+    "serve-model": ("serve_model:serve_model", TRAINING),
     "nova-clean": ("cleaning:nova_clean", TRAINING),
     "render": ("reading:render", None),
     "read": ("reading:read_reply", None),
     "example": ("reading:example", None),
-    "study": ("studying:study", None),
+    "study": ("study:study", None),
 }
 """Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
 
@@ -82,7 +82,9 @@ class Verbs(TyperGroup):
             from novarag.cli.translate import for_the_shell
 
             verb = self.get_command(ctx, str(ctx.invoked_subcommand))
-            flags = [o for p in (verb.params if verb else ()) for o in (*p.opts, *p.secondary_opts)]
+            verbs = verb.commands.values() if isinstance(verb, TyperGroup) else [verb]
+            params = [param for one in verbs if one for param in one.params]
+            flags = [o for param in params for o in (*param.opts, *param.secondary_opts)]
             error.args = (for_the_shell(str(error), frozenset(flags)), *error.args[1:])
             raise
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from novarag.filters import Options as FilterOptions
     from novarag.records import PassageGroup
     from novarag.runs.manifest import Settings
-    from novarag.sft import Options as ExportOptions
+    from novarag.sft.exporting import ExportOptions
     from novarag.strategies import Strategy
 
 
@@ -144,11 +144,12 @@ class _Way:
 
     @cached_property
     def _exporting(self) -> ExportOptions:
-        from novarag.sft import Options, load_ruler
+        from novarag.sft.exporting import ExportOptions
+        from novarag.sft.lengths import load_ruler
 
         told = self.pipeline.export
         ruler = load_ruler(told.tokenizer, longest=told.max_length) if told.tokenizer else None
-        return Options(
+        return ExportOptions(
             formats=told.formats, label_only=told.label_only, ruler=ruler, dev=told.dev,
             seed=self.pipeline.seed, base=told.base,
         )  # fmt: skip
@@ -233,10 +234,11 @@ class _Way:
 
     def export(self) -> int:
         """Write the training set."""
-        from novarag.cli.exporting import write_export
+        from novarag.cli.export import print_export
+        from novarag.flows.export import write_export
 
         own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
         model = model_name(self.pipeline.model.endpoints)
         kept, out = self.out / "filtered", self.out / "export"
-        write_export(kept, out, self._exporting, model=model, own=own)
+        print_export(write_export(kept, out, self._exporting, model=model, strategies=own))
         return 0

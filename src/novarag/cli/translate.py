@@ -40,6 +40,7 @@ VERB_OF = {
 """Each function, and the verb that calls it."""
 
 FLAG_OF = {
+    "compiled": "--compile",
     "formats": "--format",
     "kinds": "--kind",
     "methods": "--method",

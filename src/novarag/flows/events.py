@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from novarag.runs.manifest import Manifest
     from novarag.runs.progress import Progress
+    from novarag.sft.train.progress import Progress as Trained
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +81,31 @@ class Advanced:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a training is, after each of its steps."""
+
+    now: Trained
+
+
+@dataclass(frozen=True, slots=True)
 class Wrote:
     """A file is in its place."""
 
     path: Path
 
 
-Event = Notice | Note | Step | StepResult | RunBegun | RunProgress | Counted | Advanced | Wrote
+Event = (
+    Notice
+    | Note
+    | Step
+    | StepResult
+    | RunBegun
+    | RunProgress
+    | TrainingProgress
+    | Counted
+    | Advanced
+    | Wrote
+)
 Tell = Callable[[Event], None]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from novarag.sft.examples import Example
-    from novarag.sft.folder import Written
+    from novarag.sft.export_folder import Written
     from novarag.sft.lengths import Ruler
     from novarag.sft.sifting import Rejected
 

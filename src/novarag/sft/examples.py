@@ -84,7 +84,7 @@ def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> Pass
     if found is None:
         raise DataError(
             f"the group {plain_text(trial.group)!r} is not in groups.parquet.",
-            mend="run the same `novarag filter` again.",
+            mend="run the same `filter_trials()` again.",
             source="kept.parquet",
             row=row,
         )
@@ -99,7 +99,7 @@ def _prompt_of(
     if strategy is None:
         raise UsageError(
             f"these trials were asked with the strategy {plain_text(trial.strategy)!r}; name it"
-            " with --strategy package.module:OBJECT"
+            " with `strategies='package.module:OBJECT'`"
         )
     prompt = strategy.render(group)
     if prompt.hash != trial.prompt_hash:

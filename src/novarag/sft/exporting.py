@@ -10,7 +10,7 @@ from novarag.atomic import whole_folder
 from novarag.errors import UnknownName, UsageError
 from novarag.sft import card
 from novarag.sft.examples import make_examples
-from novarag.sft.folder import CARD, MADE_BY, README, check_free, write_file
+from novarag.sft.export_folder import CARD, MADE_BY, README, check_free, write_file
 from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
 from novarag.sft.lengths import MAX_LENGTH
 from novarag.sft.sifting import sift, split
@@ -30,7 +30,7 @@ REJECTED = "rejected.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ExportOptions:
     """What an export is to hold; `ruler` is the tokenizer, and without one no length is checked."""
 
     formats: Sequence[str] = tuple(FORMATS)
@@ -48,7 +48,7 @@ class Options:
 def export(
     filtered: Filtered,
     out: Path,
-    options: Options,
+    options: ExportOptions,
     *,
     strategies: Mapping[str, Strategy] = STRATEGIES,
 ) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def _not_empty(sifted: Sifted) -> None:
 
 def _facts(
     filtered: Filtered,
-    options: Options,
+    options: ExportOptions,
     sifted: Sifted,
     splits: Mapping[str, Sequence[Example]],
 ) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `novarag filter` left: the kept trials, their groups and the tally."""
+"""What `filter_trials` left: the kept trials, their groups and the tally."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def read_filtered(
     model: str | None = None,
     read_groups: Callable[[bytes], list[PassageGroup]],
 ) -> Filtered:
-    """Read the folder that `novarag filter` wrote; `read_groups` knows how groups are stored."""
+    """Read the folder that `filter_trials` wrote; `read_groups` knows how groups are stored."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise UsageError(
-            f"{folder} is not what `novarag filter --out` writes: it has no {', '.join(missing)}"
+            f"{folder} is not what `filter_trials()` writes: it has no {', '.join(missing)}"
         )
     frame = _frame((folder / FILES[0]).read_bytes())
     if frame.is_empty():
@@ -71,7 +71,7 @@ def _frame(content: bytes) -> pl.DataFrame:
     if missing:
         raise DataError(
             f"there is no column {', '.join(missing)}.",
-            mend="run the same `novarag filter` again.",
+            mend="run the same `filter_trials()` again.",
             source="kept.parquet",
         )
     frame = frame.select(COLUMNS)
@@ -79,7 +79,7 @@ def _frame(content: bytes) -> pl.DataFrame:
         if empty := frame[name].null_count():
             raise DataError(
                 f"{empty:,} rows are empty there.",
-                mend="run the same `novarag filter` again.",
+                mend="run the same `filter_trials()` again.",
                 source="kept.parquet",
                 column=name,
             )
@@ -91,7 +91,7 @@ def _choose(frame: pl.DataFrame, model: str | None) -> str:
     models: list[str] = frame["model"].unique().sort().to_list()
     shown = ", ".join(plain_text(name) for name in models)
     if model is None and len(models) > 1:
-        raise UsageError(f"these are replies of several models; choose with --model: {shown}")
+        raise UsageError(f"these are replies of several models; choose with `model`: {shown}")
     if model is not None and model not in models:
         raise UsageError(f"no kept reply is of the model {plain_text(model)!r}; there is: {shown}")
     return models[0] if model is None else model
@@ -120,5 +120,7 @@ def _tally(content: bytes) -> dict[str, Any]:
 def _damaged(source: str, error: Exception) -> DataError:
     said = plain_text(" ".join(str(error).split()))
     return DataError(
-        f"the file is damaged ({said}).", mend="run the same `novarag filter` again.", source=source
+        f"the file is damaged ({said}).",
+        mend="run the same `filter_trials()` again.",
+        source=source,
     )

@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import TemplateError
-
 from novarag.errors import UsageError
 from novarag.texts import plain_text
 
@@ -80,6 +78,8 @@ class Ruler:
             {"role": "user", "content": example.prompt},
             {"role": "assistant", "content": example.completion},
         ]
+        from jinja2 import TemplateError
+
         try:
             made = self.tokenizer.apply_chat_template(messages, tokenize=False, date_string=DATE)
         except TemplateError as error:

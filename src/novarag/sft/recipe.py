@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from novarag.sft.train.settings import SAID, Settings
+from novarag.sft.train.settings import SAID, TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Constant:
     said: str
 
 
-_USUAL = Settings()  # what `novarag train` does: stated once
+_USUAL = TrainingSettings()  # what `novarag train` does: stated once
 _ROUNDS = _USUAL.accumulation(1)
 METHOD = (
     Constant("stage", "sft", "paper: supervised fine-tuning"),

@@ -59,7 +59,7 @@ def split(examples: Sequence[Example], *, dev: float, seed: int) -> dict[str, li
         aside = dev > 0 and _place(example.question, seed) < dev
         splits["dev" if aside else "train"].append(example)
     if not splits["train"]:
-        raise UsageError("no question is left to train on; give a smaller --dev")
+        raise UsageError("no question is left to train on; give a smaller `dev`")
     return {name: part for name, part in splits.items() if part}
 
 

@@ -88,7 +88,7 @@ class CriterionReport:
     contrasts: tuple[Contrast, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StudyReport:
     """Everything that was found, and how."""
 
@@ -108,6 +108,15 @@ class StudyReport:
     def made_up(self) -> bool:
         """Whether a simulated respondent wrote any of the replies that were rated."""
         return any(model.startswith("simulated:") for model in self.models)
+
+    def __repr__(self) -> str:
+        lines = [f"StudyReport: {self.questions:,} questions, {len(self.raters):,} raters"]
+        lines += [
+            f"{found.criterion.title}: "
+            + ", ".join(f"{name} {mean.value:.2f}" for name, mean in found.means.items())
+            for found in self.criteria
+        ]
+        return "\n  ".join(lines)
 
 
 def analyse(ratings: Ratings, *, replicates: int = 2000, seed: int = 0) -> StudyReport:

@@ -57,7 +57,7 @@ class Key:
     models: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Sheet:
     """A sheet and its key; `answers` says whether raters are shown the accepted answers."""
 
@@ -69,6 +69,10 @@ class Sheet:
     def id(self) -> str:
         """Return what ratings name their sheet by."""
         return self.key.sheet
+
+    def __repr__(self) -> str:
+        systems = ", ".join(self.key.systems)
+        return f"Sheet {self.id}: {len(self.entries):,} questions, replies of {systems}"
 
 
 def letter(place: int) -> str:
@@ -178,7 +182,7 @@ def read_key(text: str, *, source: str = "key.json") -> Key:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this is not the key of a sheet, or not all of it.",
-            mend="give the folder that `novarag study sheet` wrote, with its key.json.",
+            mend="give the folder that `make_rating_sheet()` wrote, with its key.json.",
             source=source,
         ) from error
     return key

@@ -71,7 +71,9 @@ def test_a_sheet_that_people_may_be_rating_is_not_replaced(runs, tmp_path):
     assert sheet(runs, tmp_path / "s").exit_code == 0
     other = sheet(runs, tmp_path / "s", "--seed", "1")
     assert isinstance(other.exception, UsageError)
-    assert "holds another sheet" in str(other.exception)
+    assert "holds another sheet, and ratings of it need its key; give another --out" in str(
+        other.exception
+    )
 
 
 def test_criteria_of_ones_own(runs, tmp_path):

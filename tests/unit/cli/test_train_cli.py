@@ -8,12 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag.cli import app
-from novarag.cli.training import show
+from novarag.cli.train import show
 from novarag.errors import UsageError
 from novarag.report.page import style_hash
 from novarag.report.training import loss_curve, training_page
-from novarag.sft.train import Progress
 from novarag.sft.train import training as module
+from novarag.sft.train.progress import Progress
 from tests.support.tiny_training import Killed, StandIn, row, write_base, write_rows
 
 run = CliRunner().invoke

@@ -11,17 +11,12 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.errors import UsageError
+from novarag.serving.machine import cpu_dtype, cpu_environment
+from novarag.serving.models import RANKS, read_model, served_rank
+from novarag.serving.options import ServingOptions
+from novarag.serving.preparing import plan_adapters, plan_merged
+from novarag.serving.templates import first_difference, speller
 from novarag.sft.lengths import load_ruler
-from novarag.sft.serving import (
-    Options,
-    cpu_dtype,
-    cpu_environment,
-    plan_adapters,
-    plan_merged,
-    read_model,
-)
-from novarag.sft.serving.models import RANKS, served_rank
-from novarag.sft.serving.templates import first_difference, speller
 from tests.support.served_folder import (
     DATED,
     TEMPLATE,
@@ -58,7 +53,7 @@ def edit(path, **changes):
 
 
 def plan(*folders, **options):
-    return plan_adapters([read_model(str(f)) for f in folders], Options(**options))
+    return plan_adapters([read_model(str(f)) for f in folders], ServingOptions(**options))
 
 
 def test_base_and_two_adapters_side_by_side(tmp_path, one, base, snapshot):
@@ -72,7 +67,7 @@ def test_base_and_two_adapters_side_by_side(tmp_path, one, base, snapshot):
 def test_one_merged_model_on_a_cpu(tmp_path, base, snapshot, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
-    monkeypatch.setattr("novarag.cli.serving._processor", lambda: "flags : fpu amx_bf16 sse")
+    monkeypatch.setattr("novarag.serving.machine.processor", lambda: "flags : fpu amx_bf16 sse")
     model = make_model(tmp_path / "one", base, merged=True)
     done = serve(model, "--merged", "--cpu", "--port", 8411, "--max-model-len", 512, "--", "--seed", 3, "a b")  # fmt: skip
     assert done.stdout.replace(str(tmp_path), "/models") == snapshot
@@ -117,7 +112,7 @@ def test_what_the_environment_says_of_a_cpu_stands():
 )
 def test_a_cpu_computes_in_what_it_has_instructions_for(one, monkeypatch, processor, dtype):
     assert cpu_dtype(processor) == dtype
-    monkeypatch.setattr("novarag.cli.serving._processor", lambda: processor)
+    monkeypatch.setattr("novarag.serving.machine.processor", lambda: processor)
     assert f"--dtype {dtype} " in serve(one, "--cpu").stdout
     assert "--dtype bfloat16 " in serve(one).stdout
 
@@ -242,7 +237,7 @@ def test_a_tokenizer_that_only_the_sample_does_not_tell_apart_is_noted(one, base
 
 def test_a_template_that_writes_the_date_is_told_the_one_of_training(tmp_path):
     model = make_model(tmp_path / "m", make_base(tmp_path / "b", template=DATED), merged=True)
-    for words in (plan(model).command.words, plan_merged(read_model(str(model)), Options()).command.words):  # fmt: skip
+    for words in (plan(model).command.words, plan_merged(read_model(str(model)), ServingOptions()).command.words):  # fmt: skip
         assert json.loads(words[words.index("--default-chat-template-kwargs") + 1]) == {
             "date_string": "26 Jul 2024"
         }
@@ -269,7 +264,7 @@ def test_a_training_that_tells_too_little(one, changes, said):
 
 
 def test_a_folder_that_is_no_model(tmp_path, one):
-    assert "name a folder that `novarag train --out` wrote to the end" in refused(tmp_path)
+    assert "name a folder that `novarag train` wrote to the end" in refused(tmp_path)
     (one / "training.json").write_text("{", "utf-8")
     assert "is not JSON" in refused(one)
     (one / "training.json").write_text("[]", "utf-8")
@@ -279,10 +274,10 @@ def test_a_folder_that_is_no_model(tmp_path, one):
 def test_options_that_do_not_go_together(one):
     assert "leave out --check" in refused(one, "--run", "--check", "http://127.0.0.1:1")
     assert "--compile goes with --cpu and --merged" in refused(one, "--cpu", "--compile")
-    assert "serve one MODEL with --merged" in refused(one, one, "--merged")
+    assert "serve one model with --merged" in refused(one, one, "--merged")
     assert "leave out --model" in refused(one, "--merged", "--model", "x")
-    assert "give --port before the --" in refused(one, "--", "--port=3")
-    assert "give --host before the --" in refused(one, "--", "--host", "::")
+    assert "give --port by itself" in refused(one, "--", "--port=3")
+    assert "give --host by itself" in refused(one, "--", "--host", "::")
 
 
 def test_without_transformers_the_extra_is_named(one, monkeypatch):

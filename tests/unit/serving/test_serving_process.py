@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 
 from novarag import CallError
 from novarag.cli import app
+from novarag.cli.serve_model import ended_by
 from novarag.errors import ServiceError, UsageError
-from novarag.sft.serving import Times, running
-from novarag.sft.serving.process import is_healthy
+from novarag.serving.options import Times
+from novarag.serving.process import is_healthy, running
 from tests.support.served_folder import make_base, make_model
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -283,7 +284,10 @@ def test_who_does_not_listen_is_killed_and_ignored_signals_stay_so(vllm, port, m
     words = [str(vllm), "--lora-modules", "a=b", "--max-model-len", "--port", str(port)]
     times = Times(start=120.0, end=0.5, look=0.05)
     try:
-        with running(words, {}, place=("127.0.0.1", port), times=times) as process:
+        with (
+            ended_by(signal.SIGTERM, signal.SIGHUP),
+            running(words, {}, place=("127.0.0.1", port), times=times) as process,
+        ):
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert callable(signal.getsignal(signal.SIGTERM))
             began = time.monotonic()
@@ -299,6 +303,7 @@ def test_a_signal_to_us_ends_the_server_first(vllm, port):
     words = [str(vllm), "--lora-modules", "a=b", "--max-model-len", "--port", str(port)]
     with (
         pytest.raises(SystemExit) as left,
+        ended_by(signal.SIGTERM),
         running(words, {}, place=("127.0.0.1", port), times=Times(start=120.0, look=0.05)),
     ):
         signal.raise_signal(signal.SIGTERM)

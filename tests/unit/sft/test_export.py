@@ -13,9 +13,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.runs.group_table import read_groups
-from novarag.sft import FORMATS, Options, export, read_filtered
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
-from novarag.sft.formats import json_line
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
+from novarag.sft.formats import FORMATS, json_line
 from novarag.strategies import LABEL_ONLY, NOVA, STRATEGIES, Strategy, Template
 from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 
@@ -47,14 +48,14 @@ def test_format_snapshot(name, label_only, tmp_path, snapshot, monkeypatch):
     rows = make_rows(1)
     rows[1] |= {"reasoning": "Hm.\nYes.", "confidence": 0.055, "correct": False}
     source = read(write_filtered(tmp_path / "filtered", rows))
-    export(source, tmp_path / "out", Options(formats=[name], label_only=label_only))
+    export(source, tmp_path / "out", ExportOptions(formats=[name], label_only=label_only))
     found = contents(tmp_path / "out")
     shown = "\n".join(f"=== {file}\n{text.decode()}" for file, text in found.items())
     assert shown == snapshot(extension_class=TextSnapshot)
 
 
 def test_prompt_is_what_was_asked_and_completion_what_came(filtered, tmp_path):
-    facts = export(read(filtered), tmp_path / "out", Options())
+    facts = export(read(filtered), tmp_path / "out", ExportOptions())
     rows = jsonl(tmp_path / "out" / "train.jsonl")
     kept = pl.read_parquet(filtered / "kept.parquet").to_dicts()
     assert len(rows) == len(kept) == 12
@@ -73,7 +74,7 @@ def test_prompt_is_what_was_asked_and_completion_what_came(filtered, tmp_path):
 
 def test_every_format_holds_the_same_samples(filtered, tmp_path):
     out = tmp_path / "out"
-    export(read(filtered), out, Options(dev=0.5))
+    export(read(filtered), out, ExportOptions(dev=0.5))
     for split in ("train", "dev"):
         rows = jsonl(out / f"{split}.jsonl")
         pairs = [(r["prompt"][0]["content"], r["completion"][0]["content"]) for r in rows]
@@ -94,7 +95,7 @@ def test_every_format_holds_the_same_samples(filtered, tmp_path):
 
 
 def test_the_recipe_is_the_one_of_the_decisions(filtered, tmp_path):
-    export(read(filtered), tmp_path / "out", Options(dev=0.5, base='a: "b" # \u2028null'))
+    export(read(filtered), tmp_path / "out", ExportOptions(dev=0.5, base='a: "b" # \u2028null'))
     folder = tmp_path / "out" / "llama-factory"
     train, merge = (yaml.safe_load((folder / f"{n}.yaml").read_text()) for n in ("train", "merge"))
     expected = {
@@ -112,7 +113,7 @@ def test_the_recipe_is_the_one_of_the_decisions(filtered, tmp_path):
 
 
 def test_what_a_machine_without_a_gpu_needs_is_said_where_one_looks(filtered, tmp_path):
-    export(read(filtered), tmp_path / "all", Options())
+    export(read(filtered), tmp_path / "all", ExportOptions())
     page = (tmp_path / "all" / "README.md").read_text()
     assert page.count("## Training with LLaMA-Factory") == page.count("`use_cpu=true`") == 1
     folder = tmp_path / "all" / "llama-factory"
@@ -121,20 +122,20 @@ def test_what_a_machine_without_a_gpu_needs_is_said_where_one_looks(filtered, tm
     assert "use_cpu" not in yaml.safe_load(train)  # else a GPU would stand idle
     assert all("write template: deepseekr1" in text for text in (train, merge))
     assert all("template" not in yaml.safe_load(text) for text in (train, merge))
-    export(read(filtered), tmp_path / "one", Options(formats=["canonical", "openai"]))
+    export(read(filtered), tmp_path / "one", ExportOptions(formats=["canonical", "openai"]))
     assert "LLaMA-Factory" not in (tmp_path / "one" / "README.md").read_text()
 
 
 def test_reasoning_kept_apart_leads_the_completion(tmp_path):
     rows = [make_row(make_group("q0", "consistent"), reasoning="Let me see.\nYes.")]
-    export(read(write_filtered(tmp_path / "f", rows)), tmp_path / "out", Options())
+    export(read(write_filtered(tmp_path / "f", rows)), tmp_path / "out", ExportOptions())
     said = jsonl(tmp_path / "out" / "train.jsonl")[0]["completion"][0]["content"]
     assert said == f"<think>\nLet me see.\nYes.\n</think>\n\n{rows[0]['reply']}"
     assert NOVA.read(said).answer == "1871"
 
 
 def test_label_only_asks_the_same_groups_without_the_steps(filtered, tmp_path):
-    export(read(filtered), tmp_path / "out", Options(label_only=True))
+    export(read(filtered), tmp_path / "out", ExportOptions(label_only=True))
     for row in jsonl(tmp_path / "out" / "train.jsonl"):
         group = make_group(row["question"], row["group"].rpartition("/")[2])
         assert row["prompt"][0]["content"] == LABEL_ONLY.render(group).text
@@ -146,7 +147,7 @@ def test_an_answer_that_two_lines_cannot_hold_is_rejected_and_counted(tmp_path):
     rows[0]["answer"] = "<think> x"
     rows[1]["answer"] = "two\nlines"
     facts = export(
-        read(write_filtered(tmp_path / "f", rows)), tmp_path / "out", Options(label_only=True)
+        read(write_filtered(tmp_path / "f", rows)), tmp_path / "out", ExportOptions(label_only=True)
     )
     assert [r["count"] for r in facts["rejected"]] == [1]
     (row,) = jsonl(tmp_path / "out" / "rejected.jsonl")
@@ -161,9 +162,9 @@ def test_a_prompt_that_has_changed_is_refused(tmp_path):
     rows[4]["prompt_hash"] = "0" * 64
     source = read(write_filtered(tmp_path / "f", rows))
     with pytest.raises(DataError, match=r"row 5.*'prompt_hash'.*has changed"):
-        export(source, tmp_path / "out", Options())
+        export(source, tmp_path / "out", ExportOptions())
     with pytest.raises(DataError, match="has changed"):
-        export(source, tmp_path / "out", Options(label_only=True))
+        export(source, tmp_path / "out", ExportOptions(label_only=True))
     assert not (tmp_path / "out").exists()
 
 
@@ -171,7 +172,7 @@ def test_a_group_that_is_not_there_is_refused(tmp_path):
     rows = make_rows(2)
     source = read(write_filtered(tmp_path / "f", rows, groups=[make_group("q0", "consistent")]))
     with pytest.raises(DataError, match=r"row 2: the group .* is not in groups.parquet"):
-        export(source, tmp_path / "out", Options())
+        export(source, tmp_path / "out", ExportOptions())
 
 
 def test_a_strategy_of_the_users_own(tmp_path):
@@ -179,16 +180,18 @@ def test_a_strategy_of_the_users_own(tmp_path):
     group = make_group("q0", "consistent")
     row = make_row(group) | {"strategy": "mine", "prompt_hash": mine.render(group).hash}
     source = read(write_filtered(tmp_path / "f", [row]))
-    with pytest.raises(UsageError, match=r"'mine'.*--strategy"):
-        export(source, tmp_path / "out", Options())
-    facts = export(source, tmp_path / "out", Options(), strategies=STRATEGIES | {"mine": mine})
+    with pytest.raises(UsageError, match=r"'mine'.*`strategies="):
+        export(source, tmp_path / "out", ExportOptions())
+    facts = export(
+        source, tmp_path / "out", ExportOptions(), strategies=STRATEGIES | {"mine": mine}
+    )
     assert facts["strategies"] == ["mine"]
 
 
 def test_dev_holds_whole_questions_and_depends_on_question_and_seed_only(tmp_path):
     def sides(rows, name, seed=0):
         source = read(write_filtered(tmp_path / f"f{name}", rows))
-        export(source, tmp_path / name, Options(formats=["canonical"], dev=0.3, seed=seed))
+        export(source, tmp_path / name, ExportOptions(formats=["canonical"], dev=0.3, seed=seed))
         return [
             {row["question"] for row in jsonl(tmp_path / name / f"{split}.jsonl")}
             for split in ("train", "dev")
@@ -205,17 +208,17 @@ def test_dev_holds_whole_questions_and_depends_on_question_and_seed_only(tmp_pat
 
 def test_no_dev_split_where_no_question_falls_to_it(tmp_path):
     source = read(write_filtered(tmp_path / "f", make_rows(1)))
-    export(source, tmp_path / "out", Options(dev=1e-9))
+    export(source, tmp_path / "out", ExportOptions(dev=1e-9))
     assert not (tmp_path / "out" / "dev.jsonl").exists()
-    with pytest.raises(UsageError, match="smaller --dev"):
-        export(source, tmp_path / "out", Options(dev=1 - 1e-9))
+    with pytest.raises(UsageError, match="smaller `dev`"):
+        export(source, tmp_path / "out", ExportOptions(dev=1 - 1e-9))
     with pytest.raises(UsageError, match="below 1"):
-        export(source, tmp_path / "out", Options(dev=1.0))
+        export(source, tmp_path / "out", ExportOptions(dev=1.0))
 
 
 def test_repeated_it_is_the_same_bytes(filtered, tmp_path):
     for name in ("one", "two", "two"):
-        export(read(filtered), tmp_path / name, Options(dev=0.4))
+        export(read(filtered), tmp_path / name, ExportOptions(dev=0.4))
     one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
     assert one == two
     assert len(one) == 14
@@ -224,7 +227,7 @@ def test_repeated_it_is_the_same_bytes(filtered, tmp_path):
 
 def test_the_card_counts_and_hashes_what_is_there(filtered, tmp_path):
     out = tmp_path / "out"
-    facts = export(read(filtered), out, Options(dev=0.4))
+    facts = export(read(filtered), out, ExportOptions(dev=0.4))
     assert facts == json.loads((out / "card.json").read_bytes())
     files = contents(out)
     assert {f["name"] for f in facts["files"]} == set(files) - {"card.json"}
@@ -250,7 +253,7 @@ def test_hostile_names_do_not_break_the_card(tmp_path):
     rows[0]["kind"] = HOSTILE
     rows[1]["kind"] = None
     folder = write_filtered(tmp_path / "f", rows)
-    export(read(folder), tmp_path / "out", Options())
+    export(read(folder), tmp_path / "out", ExportOptions())
     page = (tmp_path / "out" / "README.md").read_text("utf-8")
     shown = MarkdownIt("commonmark").enable("table").render(page.partition("\n---\n")[2])
     assert not re.search(r"<(script|a|code>a|strong>b)", shown)
@@ -283,11 +286,11 @@ def test_texts_stay_on_their_line():
 def test_several_models_want_a_choice(tmp_path):
     rows = make_rows(1) + [row | {"model": "other"} for row in make_rows(1)[:2]]
     folder = write_filtered(tmp_path / "f", rows)
-    with pytest.raises(UsageError, match=r"--model: other, small/model"):
+    with pytest.raises(UsageError, match=r"`model`: other, small/model"):
         read(folder)
     with pytest.raises(UsageError, match=r"'third'; there is: other, small/model"):
         read(folder, model="third")
-    facts = export(read(folder, model="other"), tmp_path / "out", Options())
+    facts = export(read(folder, model="other"), tmp_path / "out", ExportOptions())
     assert facts["examples"][0]["examples"] == 2
     assert [run["model"] for run in facts["funnel"]["runs"]] == ["other"]
     assert {row["model"] for row in facts["funnel"]["counts"]} == {"other"}
@@ -303,11 +306,11 @@ def test_all_rejected_is_said_with_reasons(tmp_path):
     rows = [make_row(make_group("q0", "consistent"), answer="<think> x")]
     source = read(write_filtered(tmp_path / "f", rows))
     with pytest.raises(UsageError, match=r"every example was rejected.*1: the answer"):
-        export(source, tmp_path / "out", Options(label_only=True))
+        export(source, tmp_path / "out", ExportOptions(label_only=True))
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path, filtered):
-    with pytest.raises(UsageError, match=r"not what `novarag filter --out` writes.*kept\.parquet"):
+    with pytest.raises(UsageError, match=r"not what `filter_trials\(\)` writes.*kept\.parquet"):
         read(tmp_path)
     pl.read_parquet(filtered / "kept.parquet").drop("reply").write_parquet(
         filtered / "kept.parquet"
@@ -335,7 +338,7 @@ def test_an_empty_cell_is_named(tmp_path):
 
 def test_an_unknown_format_is_refused():
     with pytest.raises(UnknownName, match="'csv' is not one of canonical, llama-factory, openai"):
-        Options(formats=["csv"])
+        ExportOptions(formats=["csv"])
 
 
 def test_two_lines_with_another_confidence_are_at_fault(filtered):

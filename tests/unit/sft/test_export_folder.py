@@ -9,8 +9,9 @@ import pytest
 from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.runs.group_table import read_groups
-from novarag.sft import Options, export, read_filtered
-from novarag.sft.folder import write_file
+from novarag.sft.export_folder import write_file
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
 from tests.support.filtered_folder import contents, make_rows, write_filtered
 
 
@@ -26,40 +27,40 @@ def read(folder):
 def test_only_an_export_is_replaced(filtered, tmp_path):
     source, out = read(filtered), tmp_path / "out"
     out.mkdir()
-    export(source, out, Options())  # an empty folder is free
-    export(source, out, Options(formats=["canonical"]))
+    export(source, out, ExportOptions())  # an empty folder is free
+    export(source, out, ExportOptions(formats=["canonical"]))
     assert set(contents(out)) == {"README.md", "card.json", "rejected.jsonl", "train.jsonl"}
     (out / "notes.txt").write_text("mine")
     before = contents(out)
     with pytest.raises(UsageError, match=r"'notes\.txt', which is no part of an export"):
-        export(source, out, Options())
+        export(source, out, ExportOptions())
     assert contents(out) == before
     with pytest.raises(UsageError, match="no part of an export"):
-        export(source, filtered, Options())
+        export(source, filtered, ExportOptions())
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="not a folder"):
-        export(source, tmp_path / "file", Options())
+        export(source, tmp_path / "file", ExportOptions())
     with pytest.raises(UsageError, match="name a folder"):
-        export(source, Path("/"), Options())
+        export(source, Path("/"), ExportOptions())
     (tmp_path / "link").symlink_to(out)
     with pytest.raises(UsageError, match="not a folder"):
-        export(source, tmp_path / "link", Options())
+        export(source, tmp_path / "link", ExportOptions())
     card = (out / "card.json").read_text()
     (out / "notes.txt").unlink()
     (out / "card.json").write_text(card.replace("novarag export", "someone else"))
     with pytest.raises(UsageError, match="no part of an export"):
-        export(source, out, Options())
+        export(source, out, ExportOptions())
 
 
 def test_a_place_that_is_not_free_is_refused_before_any_work(filtered):
     source = read(filtered)
     with pytest.raises(UsageError, match="no part of an export"):
-        export(replace(source, groups={}), filtered, Options())
+        export(replace(source, groups={}), filtered, ExportOptions())
 
 
 def test_a_failure_midway_leaves_what_was_there(filtered, tmp_path, monkeypatch):
     source, out = read(filtered), tmp_path / "out"
-    export(source, out, Options())
+    export(source, out, ExportOptions())
     before = contents(out)
     calls = []
 
@@ -72,14 +73,14 @@ def test_a_failure_midway_leaves_what_was_there(filtered, tmp_path, monkeypatch)
     real = write_file
     monkeypatch.setattr("novarag.sft.exporting.write_file", fail)
     with pytest.raises(StorageError, match="No space left"):
-        export(source, out, Options(dev=0.5))
+        export(source, out, ExportOptions(dev=0.5))
     assert contents(out) == before
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
 def test_a_kill_between_the_two_renames_loses_nothing(filtered, tmp_path):
     out = tmp_path / "out"
-    export(read(filtered), out, Options())
+    export(read(filtered), out, ExportOptions())
     before = contents(out)
     dead = 2**22 + 1  # above the largest process number
     out.rename(tmp_path / f".out.{dead}.old")
@@ -99,7 +100,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(filtered, tmp_path):
 def test_when_the_last_rename_fails_the_old_export_comes_back(filtered, tmp_path, monkeypatch):
     out = tmp_path / "out"
     source = read(filtered)
-    export(source, out, Options())
+    export(source, out, ExportOptions())
     before = contents(out)
     real = Path.rename
 
@@ -110,5 +111,5 @@ def test_when_the_last_rename_fails_the_old_export_comes_back(filtered, tmp_path
 
     monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(StorageError, match="Input/output error"):
-        export(source, out, Options(formats=["openai"]))
+        export(source, out, ExportOptions(formats=["openai"]))
     assert contents(out) == before

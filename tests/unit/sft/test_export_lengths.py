@@ -8,8 +8,9 @@ from transformers import PreTrainedTokenizerFast
 
 from novarag.errors import UsageError
 from novarag.runs.group_table import read_groups
-from novarag.sft import Options, export, load_ruler, read_filtered
-from novarag.sft.lengths import CHANGED, SPECIAL, too_long
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
+from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from tests.support.filtered_folder import make_group, make_row, make_rows, write_filtered
 
 TEMPLATE = (
@@ -56,7 +57,7 @@ def test_what_is_too_long_is_rejected_whole_and_the_edge_is_kept(tokenizer, tmp_
     rows = make_rows(1)
     rows[1]["reply"] += "\nAnswer: 1871\nConfidence: 80%"
     source = read(tmp_path, rows)
-    facts = export(source, tmp_path / "all", Options(ruler=load_ruler(tokenizer)))
+    facts = export(source, tmp_path / "all", ExportOptions(ruler=load_ruler(tokenizer)))
     lines = (tmp_path / "all" / "train.jsonl").read_text().splitlines()
     lengths = sorted(words(json.loads(line)) for line in lines)
     found = facts["lengths"]
@@ -64,14 +65,16 @@ def test_what_is_too_long_is_rejected_whole_and_the_edge_is_kept(tokenizer, tmp_
     assert found["max_length"] == 2048
     assert found["tokenizer"] == "tokenizer"
     edge = lengths[1]
-    export(source, tmp_path / "out", Options(ruler=load_ruler(tokenizer, longest=edge)))
+    export(source, tmp_path / "out", ExportOptions(ruler=load_ruler(tokenizer, longest=edge)))
     kept = (tmp_path / "out" / "train.jsonl").read_text().splitlines()
     assert [words(json.loads(line)) for line in kept] == lengths[:2]
     (row,) = rejected(tmp_path / "out")
     assert (row["tokens"], row["reason"]) == (lengths[2], too_long(edge))
     assert row["completion"][0]["content"] == rows[1]["reply"]
     for longest, fall in ((lengths[2], 0), (lengths[2] - 1, 1)):
-        export(source, tmp_path / "edge", Options(ruler=load_ruler(tokenizer, longest=longest)))
+        export(
+            source, tmp_path / "edge", ExportOptions(ruler=load_ruler(tokenizer, longest=longest))
+        )
         assert len(rejected(tmp_path / "edge")) == fall
     page = (tmp_path / "out" / "README.md").read_text()
     assert f"| longer than {edge} tokens | 1 |" in page
@@ -86,7 +89,7 @@ def test_a_special_token_in_a_text_would_end_the_turn(tokenizer, tmp_path):
     rows = make_rows(1)
     rows[0]["reply"] += " <|end|>"
     rows[1]["reply"] = "<|turn|>user " + rows[1]["reply"]
-    export(read(tmp_path, rows), tmp_path / "out", Options(ruler=load_ruler(tokenizer)))
+    export(read(tmp_path, rows), tmp_path / "out", ExportOptions(ruler=load_ruler(tokenizer)))
     assert [row["reason"] for row in rejected(tmp_path / "out")] == [SPECIAL, SPECIAL]
 
 
@@ -94,15 +97,15 @@ def test_a_template_that_forgets_the_reasoning_is_noticed(tmp_path):
     rows = make_rows(1)
     rows[0]["reasoning"] = "Hm."
     place = save_tokenizer(tmp_path / "forgetful", FORGETFUL)
-    export(read(tmp_path, rows), tmp_path / "out", Options(ruler=load_ruler(place)))
+    export(read(tmp_path, rows), tmp_path / "out", ExportOptions(ruler=load_ruler(place)))
     assert [row["reason"] for row in rejected(tmp_path / "out")] == [CHANGED]
 
 
 def test_a_template_that_writes_the_date_does_not_change_overnight(tmp_path):
     ruler = load_ruler(save_tokenizer(tmp_path / "dated", DATED))
-    facts = export(read(tmp_path, make_rows(1)), tmp_path / "out", Options(ruler=ruler))
+    facts = export(read(tmp_path, make_rows(1)), tmp_path / "out", ExportOptions(ruler=ruler))
     plain = load_ruler(save_tokenizer(tmp_path / "plain"))
-    other = export(read(tmp_path, make_rows(1)), tmp_path / "out2", Options(ruler=plain))
+    other = export(read(tmp_path, make_rows(1)), tmp_path / "out2", ExportOptions(ruler=plain))
     assert facts["lengths"]["most"] == other["lengths"]["most"] + 3
     assert facts["lengths"]["sha256"] != other["lengths"]["sha256"]
 
@@ -116,7 +119,7 @@ def test_a_tokenizer_that_cannot_serve_is_named(tmp_path):
     refusing = save_tokenizer(tmp_path / "refusing", "{{ raise_exception('no such role') }}")
     source = read(tmp_path, [make_row(make_group("q0", "consistent"))])
     with pytest.raises(UsageError, match=r"'refusing' refuses.*no such role"):
-        export(source, tmp_path / "out", Options(ruler=load_ruler(refusing)))
+        export(source, tmp_path / "out", ExportOptions(ruler=load_ruler(refusing)))
 
 
 def test_without_transformers_the_extra_is_named(monkeypatch):

@@ -13,13 +13,14 @@ from novarag.errors import DataError, StorageError, UsageError
 from novarag.sft.card import Own, table
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from novarag.sft.recipe import train_yaml
-from novarag.sft.train import Progress, Settings, labelled, prepare, train
 from novarag.sft.train import training as module
 from novarag.sft.train.base import find_base
 from novarag.sft.train.model_card import card_text
-from novarag.sft.train.place import differences, write_json
+from novarag.sft.train.progress import Progress
 from novarag.sft.train.rows import OTHERWISE, read_dataset, sound
-from novarag.sft.train.settings import LINEAR, SAID, shown
+from novarag.sft.train.settings import LINEAR, SAID, TrainingSettings, labelled, shown
+from novarag.sft.train.training import prepare, train
+from novarag.sft.train.workdir import differences, write_json
 from tests.support.tiny_training import TEMPLATE, Killed, StandIn, row, write_base, write_rows
 
 CARD = {
@@ -45,7 +46,7 @@ def export(tmp_path):
 
 @pytest.fixture
 def job(base, export, tmp_path):
-    return prepare(export, str(base), tmp_path / "out", Settings())
+    return prepare(export, str(base), tmp_path / "out", TrainingSettings())
 
 
 def run(job, engine, **more):
@@ -62,13 +63,13 @@ def adapter(out):
 
 
 def test_the_paper_and_assumptions_are_told_apart():
-    told = {s["name"]: s for s in labelled(Settings())}
+    told = {s["name"]: s for s in labelled(TrainingSettings())}
     assert told.keys() == SAID.keys()
     assert [n for n, s in told.items() if s["said"].startswith("paper")] == [
         "learning_rate", "epochs", "max_length",
     ]  # fmt: skip
     assert told["targets"]["value"] == list(LINEAR)
-    changed = Settings(rank=4, targets=("c_attn",), epochs=1.5)
+    changed = TrainingSettings(rank=4, targets=("c_attn",), epochs=1.5)
     told = {s["name"]: s["said"] for s in labelled(changed)}
     assert told["rank"] == "set: not the default (8)"
     assert told["alpha"] == SAID["alpha"]  # still twice the rank
@@ -81,29 +82,29 @@ def test_the_paper_and_assumptions_are_told_apart():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"learning_rate": 0}, "learning-rate must be a number above 0"),
-        ({"learning_rate": float("nan")}, "learning-rate"),
+        ({"learning_rate": 0}, "`learning_rate` must be a number above 0"),
+        ({"learning_rate": float("nan")}, "learning_rate"),
         ({"epochs": float("inf")}, "epochs"),
         ({"rank": -1}, "rank"),
-        ({"targets": ()}, "targets must name a layer"),
-        ({"batch": 5}, "--batch and --at-once"),
+        ({"targets": ()}, "`targets` must name a layer"),
+        ({"batch": 5}, "`batch` and `at_once`"),
     ],
 )
 def test_settings_that_cannot_be(wrong, said):
     with pytest.raises(UsageError, match=said):
-        Settings(**wrong)
+        TrainingSettings(**wrong)
 
 
 def test_a_step_is_shared_by_devices_evenly_or_not_at_all():
-    assert Settings().accumulation(1) == 8
-    assert Settings().accumulation(4) == 2
+    assert TrainingSettings().accumulation(1) == 8
+    assert TrainingSettings().accumulation(4) == 2
     for devices in (3, 16):
         with pytest.raises(UsageError, match=f"shared by {devices} devices"):
-            Settings().accumulation(devices)
+            TrainingSettings().accumulation(devices)
 
 
 def test_llama_factory_is_told_the_same():
-    usual, text = Settings(), train_yaml(dataset="d", dev=None, base=None, longest=2048)
+    usual, text = TrainingSettings(), train_yaml(dataset="d", dev=None, base=None, longest=2048)
     for line in (
         f"lora_rank: {usual.rank}", f"lora_alpha: {usual.alpha}", "learning_rate: 5.0e-05",
         f"num_train_epochs: {usual.epochs}", f'lr_scheduler_type: "{usual.schedule}"',
@@ -343,21 +344,24 @@ def test_going_on_otherwise_is_refused_by_name(base, export, tmp_path):
     engine = StandIn()
     engine.kill_after = 3
     with pytest.raises(Killed):
-        run(prepare(export, str(base), out, Settings()), engine)
+        run(prepare(export, str(base), out, TrainingSettings()), engine)
 
     def refused(settings=None, model=base):
         with pytest.raises(UsageError) as caught:
-            prepare(export, str(model), out, settings or Settings())
+            prepare(export, str(model), out, settings or TrainingSettings())
         return str(caught.value)
 
-    said = refused(Settings(batch=8, at_once=4, learning_rate=1e-3))
-    assert "learning-rate was 5e-05, now 0.001; batch was 16, now 8; at-once was 2, now 4." in said
-    assert "--out" in said
-    said = refused(Settings(targets=("q_proj",)))
+    said = refused(TrainingSettings(batch=8, at_once=4, learning_rate=1e-3))
     assert (
-        "targets was q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, now q" in said
+        "`learning_rate` was 5e-05, now 0.001; `batch` was 16, now 8; `at_once` was 2, now 4."
+        in said
     )
-    prepare(export, str(base), out, Settings(save_every=7))  # decides nothing
+    assert "`out`" in said
+    said = refused(TrainingSettings(targets=("q_proj",)))
+    assert (
+        "`targets` was q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, now q" in said
+    )
+    prepare(export, str(base), out, TrainingSettings(save_every=7))  # decides nothing
     other = write_base(tmp_path / "other", template=TEMPLATE + " ")
     (other / "model.safetensors").write_bytes(b"others")
     said = refused(model=other)
@@ -393,11 +397,11 @@ def test_a_setting_that_did_not_exist_yet_is_no_difference(job):
 def test_a_foreign_folder_is_left_alone(base, export, tmp_path):
     place = tmp_path / "mine"
     place.mkdir()
-    prepare(export, str(base), place, Settings())  # an empty one will do
+    prepare(export, str(base), place, TrainingSettings())  # an empty one will do
     (place / "thesis.txt").write_text("years")
     for out in (place, place / "thesis.txt"):
         with pytest.raises(UsageError, match="holds something else"):
-            prepare(export, str(base), out, Settings())
+            prepare(export, str(base), out, TrainingSettings())
     assert (place / "thesis.txt").read_text() == "years"
 
 
@@ -405,7 +409,7 @@ def test_a_kill_in_the_first_instant_leaves_nothing_in_the_way(job, base, export
     job.out.mkdir()
     draft = job.out / f".plan.json.{2**22 + 1}.draft"  # of a process above the largest number
     draft.write_bytes(b"{")
-    run(prepare(export, str(base), job.out, Settings()), StandIn())
+    run(prepare(export, str(base), job.out, TrainingSettings()), StandIn())
     assert not draft.exists()
 
 
@@ -415,7 +419,7 @@ def test_damaged_notes_are_named(job, base, export):
         for content in ("{", "[]"):
             (job.out / name).write_text(content)
             with pytest.raises(DataError, match=rf"{name}: is damaged"):
-                run(prepare(export, str(base), job.out, Settings()), StandIn())
+                run(prepare(export, str(base), job.out, TrainingSettings()), StandIn())
 
 
 def test_only_one_process_of_several_writes(job, monkeypatch):
@@ -441,22 +445,24 @@ def test_only_one_process_of_several_writes(job, monkeypatch):
 def test_nothing_left_is_said_with_reasons(base, tmp_path):
     folder = write_rows(tmp_path / "e", [row(1), row(2)])
     with pytest.raises(UsageError, match=r"no sample is left to train on \(2: longer than 3"):
-        prepare(folder, str(base), tmp_path / "out", Settings(max_length=3))
+        prepare(folder, str(base), tmp_path / "out", TrainingSettings(max_length=3))
     write_rows(folder, [])
     with pytest.raises(UsageError, match=r"\(train.jsonl is empty\)"):
-        prepare(folder, str(base), tmp_path / "out", Settings())
+        prepare(folder, str(base), tmp_path / "out", TrainingSettings())
 
 
 def test_a_dev_split_is_watched_or_its_loss_of_rows_is_told(base, export, tmp_path):
     long = row(9, prompt=[{"role": "user", "content": "word " * 99}])
     write_rows(export, [row(7), long], split="dev")
-    job = prepare(export, str(base), tmp_path / "out", Settings(max_length=50))
+    job = prepare(export, str(base), tmp_path / "out", TrainingSettings(max_length=50))
     told, _, _ = run(job, StandIn())
     assert told["dev_losses"] == [{"step": 6, "loss": 0.5}]
     assert told["left_out"] == [{"split": "dev", "reason": too_long(50), "count": 1}]
     for rows in ([], [long]):
         write_rows(export, rows, split="dev")
-        job = prepare(export, str(base), tmp_path / f"out{len(rows)}", Settings(max_length=50))
+        job = prepare(
+            export, str(base), tmp_path / f"out{len(rows)}", TrainingSettings(max_length=50)
+        )
         assert job.splits.keys() == {"train"}
         assert run(job, StandIn())[0]["dev_losses"] == []
 
@@ -564,7 +570,7 @@ def test_a_card_shows_funnel_dev_and_what_was_left_out(job):
 def test_no_foreign_text_changes_the_card(job):
     told, _, _ = run(job, StandIn())
     told["base"]["name"] = HOSTILE
-    told["settings"] = labelled(Settings(targets=(HOSTILE,)))
+    told["settings"] = labelled(TrainingSettings(targets=(HOSTILE,)))
     told["examples"][1]["kind"] = HOSTILE
     calm = card_text(orjson.loads((job.out / "training.json").read_bytes()))
     page = card_text(told)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from novarag.sft.examples import Example
-    from novarag.sft.train.training import Job
+    from novarag.sft.train.training import TrainingJob
 
 _WIDTH = 64  # tokens; a CPU prepares its arithmetic anew for every shape, so there are few
 PACKAGES = ("torch", "transformers", "peft", "trl", "accelerate")
@@ -52,7 +52,9 @@ def precision() -> str:
     return "bfloat16" if known.get("avx512_bf16") or known.get("amx_bf16") else "float32"
 
 
-def fit(job: Job, resume: Path | None, tell: Callable[[Progress], None]) -> list[dict[str, Any]]:
+def fit(
+    job: TrainingJob, resume: Path | None, tell: Callable[[Progress], None]
+) -> list[dict[str, Any]]:
     """Train the adapter and write it; return the log of the training, a row for each step."""
     disable_progress_bars()
     _quiet()
@@ -89,7 +91,7 @@ def _watch_the_end(trainer: SFTTrainer) -> None:
         trainer.evaluate()
 
 
-def make_trainer(job: Job) -> SFTTrainer:
+def make_trainer(job: TrainingJob) -> SFTTrainer:
     """Load the model and set the trainer up: completions alone are learnt, and nothing is cut."""
     settings = job.settings
     exact = precision() == "float32"
@@ -179,8 +181,8 @@ def _check_targets(model: torch.nn.Module, targets: Sequence[str]) -> None:
     missing = [name for name in targets if name not in found]
     if missing:
         raise UsageError(
-            f"the model has no linear layers named {plain_text(', '.join(missing))}; give those"
-            f" that it has: {plain_text(' '.join(f'--targets {name}' for name in found))}"
+            f"the model has no linear layers named {plain_text(', '.join(missing))}; give"
+            f" `targets` that it has: {plain_text(', '.join(found))}"
         )
 
 
@@ -189,7 +191,7 @@ def _check_lengths(trainer: SFTTrainer, longest: int) -> None:
     found = max(len(row["input_ids"]) for row in trainer.train_dataset)
     if found > longest:
         raise UsageError(
-            f"the trainer makes {found:,} tokens of a sample, more than --max-length {longest:,}"
+            f"the trainer makes {found:,} tokens of a sample, more than `max_length={longest}`"
         )
 
 
@@ -245,7 +247,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # a library without types
         if not isfinite(row["loss"]):
             raise UsageError(
                 f"the loss after step {state.global_step:,} is {row['loss']}: the training has come"
-                " apart; begin again with a lower --learning-rate and another --out"
+                " apart; begin again with a lower `learning_rate` and another `out`"
             )
         tokens, seconds = int(row.get("num_tokens", 0)), monotonic() - self._began
         row["tokens"], row["seconds"] = self._tokens + tokens, self._seconds + seconds

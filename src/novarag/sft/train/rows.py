@@ -11,7 +11,7 @@ import orjson
 
 from novarag.errors import DataError, UsageError
 from novarag.sft.examples import Example
-from novarag.sft.folder import CARD, MADE_BY
+from novarag.sft.export_folder import CARD, MADE_BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,8 +54,8 @@ def read_dataset(folder: Path) -> Dataset:
     """Read the canonical files of an export; a folder with `train.jsonl` alone will do."""
     if not (folder / "train.jsonl").is_file():
         raise UsageError(
-            f"{folder} holds no train.jsonl; name a folder that `novarag export --format canonical`"
-            " wrote"
+            f"{folder} holds no train.jsonl; name a folder that"
+            " `export_training_set(formats='canonical')` wrote"
         )
     paths = {name: folder / f"{name}.jsonl" for name in SPLITS}
     there = {name: path for name, path in paths.items() if path.is_file()}
@@ -106,7 +106,7 @@ def _example(line: bytes, source: str, number: int) -> Example:
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             "is not a prompt of a user and a completion of an assistant.",
-            mend="export again with `novarag export --format canonical`.",
+            mend="export again with `export_training_set(formats='canonical')`.",
             source=source,
             row=number,
         ) from error

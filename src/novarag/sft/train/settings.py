@@ -31,7 +31,7 @@ SAID = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class TrainingSettings:
     """How a model is trained; `save_every` 0 means about ten checkpoints in all."""
 
     learning_rate: float = 5e-5
@@ -55,13 +55,13 @@ class Settings:
         positive = ("learning_rate", "epochs", "max_length", "rank", "alpha", "batch", "at_once")
         for name in positive:
             if not 0 < getattr(self, name) < inf:
-                raise UsageError(f"{name.replace('_', '-')} must be a number above 0")
+                raise UsageError(f"`{name}` must be a number above 0")
         if not self.targets:
-            raise UsageError("targets must name a layer")
+            raise UsageError("`targets` must name a layer")
         if self.batch % self.at_once:
             raise UsageError(
                 f"a step of {self.batch} samples cannot be taken {self.at_once} at a time; give"
-                " --batch and --at-once such that the first is a multiple of the second"
+                " `batch` and `at_once` such that the first is a multiple of the second"
             )
 
     def accumulation(self, devices: int) -> int:
@@ -70,14 +70,14 @@ class Settings:
         if left or not rounds:
             raise UsageError(
                 f"a step of {self.batch} samples cannot be shared by {devices} devices that take"
-                f" {self.at_once} at a time; change --batch or --at-once"
+                f" {self.at_once} at a time; change `batch` or `at_once`"
             )
         return rounds
 
 
-def labelled(settings: Settings) -> list[dict[str, Any]]:
+def labelled(settings: TrainingSettings) -> list[dict[str, Any]]:
     """List every setting with its value and where it is from; a changed one says so."""
-    usual = Settings()
+    usual = TrainingSettings()
     told = []
     for name in (field.name for field in fields(settings)):
         value, default = getattr(settings, name), getattr(usual, name)

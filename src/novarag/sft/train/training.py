@@ -16,9 +16,9 @@ from novarag.sft.lengths import Ruler, load_ruler
 from novarag.sft.train.base import Base, find_base
 from novarag.sft.train.checkpoints import newest, step_of
 from novarag.sft.train.model_card import write_card
-from novarag.sft.train.place import PLAN, TOLD, check_place, finished, write_json
 from novarag.sft.train.rows import read_dataset, sound
-from novarag.sft.train.settings import Settings, labelled
+from novarag.sft.train.settings import TrainingSettings, labelled
+from novarag.sft.train.workdir import PLAN, TOLD, check_place, finished, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ _NEEDED = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class TrainingJob:
     """What is trained on what, and where it goes; `left_out` counts reasons by split."""
 
     base: Base
@@ -41,7 +41,7 @@ class Job:
     dataset: Dataset
     splits: dict[str, tuple[Example, ...]]
     left_out: dict[str, dict[str, int]]
-    settings: Settings
+    settings: TrainingSettings
     out: Path
 
     @property
@@ -57,7 +57,7 @@ class Job:
         }
 
 
-def prepare(export: Path, model: str, out: Path, settings: Settings) -> Job:
+def prepare(export: Path, model: str, out: Path, settings: TrainingSettings) -> TrainingJob:
     """Read what is to be trained on, and check it against the model and the place."""
     dataset = read_dataset(export)
     base = find_base(model)
@@ -66,7 +66,7 @@ def prepare(export: Path, model: str, out: Path, settings: Settings) -> Job:
     if not checked["train"].examples:
         said = "; ".join(f"{n:,}: {why}" for why, n in checked["train"].left_out.items())
         raise UsageError(f"no sample is left to train on ({said or 'train.jsonl is empty'})")
-    job = Job(
+    job = TrainingJob(
         base=base,
         ruler=ruler,
         dataset=dataset,
@@ -85,7 +85,7 @@ def is_lead() -> bool:
 
 
 def train(
-    job: Job,
+    job: TrainingJob,
     *,
     tell: Callable[[Progress], None],
     notice: Callable[[str], None],
@@ -107,7 +107,7 @@ def train(
     return told
 
 
-def _wind_up(job: Job, told: dict[str, Any]) -> None:
+def _wind_up(job: TrainingJob, told: dict[str, Any]) -> None:
     """Write what a kill after the last step may have kept from being written."""
     try:
         write_card(told, job.out)
@@ -136,7 +136,7 @@ def load_engine() -> Any:  # noqa: ANN401 - a module
 
 
 def _fit(
-    job: Job,
+    job: TrainingJob,
     engine: Any,  # noqa: ANN401
     *,
     tell: Callable[[Progress], None],
@@ -159,7 +159,7 @@ def _fit(
     return told
 
 
-def _tell(job: Job, log: list[dict[str, Any]], engine: Any) -> dict[str, Any]:  # noqa: ANN401
+def _tell(job: TrainingJob, log: list[dict[str, Any]], engine: Any) -> dict[str, Any]:  # noqa: ANN401
     return {
         **job.plan,
         "base": asdict(job.base),
@@ -195,7 +195,7 @@ def _loss(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sample(job: Job) -> dict[str, Any]:
+def _sample(job: TrainingJob) -> dict[str, Any]:
     """Render one prompt as the trainer did, for whoever serves the model to compare."""
     prompt = job.splits["train"][0].prompt
     text, tokens = job.ruler.render(prompt)

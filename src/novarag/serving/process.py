@@ -9,26 +9,18 @@ import os
 import signal
 import subprocess
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from novarag.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from novarag.serving.options import Times
+
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - to ask, not bind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
-    """Seconds: until a server must be healthy, until it must have ended, between looks."""
-
-    start: float = 1800.0
-    end: float = 20.0
-    look: float = 0.5
 
 
 def address(host: str, port: int) -> str:
@@ -59,25 +51,24 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server and yield once it is healthy; end it on the way out, whatever happens."""
     if is_healthy(*place):
-        raise UsageError(f"another server answers at port {place[1]}; name another with --port")
-    with _ended_by(signal.SIGTERM, signal.SIGHUP):
-        try:
-            process = subprocess.Popen(  # noqa: S603 - what was printed, without a shell
-                words,
-                env=os.environ | environment,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise UsageError(
-                f"{words[0]} cannot be started ({error.strerror}); install vLLM, or name its"
-                " command with --vllm"
-            ) from None
-        try:
-            _wait(process, place, times)
-            yield process
-        finally:
-            stop(process, times)
+        raise UsageError(f"another server answers at port {place[1]}; name another with `port`")
+    try:
+        process = subprocess.Popen(  # noqa: S603 - what was printed, without a shell
+            words,
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UsageError(
+            f"{words[0]} cannot be started ({error.strerror}); install vLLM, or name its"
+            " command with `vllm`"
+        ) from None
+    try:
+        _wait(process, place, times)
+        yield process
+    finally:
+        stop(process, times)
 
 
 def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: Times) -> None:
@@ -91,7 +82,7 @@ def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: Times
             )
         if monotonic() > deadline:
             raise ServiceError(
-                f"the server is not up after {times.start:g} s; give it longer with --wait",
+                f"the server is not up after {times.start:g} s; give it longer with `wait`",
                 retryable=True,
             )
         sleep(times.look)
@@ -121,19 +112,3 @@ def _lives(process: subprocess.Popen[bytes]) -> bool:
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
-
-
-@contextmanager
-def _ended_by(*numbers: signal.Signals) -> Iterator[None]:
-    """Let signals that would end this process at once end it in order; ignored ones stay so."""
-
-    def leave(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    heard = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, leave) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -20,8 +20,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from novarag.serving.models import Sample
     from novarag.sft.lengths import Ruler
-    from novarag.sft.serving.models import Sample
 
 Spell = Callable[[int], str]
 """Spells a token, given its number."""

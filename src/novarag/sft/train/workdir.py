@@ -27,7 +27,7 @@ def check_place(out: Path, plan: Mapping[str, Any]) -> None:
     if other:
         raise UsageError(
             f"{out} was begun otherwise: {'; '.join(other)}. Give the same to go on, or name"
-            " another folder with --out"
+            " another folder with `out`"
         )
 
 
@@ -39,7 +39,7 @@ def _begun(out: Path) -> dict[str, Any] | None:
         return read_json(out / PLAN)
     # A kill in the first instant leaves a draft of the plan and nothing else.
     if not out.is_dir() or set(out.iterdir()) - set(drafts_of(out / PLAN)):
-        raise UsageError(f"{out} holds something else; name another folder with --out")
+        raise UsageError(f"{out} holds something else; name another folder with `out`")
     return None
 
 
@@ -57,7 +57,7 @@ def _pairs(
     begun: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
     for name, value in now["settings"].items():
-        yield name.replace("_", "-"), begun["settings"].get(name, value), value
+        yield f"`{name}`", begun["settings"].get(name, value), value
     files = {file["name"]: file["sha256"] for file in begun["files"]}
     ours = {file["name"]: file["sha256"] for file in now["files"]}
     for name in sorted(files.keys() | ours.keys()):
@@ -91,7 +91,7 @@ def read_json(path: Path) -> dict[str, Any]:
         told = None
     if not isinstance(told, dict):
         raise DataError(
-            "is damaged.", mend="name another folder with --out and train again.", source=str(path)
+            "is damaged.", mend="name another folder with `out` and train again.", source=str(path)
         )
     return told
 

@@ -8,7 +8,7 @@ import orjson
 
 from novarag.calls import CallError, Outcome
 from novarag.errors import UsageError
-from novarag.sft.serving.templates import first_difference
+from novarag.serving.templates import first_difference
 from novarag.texts import plain_text
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience, Sender
@@ -16,8 +16,8 @@ from novarag.web.sending import Patience, Sender
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.sft.serving.models import Sample
-    from novarag.sft.serving.templates import Spell
+    from novarag.serving.models import Sample
+    from novarag.serving.templates import Spell
     from novarag.web.endpoint import Endpoint
 
 _QUICK = Patience(concurrency=1, timeout=60.0, attempts=4)
@@ -44,7 +44,7 @@ async def check_server(
             shown = ", ".join(plain_text(name, longest=60) for name in served[:8])
             raise UsageError(
                 f"{root} serves {shown or 'nothing'}, not {missing[0]}; start it with the command"
-                " that `novarag serve-model` prints"
+                " that `serving_plan()` gives"
             )
         for name in names:
             for sample in samples:

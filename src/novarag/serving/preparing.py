@@ -9,36 +9,46 @@ from typing import TYPE_CHECKING
 import orjson
 
 from novarag.errors import UsageError
+from novarag.serving.command import LONGEST, adapters_command, merged_command
+from novarag.serving.models import check_together, check_weights
+from novarag.serving.templates import check_rendering, speller
 from novarag.sft.lengths import load_ruler
-from novarag.sft.serving.command import LONGEST, adapters_command, merged_command
-from novarag.sft.serving.models import check_together, check_weights
-from novarag.sft.serving.templates import check_rendering, speller
 from novarag.sft.train.base import Base, find_base
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from novarag.serving.command import Command
+    from novarag.serving.models import Model, Sample
+    from novarag.serving.options import ServingOptions
+    from novarag.serving.templates import Spell
     from novarag.sft.lengths import Ruler
-    from novarag.sft.serving.command import Command, Options
-    from novarag.sft.serving.models import Model, Sample
-    from novarag.sft.serving.templates import Spell
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServingPlan:
     """A server that may be started, and what it is asked to prove once it runs."""
 
     command: Command
+    host: str
+    port: int
     samples: tuple[Sample, ...]
     spell: Spell
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.command.names)
+        head = f"ServingPlan: {names} at {self.host}, port {self.port}"
+        return "\n".join([head, self.command.typed(), *(f"note: {note}" for note in self.notes)])
 
-def plan_adapters(models: Sequence[Model], options: Options, *, place: str | None = None) -> Plan:
+
+def plan_adapters(
+    models: Sequence[Model], options: ServingOptions, *, place: str | None = None
+) -> ServingPlan:
     """Check that a base and its adapters fit each other and their training."""
     check_together(models, options.base)
     for model in models:
-        check_weights(model.adapter, "name a folder that `novarag train` wrote")
+        check_weights(model.adapter, "name a folder that `train_model()` wrote")
     base = _find(models[0], place)
     ruler = _ruler(base.place)
     dated = False
@@ -56,22 +66,24 @@ def plan_adapters(models: Sequence[Model], options: Options, *, place: str | Non
             trained=own,
             whose=f"the tokenizer of the base {base.place}",
             mend="vLLM asks every adapter with it: copy the tokenizer's files from"
-            f" {model.adapter} into the base, or name another base with --model",
+            f" {model.adapter} into the base, or name another base with `model`",
         )
     command = adapters_command(
         base.place, models, options, longest=_positions(Path(base.place)), dated=dated
     )
-    return Plan(
+    return ServingPlan(
         command=command,
+        host=options.host,
+        port=options.port,
         samples=tuple(dict.fromkeys(model.sample for model in models)),
         spell=speller(ruler),
         notes=_notes(ruler, models[0]),
     )
 
 
-def plan_merged(model: Model, options: Options) -> Plan:
+def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
     """Check that merged weights are there with the tokenizer of their training."""
-    check_weights(model.merged, "make them with `novarag train … --merge`")
+    check_weights(model.merged, "make them with `train_model(…, merge=True)`")
     ruler = _ruler(str(model.merged))
     dated = check_rendering(
         ruler,
@@ -81,7 +93,13 @@ def plan_merged(model: Model, options: Options) -> Plan:
     )
     longest = _positions(model.merged)
     command = merged_command(model, options, longest=longest, dated=dated)
-    return Plan(command=command, samples=(model.sample,), spell=speller(ruler))
+    return ServingPlan(
+        command=command,
+        host=options.host,
+        port=options.port,
+        samples=(model.sample,),
+        spell=speller(ruler),
+    )
 
 
 def _find(model: Model, place: str | None) -> Base:
@@ -91,11 +109,11 @@ def _find(model: Model, place: str | None) -> Base:
     except UsageError as error:
         if place is not None:
             raise
-        raise UsageError(f"{error}. If the base was moved, name its place with --model") from error
+        raise UsageError(f"{error}. If the base was moved, name its place with `model`") from error
     if base.fingerprint != model.fingerprint:
         raise UsageError(
             f"{base.place} is not the model that {model.name} was trained on ({model.base}): its"
-            " configuration or its weights are others; name the right one with --model"
+            " configuration or its weights are others; name the right one with `model`"
         )
     return base
 

@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A folder that `novarag train` wrote, and the name its model is served by."""
+    """A folder that `train_model` wrote, and the name its model is served by."""
 
     name: str
     folder: Path
@@ -66,7 +66,7 @@ def read_model(text: str) -> Model:
         told = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(
-            f"{place!r} holds no {_TOLD}; name a folder that `novarag train --out` wrote to the end"
+            f"{place!r} holds no {_TOLD}; name a folder that `train_model()` wrote to the end"
         ) from None
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is not JSON ({error}); train again") from None
@@ -75,7 +75,7 @@ def read_model(text: str) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
-            " `novarag train`?"
+            " `train_model()`?"
         ) from None
 
 
@@ -135,7 +135,7 @@ def check_together(models: Sequence[Model], base: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
-                f"two models are named {name!r}; name one with NAME=FOLDER, or the base with --base"
+                f"two models are named {name!r}; name one with NAME=FOLDER, or the base with `base`"
             )
 
 
@@ -161,7 +161,7 @@ def served_rank(models: Sequence[Model]) -> int:
             return rank
     raise UsageError(
         f"the adapter of {widest} has rank {most}, and vLLM serves none above {RANKS[-1]}; serve"
-        " the merged weights with --merged"
+        " the merged weights with `merged=True`"
     )
 
 
@@ -179,6 +179,6 @@ def _rank(model: Model) -> int:
     if strange:
         raise UsageError(
             f"the adapter of {model.name} uses {strange[0]}, which vLLM does not apply; serve the"
-            " merged weights with --merged"
+            " merged weights with `merged=True`"
         )
     return rank

@@ -7,42 +7,20 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from novarag.errors import UsageError
-from novarag.sft.serving.models import served_rank
-from novarag.sft.serving.templates import PINNED
+from novarag.serving.models import served_rank
+from novarag.serving.templates import PINNED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.sft.serving.models import Model
+    from novarag.serving.models import Model
+    from novarag.serving.options import ServingOptions
 
 LONGEST = 4096
 """Tokens of prompt and reply together: twice the longest sample of the paper's training."""
 
 # A seed with chunked prefill kills the engine on a CPU, hence room for whole prompts.
 _CPU = ("--max-num-seqs", "32", "--max-num-batched-tokens", "32768")
-_OURS = ("--host", "--port")
-_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # the last on ARM
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to serve. `cpu` is what the CPU build finds in its environment; without it, a GPU."""
-
-    base: str = "base"
-    vllm: str = "vllm"
-    host: str = "127.0.0.1"
-    port: int = 8000
-    max_model_len: int | None = None
-    dtype: str = "bfloat16"
-    cpu: Mapping[str, str] | None = None
-    compiled: bool = False
-    extra: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for word in self.extra:
-            if word.partition("=")[0] in _OURS:
-                raise UsageError(f"give {word.partition('=')[0]} before the --, not after it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +45,7 @@ class Command:
 
 
 def adapters_command(
-    base: str, models: Sequence[Model], options: Options, *, longest: int, dated: bool
+    base: str, models: Sequence[Model], options: ServingOptions, *, longest: int, dated: bool
 ) -> Command:
     """Serve a base and its adapters side by side."""
     rank, names = served_rank(models), (options.base, *(model.name for model in models))
@@ -79,7 +57,7 @@ def adapters_command(
     return _command(lines, names, options, longest=longest, dated=dated)
 
 
-def merged_command(model: Model, options: Options, *, longest: int, dated: bool) -> Command:
+def merged_command(model: Model, options: ServingOptions, *, longest: int, dated: bool) -> Command:
     """Serve a model whose adapter was worked into its weights."""
     first = (options.vllm, "serve", str(model.merged), "--served-model-name", model.name)
     return _command([first], (model.name,), options, longest=longest, dated=dated)
@@ -96,7 +74,7 @@ def _module(model: Model) -> str:
 def _command(
     lines: list[tuple[str, ...]],
     names: tuple[str, ...],
-    options: Options,
+    options: ServingOptions,
     *,
     longest: int,
     dated: bool,
@@ -111,14 +89,3 @@ def _command(
     if options.extra:
         lines.append(options.extra)
     return Command(lines=tuple(lines), names=names, environment=options.cpu or {})
-
-
-def cpu_dtype(processor: str) -> str:
-    """Name the quickest arithmetic of a processor by what Linux says of it in /proc/cpuinfo."""
-    return "float32" if _BFLOAT16.isdisjoint(processor.split()) else "bfloat16"
-
-
-def cpu_environment(found: Mapping[str, str], cores: int) -> dict[str, str]:
-    """Say what the CPU build needs in its environment; what is set there already stands."""
-    needed = {"OMP_NUM_THREADS": str(cores), "VLLM_CPU_KVCACHE_SPACE": "2"}  # the latter in GiB
-    return {name: found.get(name) or value for name, value in needed.items()}

@@ -1,0 +1,150 @@
+"""Serving what was trained: the command that starts vLLM, the server it starts, and its check."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.flows.looping import synchronous
+from novarag.serving.options import ServingOptions, Times
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator, Sequence
+
+    from novarag.serving.models import Model
+    from novarag.serving.preparing import ServingPlan
+
+_USUAL = ServingOptions()
+_SLOW = (
+    "on a CPU an adapter applied at run time is several times slower than merged weights:"
+    " serve those with `merged=True`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingCheck:
+    """A server that serves every name, and asks as the models were trained."""
+
+    url: str
+    names: tuple[str, ...]
+    tokens: int  # compared for each name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server that was started here: where it is asked, and its process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+
+def serving_plan(  # noqa: PLR0913 - how to serve, by name
+    models: str | Path | Sequence[str | Path],
+    *,
+    base: str = _USUAL.base,
+    model: str | Path | None = None,
+    merged: bool = False,
+    cpu: bool = False,
+    compiled: bool = _USUAL.compiled,
+    max_model_len: int | None = _USUAL.max_model_len,
+    host: str = _USUAL.host,
+    port: int = _USUAL.port,
+    vllm: str = _USUAL.vllm,
+    extra: Sequence[str] = _USUAL.extra,
+) -> ServingPlan:
+    """Check that a base and its adapters can be served as they were trained, and say how.
+
+    `plan.command.typed()` is the vLLM command for a shell; `start_serving` runs it.
+
+    Args:
+        models: Folders that `train_model` wrote, all of one base; "NAME=FOLDER" names the model.
+        base: Name to serve the base by.
+        model: Folder or name of the base, if it is not where it was in training.
+        merged: Serve the merged weights of one model, alone.
+        cpu: For vLLM's CPU build, on this machine.
+        compiled: With `cpu` and `merged`: start minutes later, and generate faster.
+        max_model_len: Most tokens of prompt and reply; 4096 by default, or the model's.
+        host: Address to listen at.
+        port: Port to listen at.
+        vllm: vLLM's command, if it is in another environment.
+        extra: More arguments for vLLM.
+    """
+    from novarag.serving.machine import cores, cpu_dtype, cpu_environment, processor
+    from novarag.serving.models import read_model
+    from novarag.serving.preparing import plan_adapters
+
+    if compiled and not (cpu and merged):
+        raise UsageError(
+            "`compiled` goes with `cpu` and `merged`: elsewhere vLLM decides by itself"
+        )
+    options = ServingOptions(
+        base=base,
+        vllm=vllm,
+        host=host,
+        port=port,
+        max_model_len=max_model_len,
+        dtype=cpu_dtype(processor()) if cpu else _USUAL.dtype,
+        cpu=cpu_environment(os.environ, cores()) if cpu else None,
+        compiled=compiled,
+        extra=tuple(extra),
+    )
+    read = [read_model(place) for place in _places(models)]
+    if merged:
+        return _plan_merged(read, options, model)
+    plan = plan_adapters(read, options, place=None if model is None else str(model))
+    return replace(plan, notes=(*plan.notes, _SLOW)) if cpu else plan
+
+
+def _places(models: str | Path | Sequence[str | Path]) -> list[str]:
+    several = [models] if isinstance(models, (str, Path)) else list(models)
+    for one in several:
+        if not isinstance(one, (str, Path)):
+            raise TypeError(f"models must be folders, or 'NAME=FOLDER', not {type(one).__name__}")
+    if not several:
+        raise UsageError("there is nothing to serve: give a folder that `train_model()` wrote")
+    return [str(one) for one in several]
+
+
+def _plan_merged(
+    read: Sequence[Model], options: ServingOptions, model: str | Path | None
+) -> ServingPlan:
+    from novarag.serving.preparing import plan_merged
+
+    if len(read) > 1:
+        raise UsageError("merged weights are a whole model: serve one model with `merged=True`")
+    if model is not None:
+        raise UsageError("merged weights need no base; leave out `model`")
+    return plan_merged(read[0], options)
+
+
+async def check_serving_async(
+    plan: ServingPlan, url: str, *, key_env: str | None = None
+) -> ServingCheck:
+    """Refuse a server that lacks a model of the plan, or whose tokens are not training's."""
+    from novarag.serving.server import check_server
+
+    names = plan.command.names
+    tokens = await check_server(url, names, plan.samples, spell=plan.spell, key_env=key_env)
+    return ServingCheck(url=url, names=tuple(names), tokens=tokens)
+
+
+check_serving = synchronous(check_serving_async)
+
+
+@contextmanager
+def start_serving(plan: ServingPlan, *, wait: float = Times().start) -> Iterator[Server]:
+    """Start the server of a plan and yield once it is up; it ends with the `with` block.
+
+    `wait` is in seconds. What the server prints goes where this process prints.
+    """
+    from novarag.serving.process import address, running
+
+    command, times = plan.command, Times(start=wait)
+    place = (plan.host, plan.port)
+    with running(command.words, command.environment, place=place, times=times) as process:
+        yield Server(url=address(*place), process=process)

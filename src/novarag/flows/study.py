@@ -1,0 +1,158 @@
+"""The human study: a blind rating sheet of runs, and what the ratings show."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag import __version__
+from novarag.atomic import whole_folder
+from novarag.errors import DataError, UsageError
+from novarag.flows.events import Wrote, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.flows.events import Tell
+    from novarag.study import Rubric, Sheet, StudyReport
+
+QUESTIONS = 20
+"""How many questions a sheet has, unless somebody says otherwise."""
+
+REPLICATES = 2000
+"""Bootstrap replicates behind each interval of a study, unless somebody says otherwise."""
+
+_SHEET = frozenset({"sheet.html", "key.json"})
+_REPORT = frozenset({"study.json", "report.html", "report.md"})
+
+
+def make_rating_sheet(  # noqa: PLR0913 - what a sheet shows, by name
+    runs: Sequence[str | Path],
+    out: str | Path | None = None,
+    *,
+    questions: int = QUESTIONS,
+    seed: int = 0,
+    criteria: str | Path | Rubric | None = None,
+    answers: bool = False,
+    tell: Tell = silent,
+) -> Sheet:
+    """Make a blind rating sheet of replies to the same questions: one page that works offline.
+
+    Args:
+        runs: Finished runs, one for each system to compare.
+        out: Folder for sheet.html and key.json; without it, nothing is written.
+        questions: How many questions to draw.
+        seed: Seed of the draw and of the orders.
+        criteria: What to rate: a file (.toml or .json), or a `Rubric`; by default the paper's five.
+        answers: Show raters the accepted answers too.
+        tell: Hears what was written.
+    """
+    from novarag.report.sheet import write_sheet
+    from novarag.runs.replies import read_replies
+    from novarag.study import make_sheet
+
+    rubric, places = _rubric(criteria), _paths(runs, "runs")
+    if len(places) < 2:
+        raise UsageError("a study compares systems: give a run for each, two at least")
+    systems = read_replies(places, questions=questions, seed=seed)
+    made = make_sheet(systems, questions=questions, seed=seed, rubric=rubric, answers=answers)
+    if out is not None:
+        with whole_folder(Path(out), lambda place: _check_sheet(place, made.id)) as draft:
+            written = write_sheet(made, draft)
+        for path in written:
+            tell(Wrote(Path(out) / path.name))
+    return made
+
+
+def read_rating_files(
+    folder: str | Path,
+    ratings: str | Path | Sequence[str | Path],
+    out: str | Path | None = None,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+    tell: Tell = silent,
+) -> StudyReport:
+    """Read what raters saved, take the blindfold off, and report means, agreement and tests.
+
+    Args:
+        folder: The folder that `make_rating_sheet` wrote, with its key.
+        ratings: The files that raters saved.
+        out: Folder for report.html, report.md and study.json; without it, nothing is written.
+        replicates: Bootstrap replicates behind each interval.
+        seed: Seed of the bootstrap.
+        tell: Hears what was written.
+    """
+    from novarag.report.study import write_study
+    from novarag.study import analyse, read_key, read_ratings
+
+    folder, files = Path(folder), _paths(ratings, "ratings")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; give the one `make_rating_sheet()` wrote")
+    key = read_key(_read(folder / "key.json"), source=str(folder / "key.json"))
+    texts = {path: _read(Path(path)) for path in files}
+    if len(texts) < len(files):
+        raise UsageError("a file of ratings is given twice: give each once")
+    report = analyse(read_ratings(key, texts), replicates=replicates, seed=seed)
+    if out is not None:
+        with whole_folder(Path(out), lambda place: _check_free(place, _REPORT)) as draft:
+            today = datetime.now(UTC).date().isoformat()
+            written = write_study(report, draft, made=today, version=__version__)
+        for path in written:
+            tell(Wrote(Path(out) / path.name))
+    return report
+
+
+def _paths(given: object, name: str) -> list[str]:
+    several = [given] if isinstance(given, (str, Path)) else given
+    if not isinstance(several, (list, tuple)) or not all(
+        isinstance(one, (str, Path)) for one in several
+    ):
+        raise TypeError(f"{name} must be a list of paths, not {type(given).__name__}")
+    return [str(one) for one in several]
+
+
+def _rubric(criteria: str | Path | Rubric | None) -> Rubric:
+    from novarag.study import RUBRIC, Rubric, read_rubric
+
+    if criteria is None:
+        return RUBRIC
+    if isinstance(criteria, Rubric):
+        return criteria
+    if isinstance(criteria, (str, Path)):
+        return read_rubric(_read(Path(criteria)), source=str(criteria))
+    raise TypeError(f"criteria must be a file or a Rubric, not {type(criteria).__name__}")
+
+
+def _read(path: Path) -> str:
+    from novarag.datasets.files import existing
+
+    try:
+        return existing(path).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "the file is not text in UTF-8.",
+            mend="give the file as it was saved.",
+            source=str(path),
+        ) from error
+
+
+def _check_sheet(out: Path, made: str) -> None:
+    """Refuse a place with another sheet in it: ratings of that one need its key."""
+    from novarag.study import read_key
+
+    _check_free(out, _SHEET)
+    key = out / "key.json"
+    if key.is_file() and read_key(_read(key), source=str(key)).sheet != made:
+        raise UsageError(
+            f"{out} holds another sheet, and ratings of it need its key; give another `out`"
+        )
+
+
+def _check_free(out: Path, ours: frozenset[str]) -> None:
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; `out` takes a folder")
+    strange = sorted(p.name for p in out.iterdir() if p.name not in ours) if out.is_dir() else []
+    if strange:
+        raise UsageError(f"{out} has other files in it, such as {strange[0]!r}; give another `out`")

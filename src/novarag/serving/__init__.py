@@ -1,0 +1,1 @@
+"""Serving what was trained: a base and its adapters on one vLLM, asked as they were trained."""

@@ -1,0 +1,87 @@
+"""Training from Python, with a stand-in for the trainer."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+
+import novarag
+from novarag.flows.events import Note, Notice, TrainingProgress
+from novarag.sft.train import training as module
+from tests.support.tiny_training import Killed, StandIn, row, write_base, write_rows
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return write_base(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def export(tmp_path):
+    return write_rows(tmp_path / "export", [row(i) for i in range(5)])
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    made = StandIn()
+    monkeypatch.setattr(module, "load_engine", lambda: made)
+    monkeypatch.setattr(module, "check_packages", lambda: None)
+    return made
+
+
+def test_from_an_export_to_a_model(engine, export, base, tmp_path):
+    told, out = [], tmp_path / "m"
+    settings = novarag.TrainingSettings(batch=4, epochs=1.0)
+    done = novarag.train_model(export, base, out, settings=settings, merge=True, tell=told.append)
+    assert told[0] == Note("tiny, other: 5 samples")
+    steps = [event.now.step for event in told if isinstance(event, TrainingProgress)]
+    assert steps == [1, 2, 3, 4, 5, 6]
+    assert done.adapter.is_dir()
+    assert engine.merged == [out / "merged"]
+    assert done.samples == {"train": 5}
+    assert done.left_out == {"train": {}}
+    assert len(done.losses) == 6
+    assert done.facts == json.loads((out / "training.json").read_bytes())
+    assert (out / "report.html").is_file()
+    assert repr(done).splitlines() == [
+        f"TrainingResult of 'tiny' at {str(out)!r}",
+        "  samples: train 5",
+        "  6 steps, loss 2.000 to 0.333",
+        "  merged: yes",
+    ]
+
+
+def test_a_killed_training_goes_on_in_a_loop_or_a_thread(engine, export, base, tmp_path):
+    engine.kill_after = 3
+    with pytest.raises(Killed):
+        novarag.train_model(export, base, tmp_path / "m")
+    engine.kill_after, told = None, []
+
+    async def notebook():
+        return novarag.train_model(str(export), str(base), str(tmp_path / "m"), tell=told.append)
+
+    first = asyncio.run(notebook())
+    assert Notice("going on after step 2") in told
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(novarag.train_model(export, base, tmp_path / "m"))
+    )
+    thread.start()
+    thread.join()
+    assert found[0].losses == first.losses
+
+
+def test_of_several_processes_one_writes_and_tells(engine, export, base, tmp_path, monkeypatch):
+    novarag.train_model(export, base, tmp_path / "m")
+    (tmp_path / "m" / "report.html").unlink()
+    monkeypatch.setenv("RANK", "1")
+    told = []
+    done = novarag.train_model(export, base, tmp_path / "m", tell=told.append)
+    assert (done.lead, told) == (False, [])
+    assert not (tmp_path / "m" / "report.html").exists()
+
+
+def test_settings_are_of_their_type(export, base, tmp_path):
+    with pytest.raises(TypeError, match="settings must be TrainingSettings, not dict"):
+        novarag.train_model(export, base, tmp_path / "m", settings={"rank": 4})

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     )
     from novarag.filters import funnel
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.index import IndexBuild, build_index, build_index_async
+    from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -69,6 +71,8 @@ _ROOMS = {
     ),
     "filters": ("funnel",),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.index": ("IndexBuild", "build_index", "build_index_async"),
+    "flows.retrieve": ("Retrieved", "retrieve", "retrieve_async"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -122,6 +126,7 @@ __all__ = [
     "Grade",
     "GroupKind",
     "Heading",
+    "IndexBuild",
     "Judgment",
     "Labels",
     "Method",
@@ -140,6 +145,7 @@ __all__ = [
     "RelevantFacet",
     "Reply",
     "Response",
+    "Retrieved",
     "Retriever",
     "Rule",
     "Sampling",
@@ -154,6 +160,8 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "build_index",
+    "build_index_async",
     "estimate",
     "evidence_state",
     "figures_frame",
@@ -165,6 +173,8 @@ __all__ = [
     "measure",
     "parse_endpoint",
     "read",
+    "retrieve",
+    "retrieve_async",
     "tabulate",
     "take_answers",
     "write_report",

@@ -85,7 +85,7 @@ def _joined(one: str, other: str) -> str:
 
 def material(folder: Path) -> Material:
     """Read the corpus and its vectors back from the index."""
-    from novarag.cli.encoders import open_encoder
+    from novarag.flows.encoders import open_encoder
     from tools.retrieval_index import ENCODER
 
     table, asked = corpus(), questions()["question"].unique(maintain_order=True).to_list()
@@ -93,7 +93,8 @@ def material(folder: Path) -> Material:
     passages = [Passage(text=f"{title}\n{text}", source=name) for name, title, text in rows]
     with open_index(str(folder / "corpus.db")) as index:
         vectors = vectors_of(index, table["id"].to_list())
-    near = asyncio.run(open_encoder(ENCODER).encode(asked, query=True))
+    encoder = asyncio.run(open_encoder(ENCODER))
+    near = asyncio.run(encoder.encode(asked, query=True))
     seen: dict[str, int] = {}
     for i, passage in enumerate(passages):
         seen.setdefault(passage.text, i)

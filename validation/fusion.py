@@ -42,10 +42,10 @@ def by_engine(index, asked: list[str], vectors) -> list[list[str]]:
 
 
 def main(folder: Path) -> None:
-    from novarag.cli.encoders import open_encoder
+    from novarag.flows.encoders import open_encoder
 
     print(described())
-    table, encoder = questions(), open_encoder(ENCODER)
+    table, encoder = questions(), asyncio.run(open_encoder(ENCODER))
     asked = table["question"].to_list()
     gold = [set(names) for names in table["gold_ids"].to_list()]
     chosen = np.array([crc32(name.encode()) % 2 == 0 for name in table["qid"]])

@@ -250,10 +250,10 @@ def check_all(index: Index, encoder, checks: Checks) -> None:
 def main(folder: Path) -> int:
     import tempfile
 
-    from novarag.cli.encoders import open_encoder
+    from novarag.flows.encoders import open_encoder
 
     print(described())
-    encoder, checks = open_encoder(ENCODER), Checks()
+    encoder, checks = asyncio.run(open_encoder(ENCODER)), Checks()
     with open_index(str(folder / "corpus.db")) as index:
         check_all(index, encoder, checks)
         part = corpus(SMALL)

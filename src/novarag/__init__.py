@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from novarag.filters import funnel
     from novarag.flows.export import Export, export_training_set
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.index import IndexBuild, build_index, build_index_async
+    from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -84,6 +86,8 @@ _ROOMS = {
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
     "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
+    "flows.index": ("IndexBuild", "build_index", "build_index_async"),
+    "flows.retrieve": ("Retrieved", "retrieve", "retrieve_async"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -140,6 +144,7 @@ __all__ = [
     "Grade",
     "GroupKind",
     "Heading",
+    "IndexBuild",
     "Judgment",
     "Labels",
     "Method",
@@ -158,6 +163,7 @@ __all__ = [
     "RelevantFacet",
     "Reply",
     "Response",
+    "Retrieved",
     "Retriever",
     "Rule",
     "Sampling",
@@ -174,6 +180,8 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "build_index",
+    "build_index_async",
     "check_serving",
     "check_serving_async",
     "estimate",
@@ -190,6 +198,8 @@ __all__ = [
     "parse_endpoint",
     "read",
     "read_rating_files",
+    "retrieve",
+    "retrieve_async",
     "serving_plan",
     "start_serving",
     "tabulate",

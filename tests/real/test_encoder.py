@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from novarag.cli import app, encoders
-from novarag.cli.encoders import open_encoder
+from novarag.cli import app
+from novarag.flows import encoders
+from novarag.flows.encoders import open_encoder
 from novarag.llm.entailment import load_entailment
 from novarag.retrieval.local_encoder import find_folder, load_encoder
 from novarag.uncertainty import by_entailment
@@ -66,7 +67,7 @@ def test_the_identity_says_what_was_loaded(encoder):
     assert (identity.name, identity.dim, identity.max_tokens) == (SPEC, 384, 256)
     assert (identity.pooling, identity.normalised) == ("mean", True)
     assert identity.revision.startswith("sha256:")
-    again = open_encoder(str(find_folder(SPEC)))
+    again = asyncio.run(open_encoder(str(find_folder(SPEC))))
     assert (again.identity.name, again.identity.revision) == ("model", identity.revision)
 
 

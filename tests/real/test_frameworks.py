@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from novarag.cli.searching import as_retriever
 from novarag.errors import UsageError
+from novarag.flows.encoders import as_retriever
 from novarag.retrieval import from_langchain, from_llamaindex
 from novarag.taxonomy import Provenance
 
@@ -95,7 +95,7 @@ def test_any_retriever_of_langchain(sync):
     assert [[(p.text, p.source) for p in ps] for ps in found] == [
         [(f"{q} {i}", f"f{i}") for i in range(3)] for q in "ab"
     ]
-    assert len(search(as_retriever(own, "own"), ["a"], 2)[0]) == 2
+    assert len(search(as_retriever(own), ["a"], 2)[0]) == 2
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_an_index_of_llamaindex(index):
         assert [len(passages) for passages in found] == [k] * len(QUERIES)
         assert [passages[0].source for passages in found] == list(TEXTS)
         assert found[0][0].text == f"Lamp\n{TEXTS['lamp']}"
-    assert len(search(as_retriever(own, "own"), QUERIES, 2)[0]) == 2
+    assert len(search(as_retriever(own), QUERIES, 2)[0]) == 2
 
 
 def test_an_index_that_was_made_for_fewer_says_so(index):

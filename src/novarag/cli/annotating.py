@@ -15,9 +15,10 @@ import typer
 
 from novarag import __version__
 from novarag.atomic import whole_folder
-from novarag.cli.encoders import EntailmentSpec, open_encoder, open_entailment
 from novarag.cli.models import KeyEnv, Timeout, connector, model_name
+from novarag.cli.options import EntailmentSpec, import_from_here
 from novarag.errors import DataError, StorageError, UsageError
+from novarag.flows.encoders import open_encoder, open_entailment
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def annotate(
     from novarag.datasets.annotated import annotated_line
     from novarag.report.profile import profile_notes, write_profile
 
+    import_from_here()
     held = _read(groups)
     _check_place(out)
     asker = _judge(judge, key_env, timeout, structured=structured) if judge else None
@@ -226,7 +228,7 @@ async def _closeness(
 ) -> list[list[float]]:
     from novarag.annotation.nearness import closeness
 
-    found = open_encoder(spec, key_env=key_env)
+    found = await open_encoder(spec, key_env=key_env)
     asked = await found.encode([g.question.text for g in groups], query=True)
     texts = list(dict.fromkeys(p.text for g in groups for p in g.passages))
     vectors = await found.encode(texts)

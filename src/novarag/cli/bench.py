@@ -15,12 +15,13 @@ import orjson
 
 from novarag.atomic import write_whole
 from novarag.cli.drawing import Drawing
-from novarag.cli.encoders import open_encoder
 from novarag.cli.estimating import find_methods
 from novarag.cli.models import is_simulated, model_name
 from novarag.cli.running import Source, check_server, hash_of, stopped_by_signals
 from novarag.config.grid import BASE, Setting
 from novarag.errors import NovaragError, ServiceError, UsageError
+from novarag.flows.encoders import open_encoder
+from novarag.flows.looping import run_sync
 from novarag.strategies import find_strategy
 from novarag.uncertainty import GREEDY, Need, serving, union
 
@@ -238,7 +239,7 @@ class Bench:
     def _encoder(self) -> Encoder:
         if self.encoder is None:
             raise UsageError("a dense search needs the encoder of the index: add --encoder")
-        return open_encoder(self.encoder)
+        return run_sync(open_encoder(self.encoder))
 
     # — what came back —
 

@@ -16,7 +16,6 @@ from novarag import __version__
 from novarag.atomic import whole_file
 from novarag.cli.common import StrategyName  # noqa: TC001 - typer looks at them
 from novarag.cli.drawing import Drawing
-from novarag.cli.encoders import EntailmentSpec, open_entailment
 from novarag.cli.models import (
     Attempts,
     Concurrency,
@@ -32,6 +31,7 @@ from novarag.cli.models import (
     Timeout,
     simulated_note,
 )
+from novarag.cli.options import EntailmentSpec, import_from_here
 from novarag.cli.running import Means, Source, check_server, hash_of
 from novarag.cli.screen import parse_price
 from novarag.config.asking import Replies
@@ -139,8 +139,10 @@ def find_methods(names: Sequence[str], *, nli: str | None = None) -> list[Method
 
 def _with_entailment(found: dict[str, Method], nli: str) -> dict[str, Method]:
     """Let a model of entailment say which answers mean the same."""
+    from novarag.flows.encoders import open_entailment
     from novarag.uncertainty import by_entailment, semantic_entropy
 
+    import_from_here()
     name = "semantic-entropy"
     if name not in found:
         raise UsageError(f"--nli belongs to the method {name}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -14,12 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.atomic import write_whole
+from novarag.cli.console import screen
 from novarag.cli.models import (  # noqa: TC001 - typer looks at them
     DriverName,
     PerMillion,
     RayAddress,
     RetryFailed,
 )
+from novarag.cli.options import import_from_here
 from novarag.cli.running import (
     Means,
     Source,
@@ -38,10 +39,8 @@ from novarag.strategies import find_strategy
 if TYPE_CHECKING:
     from novarag.cli.screen import Price
     from novarag.config import Experiment
-    from novarag.ports import Retriever
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.manifest import Manifest
-    from novarag.retrieval.milvus import Index
     from novarag.runs.manifest import Settings
     from novarag.strategies import Strategy
 
@@ -156,10 +155,13 @@ class _Way:
 
     @cached_property
     def _encoder(self) -> Encoder | None:
-        from novarag.cli.encoders import open_encoder
+        from novarag.flows.encoders import open_encoder
+        from novarag.flows.looping import run_sync
 
         told = self.experiment.index
-        return None if told.encoder is None else open_encoder(told.encoder, key_env=told.key_env)
+        if told.encoder is None:
+            return None
+        return run_sync(open_encoder(told.encoder, key_env=told.key_env))
 
     # — retrieval, and how it is known to be done —
 
@@ -197,8 +199,7 @@ class _Way:
 
     def index(self) -> int:
         """Index the corpus, or add to an index what it lacks."""
-        from novarag.cli.indexing import build_index
-        from novarag.retrieval.milvus import create_index
+        from novarag.flows.index import build_index
 
         told = self.experiment
         if self._is_retrieved():
@@ -207,50 +208,43 @@ class _Way:
         if told.corpus is None:
             print("no [corpus]: " + (told.retrieve.own or f"searching {self._uri} as it is"))
             return 0
-        ours = None if self._encoder is None else self._encoder.identity
-        manifest = replace(self._manifest, encoder=ours)
-        with create_index(self._uri, manifest, name=told.index.collection, token=self._token) as ix:
-            files = [Path(file) for file in told.corpus.files]
-            build_index(ix, files, self._encoder, limit=told.corpus.limit)
+        made = self._manifest
+        with screen() as tell:
+            built = build_index(
+                told.corpus.files, self._uri, encoder=self._encoder, words=made.words,
+                analyzer=made.analyzer, k1=made.k1, b=made.b, vectors=made.vectors,
+                collection=told.index.collection, limit=told.corpus.limit,
+                token_env=told.index.token_env, tell=tell,
+            )  # fmt: skip
+        print(built)
         return 0
-
-    @property
-    def _token(self) -> str | None:
-        return os.environ.get(self.experiment.index.token_env)
 
     def retrieve(self) -> int:
         """Find passages for every question, and put them in the order they are shown in."""
         told = self.experiment.retrieve
         if not self._is_retrieved():
-            from novarag.cli.searching import open_search
-
-            if told.own is not None:
-                self._search(open_search(with_=told.object, http=told.http, key_env=told.key_env))
-            else:
-                with self._open() as index:
-                    from novarag.retrieval.searching import MilvusRetriever
-
-                    self._search(MilvusRetriever(index, mode=told.mode, encoder=self._encoder))
+            self._search()
         count = self._write_groups()
         order = "shuffled" if told.shuffle else "best first"
         print(f"{count:,} questions with up to {told.k} passages each, {order}")
         print(self._answerable())
         return 0
 
-    def _open(self) -> Index:
-        from novarag.retrieval.milvus import open_index
-
-        return open_index(self._uri, name=self.experiment.index.collection, token=self._token)
-
-    def _search(self, retriever: Retriever) -> None:
-        from novarag.cli.indexing import write_retrieved
+    def _search(self) -> None:
+        from novarag.flows.retrieve import retrieve
 
         told = self.experiment
-        name = f"{'own' if told.retrieve.own else told.retrieve.mode}-k{told.retrieve.k}"
-        write_retrieved(
-            Path(told.questions.file), retriever, self._found, name=name, k=told.retrieve.k,
-            limit=told.questions.limit,
-        )  # fmt: skip
+        own = told.retrieve.own is not None
+        import_from_here()
+        with screen() as tell:
+            retrieve(
+                told.questions.file, out=self._found, uri=None if own else self._uri,
+                mode=told.retrieve.mode, k=told.retrieve.k,
+                encoder=None if own else self._encoder, search=told.retrieve.object,
+                http=told.retrieve.http, collection=told.index.collection,
+                limit=told.questions.limit, key_env=told.retrieve.key_env,
+                token_env=told.index.token_env, tell=tell,
+            )  # fmt: skip
         done = {"settings": self._stamp, "hash": hash_of(self._found)}
         _put(self.out / "retrieved.json", json.dumps(done, indent=1).encode())
 

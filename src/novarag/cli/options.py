@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -108,6 +109,16 @@ SearchUrl = Annotated[
     str | None,
     typer.Option("--http", help="URL of a search server that takes queries and k as JSON."),
 ]
+CollectionName = Annotated[str, typer.Option(help="Name of the collection.")]
+TokenEnv = Annotated[
+    str, typer.Option(help="Environment variable that holds the token of the Milvus server.")
+]
+
+
+def import_from_here() -> None:
+    """Let package.module:OBJECT stand beside the user's data, as `python -m` would find it."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
 
 
 def parse_price(text: str | None) -> Price | None:

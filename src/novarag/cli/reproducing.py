@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from novarag.atomic import write_whole
-from novarag.cli.encoders import EncoderSpec  # noqa: TC001 - typer looks at it
-from novarag.cli.models import (  # noqa: TC001 - likewise
+from novarag.cli.models import (  # noqa: TC001 - typer looks at them
     Attempts,
     Concurrency,
     KeyEnv,
@@ -23,6 +22,7 @@ from novarag.cli.models import (  # noqa: TC001 - likewise
     RetryFailed,
     Timeout,
 )
+from novarag.cli.options import EncoderSpec  # noqa: TC001 - likewise
 from novarag.cli.running import Means, means_of
 from novarag.config.asking import Replies
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from novarag.errors import StorageError, UsageError
 from novarag.retrieval.manifest import differences
+from novarag.retrieval.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,17 +39,17 @@ async def fill(
 ) -> Growth:
     """Add every passage that the index lacks, in batches that are whole or not there."""
     check_encoder(index, encoder)
-    growth, before = Growth(), await asyncio.to_thread(index.count)
+    growth, before = Growth(), await in_thread(index.count)
     for block in blocks(passages, batch):
-        new = await asyncio.to_thread(index.missing, block)
+        new = await in_thread(index.missing, block)
         vectors = None if encoder is None else await encoder.encode([p.text for p in new])
-        await asyncio.to_thread(index.add, new, vectors)
+        await in_thread(index.add, new, vectors)
         growth.seen += len(block)
         growth.added += len(new)
         if tell is not None:
             tell(growth)
-    await asyncio.to_thread(index.settle)
-    after = await asyncio.to_thread(index.count)
+    await in_thread(index.settle)
+    after = await in_thread(index.count)
     if after != before + growth.added:
         raise StorageError(
             f"{index.uri} holds {after:,} passages where {before + growth.added:,} were expected:"
@@ -65,9 +65,9 @@ def check_encoder(index: Index, encoder: Encoder | None) -> None:
     if ours == theirs:
         return
     if theirs is None:
-        raise UsageError(f"{index.uri} has no vectors: it was made without --encoder")
+        raise UsageError(f"{index.uri} has no vectors: it was made without `encoder`")
     if ours is None:
-        raise UsageError(f"{index.uri} was made with the encoder {theirs.name}: give --encoder")
+        raise UsageError(f"{index.uri} was made with the encoder {theirs.name}: give `encoder`")
     other = differences(index.manifest, replace(index.manifest, encoder=ours))
     raise UsageError(f"{index.uri} was made with another encoder ({'; '.join(other)})")
 

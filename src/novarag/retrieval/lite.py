@@ -27,7 +27,7 @@ def check_file(uri: str, *, must_exist: bool) -> None:
             " letters, digits, dots and dashes that ends in .db"
         )
     if must_exist and not path.is_file():
-        raise UsageError(f"there is no index {uri}: `novarag index CORPUS --uri {uri}` makes one")
+        raise UsageError(f"there is no index {uri}: `build_index(CORPUS, uri={uri!r})` makes one")
     if not must_exist:
         path.parent.mkdir(parents=True, exist_ok=True)
 

@@ -199,7 +199,7 @@ def create_index(
     """Open a collection made with this manifest, or make it; another manifest is refused."""
     _check_name(name)
     if is_file(uri) and manifest.vectors != "exact":
-        raise UsageError("in a file every vector is compared: --vectors graph needs a server")
+        raise UsageError("in a file every vector is compared: `vectors='graph'` needs a server")
     client = _connect(uri, token, must_exist=False)
     with _released_on_error(client, uri), _told(uri):
         if client.has_collection(name) and _is_half_made(client, name):
@@ -218,7 +218,7 @@ def create_index(
         index.close()
         raise UsageError(
             f"{uri} was made with other settings ({'; '.join(other)}): give the same, or name"
-            " another file or --collection"
+            " another file or `collection`"
         )
     return index
 
@@ -344,7 +344,7 @@ def _check_size(passage: Passage) -> None:
     if size > _LONGEST:
         raise DataError(
             f"{passage.source} has a text of {size:,} bytes, and {_LONGEST:,} is the most.",
-            mend="cut documents into passages with --words.",
+            mend="cut documents into passages with `words`.",
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
 from novarag.retrieval.building import check_encoder
+from novarag.retrieval.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class MilvusRetriever:
             if encoder is None:
                 raise UsageError(f"{index.uri} has no vectors: search it by bm25")
         if not index.count():
-            raise UsageError(f"{index.uri} is empty: `novarag index CORPUS` fills it")
+            raise UsageError(f"{index.uri} is empty: `build_index(CORPUS)` fills it")
         self.index, self.mode, self.encoder = index, mode, encoder
 
     async def search(self, queries: Sequence[str], *, k: int) -> list[list[Passage]]:
@@ -39,8 +39,8 @@ class MilvusRetriever:
         if not queries:
             return []
         if self.mode == "bm25" or self.encoder is None:
-            return await asyncio.to_thread(self.index.by_words, queries, k=k)
+            return await in_thread(self.index.by_words, queries, k=k)
         vectors = await self.encoder.encode(queries, query=True)
         if self.mode == "dense":
-            return await asyncio.to_thread(self.index.by_vectors, vectors, k=k)
-        return await asyncio.to_thread(self.index.by_both, queries, vectors, k=k)
+            return await in_thread(self.index.by_vectors, vectors, k=k)
+        return await in_thread(self.index.by_both, queries, vectors, k=k)

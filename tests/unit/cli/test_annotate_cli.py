@@ -166,7 +166,7 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
 
     asked = []
 
-    def open_toy(spec, *, key_env=None):
+    async def open_toy(spec, *, key_env=None):
         asked.append((spec, key_env))
         return Toy()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from novarag import UsageError
-from novarag.cli.encoders import open_entailment
+from novarag.flows.encoders import open_entailment
 from novarag.llm.entailment import load_entailment
 from novarag.uncertainty import by_entailment
 

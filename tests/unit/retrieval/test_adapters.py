@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import CallError, DataError, Passage, Patience, Provenance, UsageError
-from novarag.cli.searching import open_search
+from novarag.flows.encoders import open_search
 from novarag.retrieval import HttpRetriever, from_callable, from_langchain, from_llamaindex
 from novarag.retrieval.adapters import as_passage
 
@@ -323,10 +323,10 @@ own, llama, chain, number = Own(), Llama(), Chain(), 3
 
 def test_objects_are_found_by_name(tmp_path, monkeypatch):
     (tmp_path / "my_search.py").write_text(MINE)
-    monkeypatch.chdir(tmp_path)
-    assert search(open_search(with_="my_search:find"), queries="q", k=2)[0][1].text == "q"
+    monkeypatch.syspath_prepend(tmp_path)
+    assert search(open_search("my_search:find"), queries="q", k=2)[0][1].text == "q"
     for name in ("own", "llama", "chain"):
-        assert list(map(list, search(open_search(with_=f"my_search:{name}")))) == [[], []]
+        assert list(map(list, search(open_search(f"my_search:{name}")))) == [[], []]
     assert isinstance(open_search(http="http://localhost:9/x"), HttpRetriever)
     for name, said in [
         ("my_search:Own", "is a class"),
@@ -335,7 +335,7 @@ def test_objects_are_found_by_name(tmp_path, monkeypatch):
         ("my_search", "write package.module:OBJECT"),
     ]:
         with pytest.raises(UsageError, match=said):
-            open_search(with_=name)
-    for told in ({}, {"with_": "my_search:find", "http": "http://x"}):
+            open_search(name)
+    for told in ({}, {"search": "my_search:find", "http": "http://x"}):
         with pytest.raises(UsageError, match="one of them"):
             open_search(**told)

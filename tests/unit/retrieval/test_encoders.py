@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import CallError, DataError, Outcome, Patience, UsageError
-from novarag.cli.encoders import open_encoder
+from novarag.flows.encoders import open_encoder
 from novarag.retrieval.local_encoder import find_folder, hash_folder, load_encoder
 from novarag.retrieval.remote_encoder import _read, _tei_rows, connect_encoder, is_address
 
@@ -267,11 +267,11 @@ def test_servers_are_told_from_folders():
         asyncio.run(connect_encoder("http://x"))
 
 
-def test_open_encoder_works_inside_a_loop_and_outside():
+def test_an_address_is_opened_in_the_callers_loop():
     async def work(encoder):
         address = str(next(iter(encoder._sender._places.values())))
         spec = address.removesuffix("/embeddings") + "=m"
-        return (await asyncio.to_thread(open_encoder, spec)).identity == encoder.identity
+        return (await open_encoder(spec)).identity == encoder.identity
 
     assert with_server(work)
 
@@ -328,4 +328,4 @@ def test_pickled_weights_are_refused(tmp_path):
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(UsageError, match=r"novarag\[encoder\]"):
-        open_encoder("facebook/contriever")
+        asyncio.run(open_encoder("facebook/contriever"))

@@ -200,7 +200,7 @@ def test_a_password_in_an_address_is_refused():
 
 def test_nothing_is_encoded_beside_a_text_that_is_too_long(tmp_path):
     toy = Toy()
-    with pytest.raises(DataError, match="--words"):
+    with pytest.raises(DataError, match="with `words`"):
         build(tmp_path / "x.db", encoder=toy, words=0, texts={"a": "fine", "b": "x" * 70_000})
     assert toy.calls == 0
 
@@ -223,7 +223,7 @@ def test_another_encoder_is_refused_where_vectors_count(filled):
     with open_index(str(filled)) as index:
         with pytest.raises(UsageError, match="revision is 1 there, 2 here"):
             MilvusRetriever(index, mode="dense", encoder=Toy("2"))
-        with pytest.raises(UsageError, match="give --encoder"):
+        with pytest.raises(UsageError, match="give `encoder`"):
             MilvusRetriever(index, mode="hybrid")
         with pytest.raises(UnknownName):
             MilvusRetriever(index, mode="magic")
@@ -259,7 +259,7 @@ def test_k1_and_b_reach_the_engine(tmp_path):
 
 def test_a_text_beyond_the_engine_says_what_to_do(tmp_path):
     with create_index(str(tmp_path / "x.db"), Manifest()) as index:
-        with pytest.raises(DataError, match="--words"):
+        with pytest.raises(DataError, match="with `words`"):
             index.missing([Passage(text="é" * 40_000, source="a")])
         with pytest.raises(UsageError, match="needs an id"):
             index.add([Passage(text="a")])

@@ -1,0 +1,138 @@
+"""Index a corpus for search by words and, with an encoder, by vectors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.flows.encoders import open_encoder
+from novarag.flows.events import Counted, silent
+from novarag.flows.looping import synchronous
+from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.milvus import COLLECTION, create_index
+from novarag.retrieval.threads import in_thread, opened
+
+if TYPE_CHECKING:
+    from novarag.flows.events import Tell
+    from novarag.retrieval.encoding import Encoder
+
+    Corpus = str | Path | Iterable[str | Path]
+
+TOKEN_ENV = "MILVUS_TOKEN"  # noqa: S105 - the name of a variable
+_ENCODED = 250  # passages encoded together: what a kill costs, and how often progress shows
+_DEFAULT = Manifest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBuild:
+    """What a build put into an index: passages seen, added now, and held in all.
+
+    `manifest` says what the index was made with; `seconds` is the time that adding took.
+    """
+
+    uri: str
+    collection: str
+    manifest: Manifest
+    seen: int
+    added: int
+    held: int
+    seconds: float
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        speed = f" ({self.added / self.seconds:,.0f} a second)" if self.added else ""
+        return (
+            f"{self.added:,} passages added{speed}, {self.seen - self.added:,} already there;"
+            f" the index has {self.held:,}"
+        )
+
+
+async def build_index_async(  # noqa: PLR0913 - what an index is made with, by name
+    corpus: Corpus,
+    uri: str | Path,
+    *,
+    encoder: str | Encoder | None = None,
+    words: int = _DEFAULT.words,
+    analyzer: str = _DEFAULT.analyzer,
+    k1: float = _DEFAULT.k1,
+    b: float = _DEFAULT.b,
+    vectors: str = _DEFAULT.vectors,
+    collection: str = COLLECTION,
+    limit: int | None = None,
+    key_env: str | None = None,
+    token_env: str = TOKEN_ENV,
+    tell: Tell = silent,
+) -> IndexBuild:
+    """Index a corpus for BM25 and, with an encoder, for vectors; called again, it goes on.
+
+    Args:
+        corpus: Files or folders with documents (JSONL, Parquet, CSV): `text`, and `id` and
+            `title` where there are any.
+        uri: A file such as `index.db`, or `http://HOST:PORT` of a Milvus server.
+        encoder: A folder, a model of the hub, `package:NAME/FOLDER`, `URL=NAME` of a server, or an
+            `Encoder`.
+        words: Most words of a passage; 0 keeps documents whole.
+        analyzer: How words are found: "english" (stop words go, stems stay) or "plain".
+        k1: BM25's weight of repetition.
+        b: BM25's weight of length.
+        vectors: "exact" compares every vector; "graph" (HNSW) needs a server.
+        collection: The collection's name.
+        limit: Take only so many documents.
+        key_env: Environment variable that holds the key of the encoder's server.
+        token_env: Environment variable that holds the token of the Milvus server.
+        tell: Hears `Note` and `Counted`.
+    """
+    from novarag.datasets.corpus import find_files, iter_documents
+    from novarag.retrieval.building import BATCH, fill
+    from novarag.retrieval.chunks import cut
+
+    paths = _paths(corpus)
+    for path in paths:
+        find_files(path)  # before an index is made for a corpus that is not there
+    found = None if encoder is None else await open_encoder(encoder, key_env=key_env, tell=tell)
+    manifest = Manifest(
+        analyzer=analyzer, k1=k1, b=b, words=words, vectors=vectors,
+        encoder=None if found is None else found.identity,
+    )  # fmt: skip
+    token = os.environ.get(token_env)
+    opens = partial(create_index, str(uri), manifest, name=collection, token=token)
+    async with opened(opens) as index:
+        began = monotonic()
+        growth = await fill(
+            index, cut(islice(iter_documents(paths), limit), words=words), encoder=found,
+            batch=BATCH if found is None else _ENCODED,
+            tell=lambda g: tell(Counted("passages", g.seen, g.added)),
+        )  # fmt: skip
+        seconds = monotonic() - began
+        held = await in_thread(index.count)
+    if not growth.seen:
+        raise UsageError(f"{', '.join(map(str, paths))} has no documents")
+    return IndexBuild(
+        uri=str(uri), collection=collection, manifest=manifest, seen=growth.seen,
+        added=growth.added, held=held, seconds=seconds,
+    )  # fmt: skip
+
+
+build_index = synchronous(build_index_async)
+
+
+def _paths(corpus: Corpus) -> list[Path]:
+    given: list[object] = [corpus]
+    if isinstance(corpus, Iterable) and not isinstance(corpus, str):
+        given = list(corpus)
+    paths = [Path(one) for one in given if isinstance(one, (str, Path))]
+    if len(paths) < len(given):
+        raise TypeError(
+            "corpus must be the path of a file or folder, or several of them, not"
+            f" {type(corpus).__name__}"
+        )
+    if not paths:
+        raise UsageError("name a file or folder with documents: `corpus` is empty")
+    return paths

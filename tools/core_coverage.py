@@ -13,6 +13,7 @@ from coverage import Coverage
 CORE = (
     "novarag.annotation",
     "novarag.calls",
+    "novarag.defaults",
     "novarag.errors",
     "novarag.filters",
     "novarag.grading",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from novarag.defaults import GROUP
 from novarag.errors import UsageError
 from novarag.grouping import rng_for
 from novarag.noise.classifier import fit
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup
 
-MARGIN = 0.05
+MARGIN = GROUP.margin
 _FOLDS, _REPLICATES, _LEVEL = 5, 1000, 95
 _UNLIKELY = 0.05
 _SHARED = 20  # questions; a passage that more of them have is no link between them

@@ -14,6 +14,7 @@ CORE = (
     "novarag.annotation",
     "novarag.atomic",
     "novarag.calls",
+    "novarag.defaults",
     "novarag.errors",
     "novarag.filters",
     "novarag.grading",

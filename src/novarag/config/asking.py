@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from novarag.config.tables import at_least
+from novarag.defaults import ACCESS, ASK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,9 +14,9 @@ class Endpoints:
 
     endpoints: tuple[str, ...]
     key_env: str | None = None
-    concurrency: int = at_least(1, 64)
-    timeout: float = at_least(0.01, 600.0)
-    attempts: int = at_least(1, 8)
+    concurrency: int = at_least(1, ACCESS.concurrency)
+    timeout: float = at_least(0.01, ACCESS.timeout)
+    attempts: int = at_least(1, ACCESS.attempts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,6 @@ class Replies:
     max_tokens: int | None = at_least(1, None)
     seed: int | None = at_least(0, None)
     structured: bool = False
-    step_length: int = at_least(1, 200)
+    step_length: int = at_least(1, ASK.step_length)
     per_request: int | None = at_least(1, None)
-    shard_size: int = at_least(1, 1000)
+    shard_size: int = at_least(1, ASK.shard_size)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.pipeline import Questions  # noqa: TC001 - read as settings
 from novarag.config.tables import at_least, load_table
+from novarag.defaults import ANNOTATE, INDEX, MEASURE, RETRIEVE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,7 @@ class Corpus:
     """The documents to search in, and how they are cut into passages."""
 
     files: tuple[str, ...]
-    words: int = at_least(0, 100)
+    words: int = at_least(0, INDEX.words)
     limit: int | None = at_least(1, None)
 
 
@@ -27,11 +28,11 @@ class IndexSettings:
     """Where the index is, and what it is made with; by default a file in `out`."""
 
     uri: str | None = None
-    collection: str = "passages"
-    analyzer: str = "english"
-    k1: float = at_least(0, 0.9)
-    b: float = at_least(0, 0.4)
-    vectors: str = "exact"
+    collection: str = INDEX.collection
+    analyzer: str = INDEX.analyzer
+    k1: float = at_least(0, INDEX.k1)
+    b: float = at_least(0, INDEX.b)
+    vectors: str = INDEX.vectors
     encoder: str | None = None
     key_env: str | None = None
     token_env: str = "MILVUS_TOKEN"  # noqa: S105 - the name of a variable
@@ -41,8 +42,8 @@ class IndexSettings:
 class RetrieveSettings:
     """How passages are found; `object` or `http` name a search of the user's own."""
 
-    mode: str = "bm25"
-    k: int = at_least(1, 5)
+    mode: str = RETRIEVE.mode
+    k: int = at_least(1, RETRIEVE.k)
     shuffle: bool = True
     object: str | None = None
     http: str | None = None
@@ -58,8 +59,8 @@ class RetrieveSettings:
 class AnnotateSettings:
     """From what confidence on a passage that was found gets a kind; by its words alone."""
 
-    least: float = at_least(0, 0.6)
-    replicates: int = at_least(100, 1000)
+    least: float = at_least(0, ANNOTATE.least)
+    replicates: int = at_least(100, ANNOTATE.replicates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class MeasureSettings:
 
     title: str = "How honest is the confidence under real retrieval?"
     by: tuple[str, ...] = ("strategy",)
-    replicates: int = at_least(100, 2000)
+    replicates: int = at_least(100, MEASURE.replicates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class Experiment:
     questions: Questions
     corpus: Corpus | None = None
     out: str = "experiment"
-    seed: int = at_least(0, 0)
+    seed: int = at_least(0, MEASURE.seed)
     index: IndexSettings = field(default_factory=IndexSettings)
     retrieve: RetrieveSettings = field(default_factory=RetrieveSettings)
     annotate: AnnotateSettings | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.tables import at_least, load_table, read_toml
+from novarag.defaults import GROUP, TABLE
 from novarag.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Setting:
 
     groups: str
     name: str = ""
-    k: int = at_least(0, 3)
+    k: int = at_least(0, GROUP.k)
     mix: str | None = None
     gold_at: int | None = at_least(1, None)
     search: str | None = None
@@ -88,9 +89,9 @@ class Grid:
     questions: int | None = at_least(1, None)
     index: str | None = None
     encoder: str | None = None
-    seed: int = at_least(0, 0)
-    replicates: int = at_least(100, 1000)
-    least: int = at_least(10, 50)
+    seed: int = at_least(0, TABLE.seed)
+    replicates: int = at_least(100, TABLE.replicates)
+    least: int = at_least(10, TABLE.least)
 
     def __post_init__(self) -> None:
         if self.table not in TABLES:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.tables import at_least, load_table
+from novarag.defaults import EXPORT, FILTER, GROUP, NOISE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +25,11 @@ class Questions:
 class NoiseSettings:
     """What passages a model writes."""
 
-    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
-    candidates: int = at_least(1, 5)
-    keep: int = at_least(1, 3)
+    kinds: tuple[str, ...] = NOISE.kinds
+    candidates: int = at_least(1, NOISE.candidates)
+    keep: int = at_least(1, NOISE.keep)
     verbalised: bool = False
-    temperature: float = at_least(0, 1.0)
+    temperature: float = at_least(0, NOISE.temperature)
     max_tokens: int | None = at_least(1, None)
     questions: int | None = at_least(1, None)
     model: Endpoints | None = None
@@ -39,10 +40,10 @@ class GroupSettings:
     """How passages are drawn into groups."""
 
     mix: str = "training"
-    k: int = at_least(1, 3)
+    k: int = at_least(1, GROUP.k)
     one_each: bool = False
     audit: bool = True
-    margin: float = at_least(0, 0.05)
+    margin: float = at_least(0, GROUP.margin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +59,9 @@ class AskSettings(Replies):
 class FilterSettings:
     """How trials are filtered; `runs` are other models' runs for the common questions."""
 
-    rules: str = "stated"
-    alignment: str = "brier"
-    balance: str = "uniform"
+    rules: str = FILTER.rules
+    alignment: str = FILTER.alignment
+    balance: str = FILTER.balance
     runs: tuple[str, ...] = ()
 
 
@@ -71,8 +72,8 @@ class ExportSettings:
     formats: tuple[str, ...] = ("canonical", "llama-factory", "openai")
     label_only: bool = False
     tokenizer: str | None = None
-    max_length: int = at_least(1, 2048)
-    dev: float = at_least(0, 0.0)
+    max_length: int = at_least(1, EXPORT.max_length)
+    dev: float = at_least(0, EXPORT.dev)
     base: str | None = None
 
 

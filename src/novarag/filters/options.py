@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from novarag.defaults import FILTER
 from novarag.errors import UnknownName, UsageError
 
 RULES = ("stated", "keyword")
@@ -18,11 +19,11 @@ class Options:
     `common` is the number of models that a group must be kept for; up to 1, the stage keeps all.
     """
 
-    rules: str = "stated"
-    alignment: str = "brier"
-    balance: str = "uniform"
+    rules: str = FILTER.rules
+    alignment: str = FILTER.alignment
+    balance: str = FILTER.balance
     common: int = 1
-    seed: int = 0
+    seed: int = FILTER.seed
 
     def __post_init__(self) -> None:
         chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)

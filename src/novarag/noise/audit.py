@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from novarag.defaults import GROUP
 from novarag.errors import UsageError
 from novarag.noise.surface import CUES, Surface
 from novarag.seeding import rng_for, stable_hash
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup
 
-MARGIN = 0.05
+MARGIN = GROUP.margin
 _FOLDS, _REPLICATES, _LEVEL = 5, 1000, 95
 _UNLIKELY = 0.05
 _SHARED = 20  # questions; a passage that more of them have is no link between them

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from novarag.defaults import NOISE
 from novarag.errors import UnknownName, UsageError
 from novarag.grading import normalize
 from novarag.noise.prompts import NOISES, fingerprint, length_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from novarag.noise.replies import Candidate
     from novarag.records import Question
 
-ALL = ("counterfactual", "relevant", "irrelevant", "consistent")
+ALL = NOISE.kinds
 """What is written for a question unless one chooses: one facet of `relevant` is drawn for each."""
 
 _RELEVANT = "relevant"
@@ -55,8 +56,8 @@ class Noising:
     """What to write for each question, how many candidates to ask for, and how many to keep."""
 
     noises: tuple[str, ...] = ALL
-    candidates: int = 5
-    keep: int = 3
+    candidates: int = NOISE.candidates
+    keep: int = NOISE.keep
     verbalised: bool = False
     seed: int = 0
 

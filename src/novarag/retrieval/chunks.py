@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from novarag.defaults import INDEX
 from novarag.errors import UsageError
 from novarag.records import Passage
 from novarag.taxonomy import Provenance
@@ -13,12 +14,11 @@ if TYPE_CHECKING:
 
     from novarag.records import Document
 
-WORDS = 100
 _LONGEST_WORD = 100  # characters; what is longer is no word, as in a script without spaces
 _LONGEST_TITLE = 1000
 
 
-def cut(documents: Iterable[Document], *, words: int = WORDS) -> Iterator[Passage]:
+def cut(documents: Iterable[Document], *, words: int = INDEX.words) -> Iterator[Passage]:
     r"""Cut each document evenly into passages of at most so many words; 0 keeps it whole.
 
     A document of one passage keeps its spaces and lines, and the passage its id; of several, the

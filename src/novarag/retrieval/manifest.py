@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.defaults import INDEX
 from novarag.errors import DataError, UnknownName, UsageError
-from novarag.retrieval.chunks import WORDS
 from novarag.retrieval.encoding import EncoderIdentity
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ class Manifest:
     `vectors` is `exact`, or `graph` (HNSW) for collections too large to compare every vector.
     """
 
-    analyzer: str = "english"
-    k1: float = 0.9
-    b: float = 0.4
-    words: int = WORDS
+    analyzer: str = INDEX.analyzer
+    k1: float = INDEX.k1
+    b: float = INDEX.b
+    words: int = INDEX.words
     encoder: EncoderIdentity | None = None
-    vectors: str = "exact"
+    vectors: str = INDEX.vectors
     format: int = field(default=FORMAT)
 
     def __post_init__(self) -> None:

@@ -11,13 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from novarag.defaults import EXPORT
 from novarag.errors import UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.sft.examples import Example
 
-MAX_LENGTH = 2048
+MAX_LENGTH = EXPORT.max_length
 """The longest sample in tokens, prompt and completion together (the paper's figure)."""
 
 SPECIAL = "a text holds a special token of the model"

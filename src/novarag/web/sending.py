@@ -15,6 +15,7 @@ import aiohttp
 from yarl import URL
 
 from novarag.calls import Attempt, CallError, Outcome
+from novarag.defaults import ACCESS
 from novarag.errors import UsageError
 from novarag.web.failures import Failure, heed, redirected, refusal, seconds
 from novarag.web.gate import Gate
@@ -34,9 +35,9 @@ _Read = TypeVar("_Read")
 class Patience:
     """How long to wait, and how often to try again."""
 
-    concurrency: int = 64
-    timeout: float = 600.0
-    attempts: int = 8
+    concurrency: int = ACCESS.concurrency
+    timeout: float = ACCESS.timeout
+    attempts: int = ACCESS.attempts
     backoff: float = 0.5
     longest_backoff: float = 60.0
     largest_reply: int = 64_000_000

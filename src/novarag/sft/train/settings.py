@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
+from novarag.defaults import TRAIN
 from novarag.errors import UsageError
-from novarag.sft.lengths import MAX_LENGTH
 
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a llama-like model, which LLaMA-Factory calls `all`."""
@@ -34,20 +34,20 @@ SAID = {
 class TrainingSettings:
     """How a model is trained; `save_every` 0 means about ten checkpoints in all."""
 
-    learning_rate: float = 5e-5
-    epochs: float = 2.0
-    max_length: int = MAX_LENGTH
-    rank: int = 8
+    learning_rate: float = TRAIN.learning_rate
+    epochs: float = TRAIN.epochs
+    max_length: int = TRAIN.max_length
+    rank: int = TRAIN.rank
     alpha: int | None = None
     dropout: float = 0.0
     targets: tuple[str, ...] = LINEAR
     schedule: str = "cosine"
     warmup_steps: int = 0
-    batch: int = 16
-    at_once: int = 2
-    seed: int = 42
-    gradient_checkpointing: bool = True
-    save_every: int = 0
+    batch: int = TRAIN.batch
+    at_once: int = TRAIN.at_once
+    seed: int = TRAIN.seed
+    gradient_checkpointing: bool = TRAIN.gradient_checkpointing
+    save_every: int = TRAIN.save_every
 
     def __post_init__(self) -> None:
         if self.alpha is None:

@@ -1,0 +1,145 @@
+"""The default of every setting that more than one place names, once.
+
+The command line, the TOML files and the library take their defaults from here; nothing but the
+standard library is imported, so that `--help` stays quick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MAX_LENGTH = 2048  # tokens of a sample, prompt and completion together (the paper's figure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How a server is asked: requests in flight per endpoint, seconds a reply, attempts."""
+
+    concurrency: int = 64
+    timeout: float = 600.0
+    attempts: int = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How groups are asked: questions a shard, what runs the shards, lines of a held reply."""
+
+    shard_size: int = 1000
+    driver: str = "local"
+    step_length: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """How intervals are made: bootstrap replicates, their seed."""
+
+    replicates: int = 2000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotating:
+    """From what confidence on a passage gets a kind, and the intervals of the profile."""
+
+    least: float = 0.6
+    replicates: int = 1000
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tabling:
+    """How the cells of a table are measured, and the rows below which one is refused."""
+
+    replicates: int = 1000
+    least: int = 50
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """How noise is written: candidates in a reply, how many of them are kept, temperature."""
+
+    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
+    candidates: int = 5
+    keep: int = 3
+    temperature: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """How passages are drawn into groups, and by how much a shortcut must beat the majority."""
+
+    k: int = 3
+    margin: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """How a corpus is cut and indexed."""
+
+    words: int = 100
+    collection: str = "passages"
+    analyzer: str = "english"
+    k1: float = 0.9
+    b: float = 0.4
+    vectors: str = "exact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieving:
+    """How passages are found."""
+
+    mode: str = "bm25"
+    k: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtering:
+    """The variants of the funnel's stages, and the seed of ties and draws."""
+
+    rules: str = "stated"
+    alignment: str = "brier"
+    balance: str = "uniform"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exporting:
+    """The share of questions in a dev split, and the longest sample in tokens."""
+
+    dev: float = 0.0
+    max_length: int = _MAX_LENGTH
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How a model is trained; where each is from stands in `sft/train/settings.py`."""
+
+    learning_rate: float = 5e-5
+    epochs: float = 2.0
+    rank: int = 8
+    batch: int = 16
+    at_once: int = 2
+    max_length: int = _MAX_LENGTH
+    seed: int = 42
+    gradient_checkpointing: bool = True
+    save_every: int = 0
+
+
+ACCESS = Access()
+DESK = Access(timeout=120.0, attempts=4)
+"""For one question at a desk, where somebody waits for the reply."""
+ASK = Asking()
+MEASURE = Measuring()
+ANNOTATE = Annotating()
+TABLE = Tabling()
+NOISE = Writing()
+GROUP = Grouping()
+INDEX = Indexing()
+RETRIEVE = Retrieving()
+FILTER = Filtering()
+EXPORT = Exporting()
+TRAIN = Training()

@@ -1,0 +1,109 @@
+"""A default is the same on the command line, in TOML files and in Python."""
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from novarag import defaults
+from novarag.annotation import LEAST, agree, make_profile
+from novarag.cli import app
+from novarag.config.asking import Endpoints, Replies
+from novarag.config.experiment import (
+    AnnotateSettings,
+    Corpus,
+    IndexSettings,
+    MeasureSettings,
+    RetrieveSettings,
+)
+from novarag.config.grid import Grid
+from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
+from novarag.filters import Options
+from novarag.metrics import measure
+from novarag.metrics.mixing import reweigh
+from novarag.noise import Noising
+from novarag.noise.audit import audit
+from novarag.reproduction.cells import Precision
+from novarag.retrieval.chunks import cut
+from novarag.retrieval.manifest import Manifest
+from novarag.runs import Settings
+from novarag.runs.shard import Job
+from novarag.sft import Options as ExportOptions
+from novarag.sft.train import Settings as TrainSettings
+from novarag.study import analyse
+from novarag.web.sending import Patience
+
+VERBS = {
+    "ask": (defaults.ACCESS, defaults.ASK),
+    "estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE),
+    "noise": (defaults.ACCESS, defaults.ASK, defaults.NOISE),
+    "reproduce": (defaults.ACCESS, defaults.TABLE),
+    "answer": (defaults.DESK,),
+    "annotate": (defaults.ANNOTATE, defaults.DESK),
+    "measure": (defaults.MEASURE,),
+    "group": (defaults.GROUP,),
+    "audit": (defaults.GROUP,),
+    "index": (defaults.INDEX,),
+    "retrieve": (defaults.RETRIEVE, defaults.INDEX),
+    "filter": (defaults.FILTER,),
+    "export": (defaults.EXPORT,),
+    "train": (defaults.TRAIN,),
+}
+OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
+"""Options that are left out unless they are given."""
+PYTHON = [
+    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS),
+    (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
+    (measure, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
+    (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
+    (Grid, defaults.TABLE), (Precision, defaults.TABLE), (NoiseSettings, defaults.NOISE),
+    (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
+    (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
+    (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
+    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainSettings, defaults.TRAIN),
+]  # fmt: skip
+
+
+def told(where):
+    """The defaults of a dataclass or a function, by name."""
+    if dataclasses.is_dataclass(where):
+        return {f.name: f.default for f in dataclasses.fields(where)}
+    parameters = inspect.signature(where).parameters.items()
+    return {name: p.default for name, p in parameters if p.default is not p.empty}
+
+
+def shared(found, usual):
+    return {name: value for name, value in dataclasses.asdict(usual).items() if name in found}
+
+
+@pytest.mark.parametrize(("where", "usual"), PYTHON, ids=lambda x: getattr(x, "__name__", ""))
+def test_python_and_files_say_the_same(where, usual):
+    found = told(where)
+    wanted = shared(found, usual)
+    assert wanted
+    assert {name: found[name] for name in wanted} == wanted
+
+
+def test_a_passage_gets_a_kind_from_one_confidence_on():
+    assert defaults.ANNOTATE.least == LEAST
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_command_line_says_the_same(verb):
+    found = {p.name: p.default for p in get_command(app).commands[verb].params}
+    for usual in VERBS[verb]:
+        wanted = {n: v for n, v in shared(found, usual).items() if (verb, n) not in OWN}
+        assert wanted
+        assert {name: found[name] for name in wanted} == wanted
+
+
+def test_they_bring_nothing_but_the_standard_library():
+    code = (
+        "import sys, novarag.defaults, novarag.config.asking;"
+        "print(sorted({'numpy', 'polars', 'scipy', 'aiohttp', 'orjson'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from novarag.flows.jobs import RunSummary
     from novarag.runs.manifest import Manifest
     from novarag.runs.progress import Progress
 
@@ -62,6 +63,13 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The requests of a run are done, or as far as they went."""
+
+    summary: RunSummary
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """How far a step without requests is: how many were seen, and how many of them are new."""
 
@@ -86,7 +94,10 @@ class Wrote:
     path: Path
 
 
-Event = Notice | Note | Step | StepResult | RunBegun | RunProgress | Counted | Advanced | Wrote
+Event = (
+    Notice | Note | Step | StepResult | RunBegun | RunProgress | RunEnded | Counted | Advanced
+    | Wrote
+)  # fmt: skip
 Tell = Callable[[Event], None]
 
 

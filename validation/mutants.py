@@ -189,10 +189,10 @@ MUTANTS = [
     ("draw: follow-ups of other groups", R + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/runs/test_draws.py"),
     ("draw: a method sees the grade", R + "draws.py", "        flaw=None if flaw is None else Flaw(flaw),\n    )", "        flaw=None if flaw is None else Flaw(flaw),\n        grade=__import__('novarag').Grade.RIGHT,\n    )", "tests/unit/runs/test_draws.py"),
     ("draw: unpaid attempts cost", R + "draws.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/runs/test_draws.py"),
-    ("table: an average over a part", "src/novarag/reproduction/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's other place", "src/novarag/reproduction/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's tuned for its base", "src/novarag/reproduction/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: few questions at random", "src/novarag/reproduction/sets.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
+    ("table: an average over a part", "src/novarag/flows/reproduce/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's other place", "src/novarag/flows/reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's tuned for its base", "src/novarag/flows/reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: few questions at random", "src/novarag/flows/reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
 ]  # fmt: skip
 
 

@@ -17,10 +17,10 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from novarag.flows.in_memory import ask
+from novarag.flows.ask import ask
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
 from novarag.llm.simulated.respondent import TUNED
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.metrics.ablation import evidence_set, swap
 from novarag.rows import tabulate
 from novarag.strategies import NOVA
@@ -46,7 +46,7 @@ def answers(respondent, groups, seed):
 def compare(one, other, *, replicates=400):
     """Return each headline metric of the first minus that of the other, with its interval."""
     both = pl.concat([one.with_columns(system=pl.lit("1")), other.with_columns(system=pl.lit("2"))])
-    found = measure(both, by="system", replicates=replicates).differences
+    found = measure_table(both, by="system", replicates=replicates).differences
     return {d.metric: d for d in found}
 
 

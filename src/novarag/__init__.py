@@ -21,9 +21,15 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.access import Access
+    from novarag.flows.answer import answer, answer_async
+    from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.estimate import Estimates, estimate, estimate_async
     from novarag.flows.export import Export, export_training_set
-    from novarag.flows.in_memory import Estimates, ask, estimate
     from novarag.flows.index import IndexBuild, build_index, build_index_async
+    from novarag.flows.looping import Stop
+    from novarag.flows.measure import measure
+    from novarag.flows.reproduce.reproducing import Reproduction, reproduce, reproduce_async
     from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
     from novarag.flows.serving import (
         check_serving,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
-    from novarag.metrics import METRICS, figures_frame, measure
+    from novarag.metrics import METRICS, figures_frame
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     )
     from novarag.report import Heading, write_report
     from novarag.rows import tabulate
+    from novarag.runs import Run, open_run
     from novarag.sft.train.settings import TrainingSettings
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
@@ -82,7 +89,14 @@ _ROOMS = {
     ),
     "filters": ("funnel",),
     "flows.export": ("Export", "export_training_set"),
-    "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.access": ("Access",),
+    "flows.answer": ("answer", "answer_async"),
+    "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.estimate": ("Estimates", "estimate", "estimate_async"),
+    "flows.looping": ("Stop",),
+    "flows.measure": ("measure",),
+    "flows.reproduce.reproducing": ("Reproduction", "reproduce", "reproduce_async"),
+    "runs": ("Run", "open_run"),
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
     "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
@@ -91,7 +105,7 @@ _ROOMS = {
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
-    "metrics": ("METRICS", "figures_frame", "measure"),
+    "metrics": ("METRICS", "figures_frame"),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -130,6 +144,7 @@ __all__ = [
     "METHODS",
     "METRICS",
     "STRATEGIES",
+    "Access",
     "AnswerForm",
     "CallError",
     "ChatLLM",
@@ -162,13 +177,16 @@ __all__ = [
     "Reading",
     "RelevantFacet",
     "Reply",
+    "Reproduction",
     "Response",
     "Retrieved",
     "Retriever",
     "Rule",
+    "Run",
     "Sampling",
     "ScriptedLLM",
     "ServiceError",
+    "Stop",
     "StorageError",
     "Strategy",
     "TrainingResult",
@@ -178,13 +196,17 @@ __all__ = [
     "Usage",
     "UsageError",
     "Utility",
+    "answer",
+    "answer_async",
     "ask",
+    "ask_async",
     "assemble",
     "build_index",
     "build_index_async",
     "check_serving",
     "check_serving_async",
     "estimate",
+    "estimate_async",
     "evidence_state",
     "export_training_set",
     "figures_frame",
@@ -195,9 +217,13 @@ __all__ = [
     "load_groups",
     "make_rating_sheet",
     "measure",
+    "open_run",
     "parse_endpoint",
+    "preview_ask",
     "read",
     "read_rating_files",
+    "reproduce",
+    "reproduce_async",
     "retrieve",
     "retrieve_async",
     "serving_plan",

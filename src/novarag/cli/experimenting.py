@@ -14,7 +14,7 @@ import typer
 
 from novarag.atomic import write_whole
 from novarag.cli.console import screen
-from novarag.cli.models import (  # noqa: TC001 - typer looks at them
+from novarag.cli.models import (
     DriverName,
     PerMillion,
     RayAddress,

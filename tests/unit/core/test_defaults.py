@@ -22,11 +22,11 @@ from novarag.config.experiment import (
 from novarag.config.grid import Grid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
-from novarag.metrics import measure
+from novarag.flows.reproduce.cells import Precision
+from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import reweigh
 from novarag.noise import Noising
 from novarag.noise.audit import audit
-from novarag.reproduction.cells import Precision
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import Manifest
 from novarag.runs import Settings
@@ -57,7 +57,7 @@ OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noi
 PYTHON = [
     (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS),
     (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
-    (measure, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
+    (measure_table, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
     (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
     (Grid, defaults.TABLE), (Precision, defaults.TABLE), (NoiseSettings, defaults.NOISE),
     (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from novarag import ask
-from novarag.flows.in_memory import estimate
+from novarag.flows.estimate import estimate
 from novarag.llm.simulated import open_simulated
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.metrics.ablation import evidence_set
 from novarag.rows import tabulate
 from novarag.strategies import NOVA, VANILLA
@@ -57,7 +57,7 @@ def test_without_a_rule_its_own_cell_moves_and_no_other(rule):
 def test_intervals_hold_what_the_respondent_knows_of_itself(respondent):
     groups = make_groups("NQ")
     llm = open_simulated(respondent, groups, seed=5)
-    panel = measure(tabulate(asyncio.run(ask(groups, NOVA, llm))), replicates=300).overall
+    panel = measure_table(tabulate(asyncio.run(ask(groups, NOVA, llm))), replicates=300).overall
     prospects = [llm.prospect(g) for g in groups]
     chance = np.mean([p.chances[0] for p in prospects])
     belief = np.mean([p.beliefs[0] for p in prospects])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.calls import Cost
-from novarag.metrics import measure
+from novarag.flows.reproduce.papers import AVERAGE, printed, printed_swap
+from novarag.metrics import measure_table
 from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
-from novarag.reproduction.papers import AVERAGE, printed, printed_swap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CellInput:
     """What one system made of the groups of one setting and dataset, and how many failed."""
 
     setting: Setting
@@ -74,10 +74,10 @@ class Measured:
     """The cells of a table, and the panels that its picture is drawn from."""
 
     cells: list[Cell] = field(default_factory=list)
-    panels: list[tuple[Asked, Panel]] = field(default_factory=list)
+    panels: list[tuple[CellInput, Panel]] = field(default_factory=list)
 
 
-def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured:
+def measure_grid(grid: Grid, asked: Sequence[CellInput], how: Precision) -> Measured:
     """Measure every system in every setting and dataset, and its average over the datasets."""
     found = Measured()
     for setting, system in dict.fromkeys((a.setting, a.system) for a in asked):
@@ -95,7 +95,7 @@ def measure_grid(grid: Grid, asked: Sequence[Asked], how: Precision) -> Measured
 
 
 def _measured(tables: Sequence[pl.DataFrame], how: Precision) -> Measurement:
-    return measure(
+    return measure_table(
         pl.concat(tables),
         by="dataset",
         replicates=how.replicates,
@@ -104,7 +104,7 @@ def _measured(tables: Sequence[pl.DataFrame], how: Precision) -> Measurement:
     )
 
 
-def _cell(grid: Grid, asked: Asked, panel: Panel) -> Cell:
+def _cell(grid: Grid, asked: CellInput, panel: Panel) -> Cell:
     shown = {metric: panel.figures[metric] for metric in grid.metrics if metric in panel.figures}
     beside = {m: printed(grid, asked.setting, asked.system, asked.dataset, m) for m in grid.metrics}
     return Cell(
@@ -133,7 +133,7 @@ def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
     return {"unread": figures["unread"]} if "unread" in figures else {}
 
 
-def _averages(grid: Grid, mine: Sequence[Asked], whole: Measurement) -> list[Cell]:
+def _averages(grid: Grid, mine: Sequence[CellInput], whole: Measurement) -> list[Cell]:
     """Average over the datasets: each counting once, and each answer counting once.
 
     An average over those that could be measured would not be one over all, so it is left out.
@@ -165,7 +165,7 @@ def _both(grid: Grid, row: Cell, whole: Measurement, paper: Mapping[str, Printed
 
 def measure_ablation(
     grid: Grid,
-    asked: Sequence[Asked],
+    asked: Sequence[CellInput],
     groups: Mapping[str, Iterable[PassageGroup]],
     how: Precision,
 ) -> Measured:

@@ -1,8 +1,7 @@
-"""The verb for one question at a desk."""
+"""`novarag answer`: one question at a desk."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import textwrap
@@ -11,20 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.common import OURS, PAPERS
-from novarag.cli.models import KeyEnv, MaxTokens, Models, Seed, Temperature, Timeout, connector
-from novarag.cli.screen import bar
-from novarag.errors import UsageError
-from novarag.strategies import find_strategy
+from novarag.cli.console import bar
+from novarag.cli.options import (
+    OURS,
+    PAPERS,
+    KeyEnv,
+    MaxTokens,
+    Models,
+    Seed,
+    Temperature,
+    Timeout,
+)
+from novarag.flows.answer import AT_A_DESK
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
-    from novarag.calls import Sampling
-    from novarag.llm.chat import ChatLLM
     from novarag.records import PassageGroup, Trial
-    from novarag.strategies import Strategy
 
 _MARGIN = 12
 
@@ -59,27 +62,23 @@ def answer(
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
-    timeout: Timeout = 120.0,
+    timeout: Timeout = AT_A_DESK.timeout,
     key_env: KeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
     reply: Annotated[bool, typer.Option("--reply", help="Print the whole replies below.")] = False,
 ) -> None:
     """Answer one question beside its passages: answer, confidence, evidence, judgments."""
-    from novarag.calls import Sampling
-    from novarag.datasets import load_passages
-    from novarag.records import PassageGroup, Question
-    from novarag.web.sending import Patience
+    from dataclasses import replace
 
-    if not question.strip():
-        raise UsageError("the question is empty")
+    from novarag.calls import Sampling
+    from novarag.flows.answer import answer_by_each, make_group
+    from novarag.strategies import find_strategy
+
     found = [find_strategy(name) for name in strategy or ["nova"]]
-    group = PassageGroup(
-        question=Question(id="question", text=question),
-        passages=tuple(p for path in passages or () for p in load_passages(path)),
-    )
+    group = make_group(question, passages or ())
     sampling = Sampling(temperature=temperature or 0.0, max_tokens=max_tokens, seed=seed)
-    connect = connector(model, key_env, Patience(timeout=timeout, attempts=4))
-    trials = asyncio.run(_ask(group, found, connect, sampling))
+    access = replace(AT_A_DESK, timeout=timeout, key_env=key_env)
+    trials = answer_by_each(group, found, model, sampling=sampling, access=access)
     if as_json:
         print(json.dumps([_facts(trial) for trial in trials], ensure_ascii=False, indent=2))
         return
@@ -93,20 +92,6 @@ def answer(
             print(f"\n— {trial.strategy} —")
             for line in trial.completion.text.splitlines():
                 print(plain_text(line, longest=10_000))
-
-
-async def _ask(
-    group: PassageGroup,
-    strategies: Sequence[Strategy],
-    connect: Callable[[], ChatLLM],
-    sampling: Sampling,
-) -> list[Trial]:
-    from novarag.flows.in_memory import ask
-
-    async with connect() as llm:
-        await llm.check()
-        asked = (ask([group], strategy, llm, sampling=sampling) for strategy in strategies)
-        return [trial for trials in await asyncio.gather(*asked) for trial in trials]
 
 
 def _facts(trial: Trial) -> dict[str, object]:

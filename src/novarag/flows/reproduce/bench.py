@@ -1,27 +1,26 @@
-"""Where tables are made: models, data and a folder in which every reply is asked for once."""
+"""All that tables are made with: models, data and a folder in which replies are asked for once."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
 from novarag.atomic import write_whole
-from novarag.cli.drawing import Drawing
-from novarag.cli.estimating import find_methods
-from novarag.cli.models import is_simulated, model_name
-from novarag.cli.running import Source, check_server, hash_of, stopped_by_signals
 from novarag.config.grid import BASE, Setting
-from novarag.errors import NovaragError, ServiceError, UsageError
-from novarag.flows.encoders import open_encoder
-from novarag.flows.looping import run_sync
+from novarag.errors import NovaragError, ServiceError, Unfinished, UsageError
+from novarag.flows.draws import Draws
+from novarag.flows.estimate import find_methods
+from novarag.flows.estimates import by_group, cost_of, iter_estimates
+from novarag.flows.events import Note, RunBegun, RunEnded, RunProgress, silent
+from novarag.flows.jobs import Source, check_server, hash_of
+from novarag.flows.reproduce.groups import DataScope, make_groups
 from novarag.strategies import find_strategy
 from novarag.uncertainty import GREEDY, Need, serving, union
 
@@ -31,9 +30,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from novarag.calls import Cost
-    from novarag.cli.running import Means
     from novarag.config.asking import Replies
     from novarag.config.grid import Grid, System
+    from novarag.flows.access import ModelAccess
+    from novarag.flows.events import Event, Tell
+    from novarag.flows.looping import Stop
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import Index
@@ -58,77 +59,79 @@ def _method(system: System) -> Method:
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """All that tables are made with. `means` says how each role is reached.
+    """All that tables are made with. `models` says how each role is reached.
 
     `questions` limits every set; groups, draws and what they were made with stay in `out`.
     """
 
     out: Path
-    means: Mapping[str, Means]
+    models: Mapping[str, ModelAccess]
     replies: Replies
     questions: int | None = None
     data: Path | None = None
     index: str | None = None
     encoder: str | None = None
     seed: int = 0
+    tell: Tell = silent
     _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
     _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
-    _open: ExitStack = field(default_factory=ExitStack)
 
     # — who is asked —
 
     @property
-    def models(self) -> dict[str, str]:
+    def names(self) -> dict[str, str]:
         """Return the name of the model in each role."""
-        return {role: model_name(means.models) for role, means in self.means.items()}
+        return {role: model.name for role, model in self.models.items()}
 
     @property
     def simulated(self) -> bool:
         """Say whether a simulated respondent is among the models."""
-        return any(is_simulated(means.models) for means in self.means.values())
+        return any(model.simulated for model in self.models.values())
 
     def role(self, system: System) -> str:
         """Say who answers for a system: where its model is not at hand, the base does."""
-        return system.model if system.model in self.means else BASE
+        return system.model if system.model in self.models else BASE
 
     def named(self, system: System) -> System:
         """Say in a system's name where the base stands in for a trained model."""
-        stands_in = system.model not in self.means
+        stands_in = system.model not in self.models
         return replace(system, name=f"{system.name} (prompt only)") if stands_in else system
 
     # — asking —
 
-    def ask(self, grids: Sequence[Grid]) -> int:
+    async def ask(self, grids: Sequence[Grid], stop: Stop) -> None:
         """Ask what all tables need; replies that several need are asked for once."""
-        told = self._stamp()
+        stamp = self._stamp()
         asks = self._asks(grids)
-        with self._open:
+        with ExitStack() as stack:
+            search = _Search(self.index, self.encoder, stack) if self.index else None
             for setting, dataset, *_ in asks:
-                self.groups(setting, dataset)
-        write_whole(self._file_stamp, orjson.dumps(told, option=orjson.OPT_INDENT_2))
-        for role in self.means:
-            drawings = [(self._drawing(ask), union(asks[ask])) for ask in asks if ask[2] == role]
-            places = [place for drawing, needs in drawings for place in drawing.places(needs)]
-            check_server(self.means[role], *places)
-        return asyncio.run(self._draw(asks))
+                await self._make_groups(setting, dataset, search)
+        write_whole(self._file_stamp, orjson.dumps(stamp, option=orjson.OPT_INDENT_2))
+        for role, model in self.models.items():
+            draws = [(self._draws(ask), union(asks[ask])) for ask in asks if ask[2] == role]
+            await check_server(model, *(store for d, needs in draws for store in d.stores(needs)))
+        await self._draw(asks, stop)
 
-    async def _draw(self, asks: Mapping[Ask, Sequence[Need]]) -> int:
+    async def _draw(self, asks: Mapping[Ask, Sequence[Need]], stop: Stop) -> None:
         """Get the replies of several asks at a time: one that ends must not idle the server."""
-        stop, turns, codes = stopped_by_signals(), asyncio.Semaphore(_TOGETHER), [0]
+        halt, turns = stop.fork(), asyncio.Semaphore(_TOGETHER)
+        unfinished: list[Unfinished] = []
 
         async def one(number: int, ask: Ask) -> None:
             async with turns:
-                if stop.is_set():
+                if halt.is_set():
                     return
                 setting, dataset, role, strategy = ask
-                said = f"{dataset}, {setting.key}: {self.models[role]}, {strategy}"
-                print(f"[{number}/{len(asks)}] {said}", file=sys.stderr)
-                drawn = await self._drawing(ask).draw(union(asks[ask]), stop)
-                if isinstance(drawn, int):
-                    codes.append(drawn)
-                    stop.set()
-                else:
-                    self._drawn[ask] = drawn
+                about = f"{dataset}, {setting.key}: {self.names[role]}, {strategy}"
+                self.tell(Note(f"[{number}/{len(asks)}] {about}"))
+                try:
+                    self._drawn[ask] = await self._draws(ask).draw(
+                        union(asks[ask]), tell=self._quiet, stop=halt
+                    )
+                except Unfinished as error:
+                    unfinished.append(error)
+                    halt.set()
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -136,7 +139,15 @@ class Bench:
                     tasks.create_task(one(number, ask))
         except* NovaragError as errors:
             raise errors.exceptions[0] from None  # the first to fail stopped the others
-        return max(codes) or (130 if len(self._drawn) < len(asks) else 0)
+        if unfinished or len(self._drawn) < len(asks):
+            failed = any(not error.stopped for error in unfinished) and not stop.is_set()
+            raise Unfinished(str(self.out), stopped=not failed)
+
+    def _quiet(self, event: Event) -> None:
+        """Tell of a run only what is amiss: many run at once."""
+        fine = isinstance(event, RunEnded) and event.summary.finished and not event.summary.dead
+        if not fine and not isinstance(event, (RunBegun, RunProgress)):
+            self.tell(event)
 
     def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
         asks: dict[Ask, list[Need]] = {}
@@ -149,14 +160,15 @@ class Bench:
     def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
         return replace(setting, name=""), dataset, self.role(system), system.strategy
 
-    def _drawing(self, ask: Ask) -> Drawing:
+    def _draws(self, ask: Ask) -> Draws:
         setting, dataset, role, strategy = ask
-        groups, means = self.groups(setting, dataset), self.means[role]
+        groups, model = self.groups(setting, dataset), self.models[role]
         file = self._file(setting, dataset)
-        return Drawing(
+        share = max(1, model.access.concurrency // _TOGETHER)
+        return Draws(
             source=Source(groups=partial(iter, groups), name=file.name, hash=hash_of(file)),
             strategy=strategy,
-            means=replace(means, concurrency=max(1, means.concurrency // _TOGETHER)),
+            model=replace(model, access=replace(model.access, concurrency=share)),
             replies=self.replies,
             folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
             k=setting.k,
@@ -173,26 +185,26 @@ class Bench:
         """
         data = str(self.data or os.environ.get("NOVARAG_DATA", ""))
         more = {"data": data, "index": self.index, "encoder": self.encoder}
-        told: dict[str, object] = {
+        stamp: dict[str, object] = {
             "questions": self.questions,
             "seed": self.seed,
             **more,
-            "models": self.models,
+            "models": self.names,
         }
         if not self._file_stamp.is_file():
-            return told
+            return stamp
         old = orjson.loads(self._file_stamp.read_bytes())
-        clash = [k for k in ("questions", "seed") if old.get(k) != told[k]]
-        clash += [k for k in more if old.get(k) and told[k] and old[k] != told[k]]
+        clash = [k for k in ("questions", "seed") if old.get(k) != stamp[k]]
+        clash += [k for k in more if old.get(k) and stamp[k] and old[k] != stamp[k]]
         models = old.get("models", {})
-        clash += [r for r, model in self.models.items() if models.get(r, model) != model]
+        clash += [r for r, model in self.names.items() if models.get(r, model) != model]
         if clash:
             raise UsageError(
                 f"{self.out} was begun with another {' and '.join(clash)}; change that back, or"
-                " give another --out"
+                " give another `out`"
             )
-        kept = {k: told[k] or old.get(k) for k in more}
-        return told | kept | {"models": models | self.models}
+        kept = {k: stamp[k] or old.get(k) for k in more}
+        return stamp | kept | {"models": models | self.names}
 
     # — groups —
 
@@ -201,45 +213,26 @@ class Bench:
         return self.out / "groups" / f"{dataset}-{setting.key}{own}.jsonl"
 
     def groups(self, setting: Setting, dataset: str) -> list[PassageGroup]:
+        """Return the groups of a setting, which were made before."""
+        return self._groups[self._file(setting, dataset)]
+
+    async def _make_groups(self, setting: Setting, dataset: str, search: _Search | None) -> None:
         """Make the groups of a setting, or find them in the folder."""
         from novarag.datasets.groups import group_line, iter_groups
-        from novarag.reproduction.sets import Where, make_groups
 
         file = self._file(setting, dataset)
-        if file not in self._groups:
-            if not file.is_file():
-                print(f"making groups: {dataset}, {setting.key}", file=sys.stderr)
-                search = self._search if self.index else None
-                where = Where(
-                    data=self.data, questions=self.questions, seed=self.seed, search=search
-                )
-                found = asyncio.run(make_groups(setting, dataset, where))
-                if not found:
-                    raise UsageError(f"{dataset} has no groups for {setting.key}")
-                file.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(file, b"".join(map(group_line, found)))
-            self._groups[file] = list(iter_groups(file))
-        return self._groups[file]
-
-    async def _search(
-        self, mode: str, queries: Sequence[str], k: int
-    ) -> Sequence[Sequence[Passage]]:
-        from novarag.retrieval.searching import MilvusRetriever
-
-        encoder = None if mode == "bm25" else self._encoder
-        return await MilvusRetriever(self._index, mode=mode, encoder=encoder).search(queries, k=k)
-
-    @cached_property
-    def _index(self) -> Index:
-        from novarag.retrieval.milvus import open_index
-
-        return self._open.enter_context(open_index(str(self.index)))
-
-    @cached_property
-    def _encoder(self) -> Encoder:
-        if self.encoder is None:
-            raise UsageError("a dense search needs the encoder of the index: add --encoder")
-        return run_sync(open_encoder(self.encoder))
+        if file in self._groups:
+            return
+        if not file.is_file():
+            self.tell(Note(f"making groups: {dataset}, {setting.key}"))
+            scope = DataScope(
+                data=self.data, questions=self.questions, seed=self.seed, search=search
+            )
+            found = await make_groups(setting, dataset, scope)
+            if not found:
+                raise UsageError(f"{dataset} has no groups for {setting.key}")
+            write_whole(file, b"".join(map(group_line, found)))
+        self._groups[file] = list(iter_groups(file))
 
     # — what came back —
 
@@ -248,8 +241,6 @@ class Bench:
     ) -> tuple[pl.DataFrame, Cost]:
         """Return what a system's method makes of its replies, and what they took."""
         import polars as pl
-
-        from novarag.runs.draws import cost_of, iter_estimates
 
         method = _method(system)
         drawn = self._drawn[self._ask(setting, dataset, system)]
@@ -265,12 +256,35 @@ class Bench:
 
     def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
         """Return a system's likeliest replies by group."""
-        from novarag.runs.draws import by_group
-
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return by_group(drawn[serving(GREEDY, drawn)])
 
-    def run(self, setting: Setting, dataset: str, system: System, need: Need) -> str:
-        """Return the folder of the run that serves a need."""
+    def run(self, setting: Setting, dataset: str, system: System, need: Need) -> Run:
+        """Return the run that serves a need."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
-        return str(drawn[serving(need, drawn)].store.place)
+        return drawn[serving(need, drawn)]
+
+
+class _Search:
+    """Search of an index, opened when the first setting needs it."""
+
+    def __init__(self, index: str | None, encoder: str | None, stack: ExitStack) -> None:
+        self._uri, self._name, self._stack = str(index), encoder, stack
+        self._index: Index | None = None
+        self._encoder: Encoder | None = None
+
+    async def __call__(
+        self, mode: str, queries: Sequence[str], k: int
+    ) -> Sequence[Sequence[Passage]]:
+        from novarag.flows.encoders import open_encoder
+        from novarag.retrieval.milvus import open_index
+        from novarag.retrieval.searching import MilvusRetriever
+
+        if self._index is None:
+            self._index = self._stack.enter_context(open_index(self._uri))
+        if mode != "bm25" and self._encoder is None:
+            if self._name is None:
+                raise UsageError("a dense search needs the encoder of the index: add `encoder`")
+            self._encoder = await open_encoder(self._name)
+        encoder = None if mode == "bm25" else self._encoder
+        return await MilvusRetriever(self._index, mode=mode, encoder=encoder).search(queries, k=k)

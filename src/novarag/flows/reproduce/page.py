@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.flows.reproduce.papers import AVERAGE, paper_notes, quoted
 from novarag.report.words import each, number, span, title_of
-from novarag.reproduction.papers import AVERAGE, paper_notes, quoted
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.config.grid import Grid
-    from novarag.reproduction.cells import Cell, Printed
+    from novarag.flows.reproduce.cells import Cell, Printed
 
 _NONE = "\u2013"
 _DATASETS = {AVERAGE: "macro average"}
@@ -34,7 +34,7 @@ _READING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class TableResult:
     """One table as it was made: its cells, or lines of its own, and its pictures by file name."""
 
     name: str
@@ -46,7 +46,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class PageHeader:
     """What a page says of itself."""
 
     title: str
@@ -57,23 +57,23 @@ class Told:
     notes: Sequence[str] = ()
 
 
-def page(tables: Sequence[Made], told: Told) -> str:
+def page(tables: Sequence[TableResult], header: PageHeader) -> str:
     """Write the page as Markdown."""
-    roles = [f"- {role}: `{name}`" for role, name in told.models.items()]
+    roles = [f"- {role}: `{name}`" for role, name in header.models.items()]
     lines = [
-        f"# {told.title}", "", told.banner, "",
-        f"Made on {told.date}: {told.machine}. Models asked:", "", *roles, "",
-        *(f"{note}\n" for note in told.notes),
+        f"# {header.title}", "", header.banner, "",
+        f"Made on {header.date}: {header.machine}. Models asked:", "", *roles, "",
+        *(f"{note}\n" for note in header.notes),
         *([_PAPER, ""] if any(t.grid.paper or t.grid.quotes for t in tables) else []),
         _READING, "",
-        *_overview(tables, told.date),
+        *_overview(tables, header.date),
     ]  # fmt: skip
     for table in tables:
         lines += ["", *_section(table)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _overview(tables: Sequence[Made], date: str) -> list[str]:
+def _overview(tables: Sequence[TableResult], date: str) -> list[str]:
     lines = [
         "| table | command | figure | the paper | ours | 95 % interval | date |",
         "|---|---|---|---|---|---|---|",
@@ -96,7 +96,7 @@ def _overview(tables: Sequence[Made], date: str) -> list[str]:
     return lines
 
 
-def _headline(table: Made) -> Cell | None:
+def _headline(table: TableResult) -> Cell | None:
     """Pick what the overview shows: the last system's average, or its last cell."""
     if not table.grid.metrics:
         return None
@@ -105,7 +105,7 @@ def _headline(table: Made) -> Cell | None:
     return (averages or shown)[-1] if shown else None
 
 
-def _section(table: Made) -> list[str]:
+def _section(table: TableResult) -> list[str]:
     grid = table.grid
     lines = [f'## {grid.title} <span id="{table.name}"></span>', "", f"`{table.command}`", ""]
     keys = ", ".join(f"`{key}`" for key in dict.fromkeys(s.key for s in grid.settings))
@@ -133,7 +133,7 @@ def _models(cells: Sequence[Cell]) -> list[str]:
     )
 
 
-def _rows(table: Made) -> list[str]:
+def _rows(table: TableResult) -> list[str]:
     metrics = table.grid.metrics
     several = len({cell.setting for cell in table.cells}) > 1
     head = [*(["setting"] if several else []), "system", "dataset", "rows (questions)", "failed"]

@@ -29,7 +29,7 @@ SOURCES = ("released", "clean", "mix", "retrieved", "closed-book", "file")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class DataScope:
     """Where data is, how much of it is used, and how passages are found.
 
     `questions` limits each set to that many questions with one group each, by seeded luck.
@@ -41,7 +41,7 @@ class Where:
     search: Search | None = None
 
 
-async def make_groups(setting: Setting, dataset: str, where: Where) -> list[PassageGroup]:
+async def make_groups(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
     """Make the groups of a setting for one dataset; the same arguments give the same groups."""
     match setting.groups:
         case "released":
@@ -64,7 +64,7 @@ async def make_groups(setting: Setting, dataset: str, where: Where) -> list[Pass
     return _limited(found, where)
 
 
-def _limited(groups: list[PassageGroup], where: Where) -> list[PassageGroup]:
+def _limited(groups: list[PassageGroup], where: DataScope) -> list[PassageGroup]:
     """Keep some questions with one group each, chosen by luck that other groups do not change."""
     if where.questions is None:
         return groups
@@ -89,7 +89,7 @@ def _sound_pools(dataset: str, split: str, data: Path | None) -> list[PassageGro
     return [sound_pool(pool, Counter()) for pool in _pools(dataset, data)[split]]
 
 
-def _mixed(setting: Setting, dataset: str, where: Where) -> list[PassageGroup]:
+def _mixed(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
     """Draw a mix from the sound passages of every question that has enough of them."""
     if setting.mix is None:
         raise UsageError("a setting with groups = 'mix' names its mix")
@@ -103,7 +103,7 @@ def _mixed(setting: Setting, dataset: str, where: Where) -> list[PassageGroup]:
     return found
 
 
-def _questions(dataset: str, where: Where) -> list[Question]:
+def _questions(dataset: str, where: DataScope) -> list[Question]:
     rows = load_benchmark(dataset, k=3, root=where.data)
     return list({row.question.id: row.question for row in rows}.values())
 
@@ -112,11 +112,11 @@ def _bare(question: Question) -> PassageGroup:
     return PassageGroup(question=question, passages=())
 
 
-async def _retrieved(setting: Setting, dataset: str, where: Where) -> list[PassageGroup]:
+async def _retrieved(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
     if where.search is None or setting.search is None:
         raise UsageError(
-            "real retrieval needs an index of a corpus: make one with `novarag index`, and name it"
-            " with --index (and --encoder for a dense one)"
+            "real retrieval needs an index of a corpus: make one with `build_index(corpus, uri)`,"
+            " and name it with `index` (and `encoder` for a dense one)"
         )
     few = _limited([_bare(q) for q in _questions(dataset, where)], where)
     asked = [group.question for group in few]

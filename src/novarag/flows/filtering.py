@@ -18,8 +18,8 @@ import polars as pl
 from novarag.atomic import whole_folder
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.flows.harvest import Harvest
 from novarag.rows import parquet_bytes
-from novarag.runs.harvest import Harvest
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:

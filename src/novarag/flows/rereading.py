@@ -38,6 +38,7 @@ class Reread:
     columns: Counter[str] = field(default_factory=Counter)
     counts: dict[str, Any] = field(default_factory=dict)
     mended: list[str] = field(default_factory=list)
+    missing: int = 0  # shards that are not finished, and were not read
 
     def add(self, other: Reread) -> None:
         """Add what came of another shard."""
@@ -47,7 +48,7 @@ class Reread:
         self.mended += other.mended
 
 
-def reread(
+def reread_run(
     run: Run,
     strategy: Asking,
     *,
@@ -55,7 +56,7 @@ def reread(
     tell: Callable[[int], None] = lambda _: None,
 ) -> Reread:
     """Read every finished shard again; `tell` hears of each one that is done."""
-    total, counts = Reread(), []
+    total, counts = Reread(missing=run.missing), []
     for found in _spread(run, strategy, workers):
         total.add(found)
         counts.append(found.counts)

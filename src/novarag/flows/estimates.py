@@ -1,4 +1,4 @@
-"""Runs that were made because a method needs their replies, and what methods make of them."""
+"""What uncertainty methods make of the replies they need, read from runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import polars as pl
 from novarag.calls import Cost
 from novarag.errors import UsageError
 from novarag.rows import tabulate
-from novarag.runs import Run, open_run
-from novarag.strategies.follow_up import propose
 from novarag.trials import make_estimate
 from novarag.uncertainty import serving, union
 
@@ -19,30 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from novarag.records import PassageGroup, Trial
+    from novarag.runs import Run
     from novarag.uncertainty import Method, Need
-
-DETAILED = "-logprobs"
-"""How the name of a draw ends that has log-probabilities."""
-
-
-def draw_name(need: Need) -> str:
-    """Name the folder of a need's replies.
-
-    >>> from novarag.uncertainty import Need
-    >>> draw_name(Need()), draw_name(Need(samples=10, temperature=1.0))
-    ('greedy', 'greedy-t1-n10')
-    """
-    name = need.follow_up or need.strategy or "greedy"
-    warm = f"-t{need.temperature:g}-n{need.samples}" if need.temperature or need.samples > 1 else ""
-    return name + warm + (DETAILED if need.logprobs and not need.follow_up else "")
-
-
-def open_draw(place: str) -> Run:
-    """Open a run that holds the replies of a need, and must be finished."""
-    run = open_run(place)
-    if not run.is_finished:
-        raise UsageError(f"{place} is not finished: run the same command again to go on")
-    return run
 
 
 def by_group(run: Run, shard: int | None = None) -> dict[str, list[Trial]]:
@@ -53,21 +29,18 @@ def by_group(run: Run, shard: int | None = None) -> dict[str, list[Trial]]:
     return found
 
 
-def follow_ups(greedy: Run) -> list[PassageGroup]:
-    """Propose to every group the answer that its greedy reply gave, where it gave one."""
-    found = []
-    for shard in range(len(greedy.manifest.parts)):
-        trials = by_group(greedy, shard)
-        for group in greedy.groups(shard):
-            said = [t.response for t in trials.get(str(group.id), ()) if t.response is not None]
-            found += [propose(group, said[0].answer)] if said else []
-    return found
-
-
 def iter_estimates(
     draws: Mapping[Need, Run], methods: Iterable[Method], strategy: str
 ) -> Iterator[pl.DataFrame]:
-    """Yield, shard by shard, a table of what each method makes of the replies it needs.
+    """Yield, shard by shard, a table of what each method makes of the replies it needs."""
+    for method, trials in iter_estimated(draws, methods, strategy):
+        yield tabulate(trials).with_columns(method=pl.lit(method.name))
+
+
+def iter_estimated(
+    draws: Mapping[Need, Run], methods: Iterable[Method], strategy: str
+) -> Iterator[tuple[Method, list[Trial]]]:
+    """Yield, shard by shard, the trials that each method makes of the replies it needs.
 
     All draws but follow-ups were asked the same groups, so their shards are the same.
     """
@@ -81,22 +54,22 @@ def iter_estimates(
         drawn = {need: by_group(draw, shard) for need, draw in asked.items()} | followed
         groups = list(first.groups(shard))
         for method in methods:
-            yield _estimates(groups, drawn, method, strategy)
+            yield method, _estimated(groups, drawn, method, strategy)
 
 
-def _estimates(
+def _estimated(
     groups: Sequence[PassageGroup],
     drawn: Mapping[Need, Mapping[str, list[Trial]]],
     method: Method,
     strategy: str,
-) -> pl.DataFrame:
+) -> list[Trial]:
     served = [(need, drawn[serving(need, drawn)]) for need in method.needs]
     trials = []
     for group in groups:
         found = [replies.get(str(group.id), [])[: need.samples] for need, replies in served]
         if not _failed(method, found):
             trials.append(make_estimate(group, strategy, method, found))
-    return tabulate(trials).with_columns(method=pl.lit(method.name))
+    return trials
 
 
 def _failed(method: Method, found: Sequence[Sequence[Trial]]) -> bool:

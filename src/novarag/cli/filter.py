@@ -1,24 +1,20 @@
-"""The verbs that go over the trials of runs: filter them, and read them again."""
+"""`novarag filter`: trials down to a training set."""
 
 from __future__ import annotations
 
-import os
 import sys
-from functools import partial as partial_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from novarag import __version__
-from novarag.cli.looking import Foreign, Run, strategy_of
-from novarag.errors import UsageError
+from novarag.cli.console import screen
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from novarag.filters import Options
+    from novarag.flows.filter import FilterResult
 
 _REASONS = 3  # of each stage, on the screen; the report has all
 
@@ -48,40 +44,27 @@ def filter_trials(
     ] = False,
 ) -> None:
     """Filter trials down to a training set, and count what is dropped and why."""
-    from novarag.filters import Options
+    from novarag.flows.filter import filter_trials as flow
 
-    shared = len(runs) > 1 if common is None else common
-    options = Options(
-        rules=rules, alignment=alignment, balance=balance, seed=seed,
-        common=len(runs) if shared else 1,
-    )  # fmt: skip
-    if not run_filter(runs, out, options, partial=partial):
+    with screen() as tell:
+        found = flow(
+            runs, out, rules=rules, alignment=alignment, common=common, balance=balance, seed=seed,
+            partial_runs=partial, tell=tell,
+        )  # fmt: skip
+    print_filtered(found)
+    if not found.trials:
         sys.exit(1)
     print(f"next: look at {out / 'report.html'}, then novarag export {out} --out export")
 
 
-def run_filter(runs: list[str], out: Path, options: Options, *, partial: bool = False) -> int:
-    """Filter runs into a folder, and print the tally; return how many trials are kept."""
-    from novarag.report.funnel import write_funnel_report
-    from novarag.runs.filtering import filter_runs
-    from novarag.runs.sources import open_sources
-
-    sources = open_sources(runs, partial=partial)
-    bar = typer.progressbar(
-        length=2 * sum(len(source.finished) for source in sources),
-        label="filtering", file=sys.stderr, hidden=not sys.stderr.isatty(),
-    )  # fmt: skip
-    with bar:
-        found = filter_runs(
-            sources, out, options, tell=bar.update,
-            finish=partial_of(write_funnel_report, version=__version__),
-        )  # fmt: skip
-    _print_tally(found.told)
+def print_filtered(found: FilterResult) -> None:
+    """Print the tally, and where what was kept is."""
+    _print_tally(found.tally)
     sys.stdout.flush()
-    print(f"\nwrote {found.trials:,} trials of {found.groups:,} groups to {out}", file=sys.stderr)
+    kept = f"{found.trials:,} trials of {found.groups:,} groups"
+    print(f"\nwrote {kept} to {found.place}", file=sys.stderr)
     if not found.trials:
         print("nothing is kept: the tally says at which stage and why", file=sys.stderr)
-    return found.trials
 
 
 def _print_tally(told: dict[str, Any]) -> None:
@@ -110,33 +93,3 @@ def _print_tally(told: dict[str, Any]) -> None:
     print(f"\nThe paper's shares are for display beside ours, never a target ({CITES}).")
     for line in funnel_notes(told):
         print(f"- {plain_text(line, longest=1000)}")
-
-
-def reread(
-    run: Run,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes at work. Default: one for each core.")
-    ] = None,
-    strategy: Foreign = None,
-) -> None:
-    """Read and grade every stored reply again, after the reader has changed. Nothing is asked."""
-    from novarag.runs import open_run
-    from novarag.runs.rereading import reread as read_again
-
-    opened = open_run(run)
-    found = strategy_of(opened.manifest, strategy)
-    if opened.settings.noise is not None:
-        raise UsageError(f"{run} is a run of noise: the same `novarag noise` reads it again")
-    bar = typer.progressbar(
-        length=len(opened.finished),
-        label="reading again", file=sys.stderr, hidden=not sys.stderr.isatty(),
-    )  # fmt: skip
-    with bar:
-        total = read_again(opened, found, workers=workers or os.cpu_count() or 1, tell=bar.update)
-    for line in total.mended:
-        print(f"found: {line}")
-    print(f"{total.trials:,} trials were read again, {total.changed:,} of them changed")
-    for name, count in total.columns.most_common():
-        print(f"  {name:<16} {count:,}")
-    if missing := opened.missing:
-        print(f"{missing:,} shards are not finished; they are read as they are when they go on")

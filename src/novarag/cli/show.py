@@ -1,33 +1,24 @@
-"""The verbs that look at runs: show what is in one, and recover one that was damaged."""
+"""`novarag show`: what is in a run, what failed and why, and some replies."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.screen import parse_price
-from novarag.errors import UsageError
-from novarag.strategies import find_strategy
-from novarag.strategies.follow_up import FOLLOW_UPS
+from novarag.cli.console import screen
+from novarag.cli.options import Foreign, RunPlace, parse_price
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from novarag.ports import Asking
-    from novarag.runs import Manifest, Summary
-
-Foreign = Annotated[
-    str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
-]
-Run = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
+    from novarag.runs import Summary
 
 
 def show(
-    run: Run,
+    run: RunPlace,
     replies: Annotated[int, typer.Option(min=0, help="How many replies to show.")] = 10,
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Print every trial as a line of JSON instead.")
@@ -38,42 +29,20 @@ def show(
     ] = None,
 ) -> None:
     """Show what is in a run, what failed and why, and some replies."""
-    from novarag.runs import Job, open_run, some_trials, summarize, trial_tables
+    from novarag.flows.runs import iter_trial_tables, summarise
+    from novarag.runs import some_trials
 
-    opened = open_run(run)
-    found = strategy_of(opened.manifest, strategy)
-    if jsonl:
-        job = Job(store=opened.store, manifest=opened.manifest, strategy=found)
-        for table in trial_tables(job, _found):
-            sys.stdout.write(table.write_ndjson())
-        return
-    seen = summarize(opened.store, found)
-    for line in seen.damage:
-        _found(line)
+    with screen() as tell:
+        if jsonl:
+            for table in iter_trial_tables(run, strategy=strategy, tell=tell):
+                sys.stdout.write(table.write_ndjson())
+            return
+        seen = summarise(run, strategy=strategy, tell=tell)
     _describe(seen)
     _bill(seen, price)
     _failures(seen)
     for row in some_trials(seen, replies):
         print(_reply(row))
-
-
-def _found(line: str) -> None:
-    print(f"found: {line}", file=sys.stderr)
-
-
-def strategy_of(manifest: Manifest, given: str | None) -> Asking:
-    """Find what asked the run; a folder from elsewhere does not choose what we import."""
-    name, noise = manifest.settings.strategy, manifest.settings.noise
-    if noise is not None:
-        if noise.fingerprint != manifest.settings.template_hash:
-            raise UsageError("the prompts for noise are no longer those this run was made with")
-        return noise
-    if ":" in name and given != name:
-        raise UsageError(f"this run was made with {name!r}; to import that, add --strategy {name}")
-    found = FOLLOW_UPS.get(name) or find_strategy(name)
-    if found.template.hash != manifest.settings.template_hash:
-        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
-    return found
 
 
 def _line(name: str, text: str) -> None:
@@ -135,21 +104,3 @@ def _reply(row: dict[str, Any]) -> str:
     ending = plain_text(" ".join(row["reply"].split())[-160:])
     where = f"{plain_text(row['question'], longest=40)} #{row['sample']}"
     return f"\n{where}: {verdict}\n  … {ending}"
-
-
-def recover(run: Run, strategy: Foreign = None) -> None:
-    """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
-    from novarag.runs import Job, open_run, settle
-
-    opened = open_run(run)
-    found = strategy_of(opened.manifest, strategy)
-    job = Job(store=opened.store, manifest=opened.manifest, strategy=found)
-    outlooks = asyncio.run(settle(job))
-    damage = [line for outlook in outlooks for line in outlook.damage]
-    for line in damage:
-        print(f"found: {line}")
-    finished = sum(outlook.finished for outlook in outlooks)
-    pending = sum(outlook.counts.get("pending", 0) for outlook in outlooks)
-    print(f"{finished:,} of {len(outlooks):,} shards are finished; damages found: {len(damage)}")
-    if pending:
-        print(f"{pending:,} requests are left: run the same `novarag ask` to go on")

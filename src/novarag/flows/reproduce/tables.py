@@ -6,24 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.cli.bench import SAMPLED
-from novarag.reproduction.cells import Asked, measure_ablation, measure_grid
-from novarag.reproduction.page import Made
+from novarag.flows.reproduce.bench import SAMPLED
+from novarag.flows.reproduce.cells import CellInput, measure_ablation, measure_grid
+from novarag.flows.reproduce.page import TableResult
 
 if TYPE_CHECKING:
-    from novarag.cli.bench import Bench
     from novarag.config.grid import Grid
-    from novarag.reproduction.cells import Measured, Precision
+    from novarag.flows.reproduce.bench import Bench
+    from novarag.flows.reproduce.cells import Measured, Precision
 
 
 RATED = 40
 """Questions on a rating sheet, as many as in the paper."""
 
 
-def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> Made:
+def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> TableResult:
     """Make one table of replies that were asked for before."""
     shown = replace(grid, systems=tuple(bench.named(system) for system in grid.systems))
-    made = Made(name=name, grid=shown, command=command)
+    made = TableResult(name=name, grid=shown, command=command)
     match grid.table:
         case "retention":
             return replace(made, lines=_retention(shown, bench))
@@ -39,11 +39,11 @@ def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision
             return replace(made, cells=found.cells, pictures=_pictures(made, found, _mark(bench)))
 
 
-def _asked(grid: Grid, bench: Bench) -> list[Asked]:
+def _asked(grid: Grid, bench: Bench) -> list[CellInput]:
     rows = []
     for setting, dataset, system in grid.cells():
         table, cost = bench.estimates(setting, dataset, system)
-        row = Asked(
+        row = CellInput(
             setting=setting,
             dataset=dataset,
             system=system,
@@ -60,7 +60,7 @@ def _mark(bench: Bench) -> str:
     return "simulated" if bench.simulated else ""
 
 
-def _pictures(made: Made, found: Measured, mark: str) -> dict[str, str]:
+def _pictures(made: TableResult, found: Measured, mark: str) -> dict[str, str]:
     from novarag.report.forest import Line, diagrams, forest, standalone
 
     grid = made.grid
@@ -90,27 +90,24 @@ def _retention(grid: Grid, bench: Bench) -> list[str]:
     """Pour the samples through the funnel, and put the paper's shares beside what is left."""
     from tempfile import TemporaryDirectory
 
-    from novarag.filters import Options
+    from novarag.flows.filter import filter_trials
     from novarag.report.funnel import stage_rows
-    from novarag.runs.draws import open_draw
-    from novarag.runs.filtering import filter_runs
-    from novarag.runs.sources import open_sources
 
     setting, dataset, system = next(grid.cells())
-    place = bench.run(setting, dataset, system, SAMPLED)
-    cost, sources = open_draw(place).cost, open_sources([place])
+    run = bench.run(setting, dataset, system, SAMPLED)
+    cost = run.cost
     with TemporaryDirectory() as folder:
-        told = filter_runs(sources, Path(folder) / "kept", Options(seed=bench.seed)).told
-    model = told["runs"][0]["model"]
+        tally = filter_trials([run], Path(folder) / "kept", seed=bench.seed).tally
+    model = tally["runs"][0]["model"]
     lines = [
-        f"{told['runs'][0]['trials']:,} replies by {system.name}, sixteen a group; they took"
+        f"{tally['runs'][0]['trials']:,} replies by {system.name}, sixteen a group; they took"
         f" {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in and {cost.completion_tokens:,}"
         " out.",
         "",
         "| stage | kept | share of all | share of the stage before | the paper's share of all |",
         "|---|---|---|---|---|",
     ]
-    for row in stage_rows(told, model):
+    for row in stage_rows(tally, model):
         kept = "skipped" if row["skipped"] else f"{row['kept']:,}"
         lines.append(
             f"| {row['stage']} | {kept} | {row['share']} | {row['step']} | {row['paper']} |"
@@ -118,12 +115,12 @@ def _retention(grid: Grid, bench: Bench) -> list[str]:
     return lines
 
 
-def _study(made: Made, bench: Bench) -> Made:
+def _study(made: TableResult, bench: Bench) -> TableResult:
     """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
+    from novarag.flows.reproduce.rated import no_ratings, rated_lines
     from novarag.report.forest import standalone
     from novarag.report.rated import draw_bars, draw_radar
     from novarag.report.sheet import write_sheet
-    from novarag.reproduction.rated import no_ratings, rated_lines
     from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
 
     trials = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.runs.sources import open_each
+from novarag.flows.sources import open_each
 from novarag.study import draw_places
 
 if TYPE_CHECKING:

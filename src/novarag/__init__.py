@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.in_memory import Estimates, ask, estimate
     from novarag.flows.index import IndexBuild, build_index, build_index_async
     from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
@@ -70,6 +71,7 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
+    "flows.annotate": ("AnnotationResult", "annotate", "annotate_async"),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
     "flows.index": ("IndexBuild", "build_index", "build_index_async"),
     "flows.retrieve": ("Retrieved", "retrieve", "retrieve_async"),
@@ -113,6 +115,7 @@ __all__ = [
     "METHODS",
     "METRICS",
     "STRATEGIES",
+    "AnnotationResult",
     "AnswerForm",
     "CallError",
     "ChatLLM",
@@ -158,6 +161,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "Utility",
+    "annotate",
+    "annotate_async",
     "ask",
     "assemble",
     "build_index",

@@ -26,7 +26,7 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "estimate": ("estimating:estimate", None),
     "index": ("index:index", RETRIEVAL),
     "retrieve": ("retrieve:retrieve", RETRIEVAL),
-    "annotate": ("annotating:annotate", RETRIEVAL),
+    "annotate": ("annotate:annotate", RETRIEVAL),
     "run": ("experimenting:run", RETRIEVAL),
     "reproduce": ("reproducing:reproduce", None),
     "build": ("building:build", TRAINING),

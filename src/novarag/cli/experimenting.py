@@ -291,15 +291,17 @@ class _Way:
 
     def annotate(self) -> int:
         """Say what each passage is, so that the report can tell kinds of groups apart."""
-        from novarag.cli.annotating import annotate
+        from novarag.flows.annotate import annotate
 
         told = self.experiment.annotate
         if told is None:
             return 0
-        annotate(
-            self.out / "groups.jsonl", self.out / "annotation", least=told.least,
-            replicates=told.replicates, seed=self.experiment.seed,
-        )  # fmt: skip
+        with screen() as tell:
+            found = annotate(
+                self.out / "groups.jsonl", self.out / "annotation", least=told.least,
+                replicates=told.replicates, seed=self.experiment.seed, tell=tell,
+            )  # fmt: skip
+        print(found)
         return 0
 
     @cached_property

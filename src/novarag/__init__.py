@@ -22,15 +22,32 @@ if TYPE_CHECKING:
     )
     from novarag.filters import funnel
     from novarag.flows.access import Access
+    from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.answer import answer, answer_async
     from novarag.flows.ask import ask, ask_async, preview_ask
     from novarag.flows.estimate import Estimates, estimate, estimate_async
+    from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
     from novarag.flows.export import Export, export_training_set
+    from novarag.flows.filter import FilterResult, filter_trials
     from novarag.flows.index import IndexBuild, build_index, build_index_async
     from novarag.flows.looping import Stop
     from novarag.flows.measure import measure
-    from novarag.flows.reproduce.reproducing import Reproduction, reproduce, reproduce_async
+    from novarag.flows.reproduce.reproducing import (
+        Reproduction,
+        reproduce,
+        reproduce_async,
+        run_table,
+        run_table_async,
+    )
     from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
+    from novarag.flows.runs import (
+        Recovery,
+        iter_trial_tables,
+        recover,
+        recover_async,
+        reread,
+        summarise,
+    )
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -95,11 +112,28 @@ _ROOMS = {
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
-    "flows.reproduce.reproducing": ("Reproduction", "reproduce", "reproduce_async"),
+    "flows.reproduce.reproducing": (
+        "Reproduction",
+        "reproduce",
+        "reproduce_async",
+        "run_table",
+        "run_table_async",
+    ),
     "runs": ("Run", "open_run"),
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
     "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
+    "flows.annotate": ("AnnotationResult", "annotate", "annotate_async"),
+    "flows.experiment": ("ExperimentResult", "run_experiment", "run_experiment_async"),
+    "flows.filter": ("FilterResult", "filter_trials"),
+    "flows.runs": (
+        "Recovery",
+        "iter_trial_tables",
+        "recover",
+        "recover_async",
+        "reread",
+        "summarise",
+    ),
     "flows.index": ("IndexBuild", "build_index", "build_index_async"),
     "flows.retrieve": ("Retrieved", "retrieve", "retrieve_async"),
     "grading": ("grade",),
@@ -145,6 +179,7 @@ __all__ = [
     "METRICS",
     "STRATEGIES",
     "Access",
+    "AnnotationResult",
     "AnswerForm",
     "CallError",
     "ChatLLM",
@@ -154,7 +189,9 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "ExperimentResult",
     "Export",
+    "FilterResult",
     "Flaw",
     "Grade",
     "GroupKind",
@@ -175,6 +212,7 @@ __all__ = [
     "Provenance",
     "Question",
     "Reading",
+    "Recovery",
     "RelevantFacet",
     "Reply",
     "Reproduction",
@@ -196,6 +234,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "Utility",
+    "annotate",
+    "annotate_async",
     "answer",
     "answer_async",
     "ask",
@@ -210,8 +250,10 @@ __all__ = [
     "evidence_state",
     "export_training_set",
     "figures_frame",
+    "filter_trials",
     "funnel",
     "grade",
+    "iter_trial_tables",
     "load_answers",
     "load_benchmark",
     "load_groups",
@@ -222,12 +264,20 @@ __all__ = [
     "preview_ask",
     "read",
     "read_rating_files",
+    "recover",
+    "recover_async",
     "reproduce",
     "reproduce_async",
+    "reread",
     "retrieve",
     "retrieve_async",
+    "run_experiment",
+    "run_experiment_async",
+    "run_table",
+    "run_table_async",
     "serving_plan",
     "start_serving",
+    "summarise",
     "tabulate",
     "take_answers",
     "train_model",

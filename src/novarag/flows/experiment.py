@@ -74,9 +74,8 @@ async def run_experiment_async(
     found = experiment if isinstance(experiment, Experiment) else load_experiment(*experiment)
     steps = _Steps(found, access, tell, stop or Stop())
     await steps.check()
-    wanted = [steps.index, steps.retrieve, steps.ask, steps.measure]
-    if found.annotate is not None:
-        wanted.insert(2, steps.annotate)
+    annotated = [] if found.annotate is None else [steps.annotate]
+    wanted = [steps.index, steps.retrieve, *annotated, steps.ask, steps.measure]
     for number, step in enumerate(wanted, start=1):
         tell(Step(step.__name__, number, len(wanted)))
         tell(StepResult(step.__name__, await step()))

@@ -190,6 +190,9 @@ async def run_table_async(
     return await _make_page(bench, {name: grid}, {name: command}, profile, file, stop or Stop())
 
 
+run_table = synchronous(run_table_async)
+
+
 async def _make_page(
     bench: Bench,
     grids: Mapping[str, Grid],

@@ -5,7 +5,6 @@ paper's ablation with a respondent that breaks one rule more; only the cell of t
 No two respondents share their luck. Usage: python -m validation.rules [SEEDS]
 """
 
-import asyncio
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -40,7 +39,7 @@ ACTS_IN = {
 def answers(respondent, groups, seed):
     """Ask one respondent, and lay the answers out."""
     llm = SimulatedLLM(respondent, World.of(groups), seed=seed)
-    return tabulate(asyncio.run(ask(groups, NOVA, llm)))
+    return tabulate(ask(groups, NOVA, llm))
 
 
 def compare(one, other, *, replicates=400):

@@ -43,7 +43,7 @@ MUTANTS = [
     ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),
     ("conflict without claims", "src/novarag/grouping.py", "if len(claims) > 1:", "if len(false) > 1:", LAWS + "test_core_laws.py"),
     ("order not kept", "src/novarag/grouping.py", "order=tuple(order)", "order=tuple(sorted(order))", LAWS + "test_core_laws.py"),
-    ("generator depends on call order", "src/novarag/seeding.py", 'stable_hash(seed, *keys)', 'stable_hash(seed)', LAWS + "test_core_laws.py"),
+    ("generator depends on call order", "src/novarag/seeding.py", 'stable_hash(str(seed), *keys)', 'stable_hash(str(seed))', LAWS + "test_core_laws.py"),
     ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/test_traps.py"),
     ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/test_traps.py"),
     ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/test_grading.py"),

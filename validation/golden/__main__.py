@@ -1,8 +1,8 @@
 """Run the same commands with two installs on one machine, and compare every byte.
 
-The base is the last commit before the house was moved. Run it in `validation`:
+The base is the last commit before the house was moved. Run it at the root:
 
-    python -m golden [--only PATTERN] [--strict] [--base REV]
+    python -m validation.golden [--only PATTERN] [--strict] [--base REV]
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
-from golden.changes import CHANGES
-from golden.commands import COMMANDS, Command, chosen
-from golden.comparing import Comparison, Result
-from golden.inputs import write_inputs
-from golden.installs import ROOT, Install, install_revision, install_tree
-from golden.masking import STDERR, STDOUT, masks
-from golden.running import Side, at_work
+from validation.golden.changes import CHANGES
+from validation.golden.commands import COMMANDS, Command, chosen
+from validation.golden.comparing import Comparison, Result
+from validation.golden.inputs import write_inputs
+from validation.golden.installs import ROOT, Install, install_revision, install_tree
+from validation.golden.masking import STDERR, STDOUT, masks
+from validation.golden.running import Side, at_work
 
 BASE = "055ddb3"
 """The last commit before the move."""

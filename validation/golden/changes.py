@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
-from golden.masking import as_text
+from validation.golden.masking import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from golden.inputs import after, copying, first_lines, losing, rated, spoiling
+from validation.golden.inputs import after, copying, first_lines, losing, rated, spoiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

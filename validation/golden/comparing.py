@@ -7,14 +7,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from golden.masking import STDERR, STDOUT, as_text
+from validation.golden.masking import STDERR, STDOUT, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from golden.changes import Change
-    from golden.masking import Mask
+    from validation.golden.changes import Change
+    from validation.golden.masking import Mask
 
     Scan = dict[str, tuple[int, ...]]
     Sides = tuple[bytes | None, bytes | None]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from golden.comparing import Result, scan
+from validation.golden.comparing import Result, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from golden.commands import Command
-    from golden.installs import Install
+    from validation.golden.commands import Command
+    from validation.golden.installs import Install
 
 LONGEST = 300  # seconds of one command
 

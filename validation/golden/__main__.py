@@ -29,9 +29,6 @@ from validation.golden.running import Side, at_work
 BASE = "055ddb3"
 """The last commit before the move."""
 
-SUPPORT = ROOT / "proof"
-"""The folder that holds the package `chaos`."""
-
 FAULTS = {"429": 0.1, "500": 0.1, "malform": 0.05, "truncate": 0.05}
 _TAIL = 1500  # characters of standard error
 
@@ -81,8 +78,7 @@ def _options() -> argparse.Namespace:
 
 
 def _chaos(**options):
-    sys.path.insert(0, str(SUPPORT))
-    from chaos.serving import chaos
+    from tests.support.chaos.serving import chaos
 
     return chaos(**options)
 

@@ -16,10 +16,12 @@ import orjson
 import polars as pl
 
 from novarag.atomic import whole_folder
+from novarag.checksums import file_checksum
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
 from novarag.flows.harvest import Harvest
 from novarag.rows import parquet_bytes
+from novarag.sealed_json import SEAL, seal_files
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from novarag.runs import Run
 
 TALLY = "tally.json"
-_OURS = {TALLY, "kept.parquet", "groups.parquet", "dropped", "report.html", "report.md"}
+_TABLES = ("kept.parquet", "groups.parquet", TALLY)
+_OURS = {*_TABLES, SEAL, "dropped", "report.html", "report.md"}
 _PICTURE = re.compile(r"funnel-[0-9]{1,6}\.svg")
 _DROPPED = ("run", "question", "group", "kind", "model", "sample", "stage", "reason")
 _REST = (
@@ -74,6 +77,7 @@ def filter_runs(
         told = _told(pouring.tally, sources, options)
         content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
         (draft / TALLY).write_bytes(content + b"\n")
+        _seal(draft)
         finish(told, draft)
     return Filtered(told=told, trials=kept.height, groups=groups)
 
@@ -84,6 +88,13 @@ def pour(sources: Sequence[Run], folder: Path, options: Options) -> tuple[pl.Dat
     for _ in pouring.shards():
         pass
     return pouring.rest(), pouring.tally
+
+
+def _seal(folder: Path) -> None:
+    """Vouch for every table of the folder, so that `export` can tell whether one was altered."""
+    dropped = sorted(f"dropped/{path.name}" for path in (folder / "dropped").iterdir())
+    files = {name: file_checksum(folder / name) for name in (*_TABLES, *dropped)}
+    (folder / SEAL).write_bytes(seal_files(files))
 
 
 def _told(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:

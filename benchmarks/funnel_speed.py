@@ -102,6 +102,7 @@ def trials(rng: np.random.Generator, shard: int, text: str) -> pl.DataFrame:
         prompt_hash=pl.concat_str(pl.lit("0123456789abcdef0123456789abcdef"), "question", "kind"),
         tokens=pl.lit(None, dtype=pl.List(pl.String)),
         logprobs=pl.lit(None, dtype=pl.List(pl.Float64)),
+        alternatives=pl.lit(None, dtype=TRIALS["alternatives"]),
         **{c: pl.when("read").then(c) for c in ("confidence", "correct", "rule_step")},
         **{c: pl.when("classed").then(c) for c in ("judgments", "passages_right")},
         **{c: pl.when("classed", "stated").then(c) for c in ("evidence", "group_right")},

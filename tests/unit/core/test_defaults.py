@@ -22,6 +22,7 @@ from novarag.config.experiment import (
 from novarag.config.grid import Grid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
+from novarag.flows.access import Access
 from novarag.metrics import measure
 from novarag.metrics.mixing import reweigh
 from novarag.noise import Noising
@@ -31,8 +32,8 @@ from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import Manifest
 from novarag.runs import Settings
 from novarag.runs.shard import Job
-from novarag.sft import Options as ExportOptions
-from novarag.sft.train import Settings as TrainSettings
+from novarag.sft.exporting import ExportOptions
+from novarag.sft.train.settings import TrainingSettings
 from novarag.study import analyse
 from novarag.web.sending import Patience
 
@@ -55,7 +56,7 @@ VERBS = {
 OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
 """Options that are left out unless they are given."""
 PYTHON = [
-    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS),
+    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),
     (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
     (measure, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
     (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
@@ -63,7 +64,7 @@ PYTHON = [
     (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
     (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
-    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainSettings, defaults.TRAIN),
+    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
 ]  # fmt: skip
 
 

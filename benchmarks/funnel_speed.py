@@ -27,12 +27,12 @@ import polars as pl
 from novarag.calls import Sampling
 from novarag.checksums import digest
 from novarag.filters import Options
+from novarag.flows.filtering import pour
+from novarag.flows.harvest import Harvest
+from novarag.flows.sources import open_sources
 from novarag.rows import TRIALS, parquet_bytes
-from novarag.runs.filtering import pour
 from novarag.runs.finished import table_name
-from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import Manifest, Part, Settings, groups_name, write_manifest
-from novarag.runs.sources import open_sources
 from novarag.runs.store import open_store
 from tests.support.simulated import finish
 

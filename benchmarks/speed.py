@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from novarag.metrics import METRICS, measure, tally
+from novarag.metrics import METRICS, measure_table, tally
 
 RESPONSES = Path(os.environ["NOVARAG_DATA"]) / "responses"
 
@@ -41,7 +41,7 @@ def peak(replicates):
 
 
 if len(sys.argv) > 1:
-    measure(answers(), replicates=int(sys.argv[1]))
+    measure_table(answers(), replicates=int(sys.argv[1]))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     sys.exit()
 
@@ -61,7 +61,7 @@ for name, c in (
 table = answers()
 for by in ((), "model"):
     start = time.process_time()
-    measure(table, by=by)
+    measure_table(table, by=by)
     spent = time.process_time() - start
     print(
         f"measure, {table.height:,} rows, 2,000 replicates, {'by model' if by else 'whole'}: {spent:.1f} CPU-s"

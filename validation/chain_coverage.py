@@ -24,9 +24,9 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from novarag.flows.in_memory import estimate
+from novarag.flows.estimate import estimate
 from novarag.llm.simulated import open_simulated
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.rows import tabulate
 from novarag.strategies import VANILLA, Strategy
 from novarag.uncertainty import METHODS
@@ -100,7 +100,7 @@ def measured(job):
         part = table.filter(method=method).drop("method")
         same = part["confidence"].to_numpy().tobytes(), part["correct"].to_numpy().tobytes()
         if same not in known:  # three methods take what is stated, so they agree to the last bit
-            figures = measure(part, replicates=REPLICATES, seed=seed).overall.figures
+            figures = measure_table(part, replicates=REPLICATES, seed=seed).overall.figures
             known[same] = [[f.value, f.low, f.high] for f in (figures[m] for m in CHECKED)]
         rows.append(known[same])
     np.save(out, np.array(rows, dtype=np.float64))

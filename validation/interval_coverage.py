@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import polars as pl
 
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.metrics.tally import Tally
 
 LEVELS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
@@ -42,7 +42,7 @@ def one_run(job):
     run, questions, samples, over = job
     known = truth(over)
     table = simulate(np.random.default_rng([7, run]), questions, samples, over)
-    panel = measure(table, replicates=1000, seed=run).overall
+    panel = measure_table(table, replicates=1000, seed=run).overall
     figures = panel.figures
     hits = [figures[name].low <= known[name] <= figures[name].high for name in CHECKED]
     return [*hits, figures["ece"].value <= panel.floor.line]

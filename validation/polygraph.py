@@ -35,7 +35,7 @@ def record(path, address):
 
 async def _ask(address, name, temperature, count):
     from novarag import ChatLLM, Sampling, load_benchmark, parse_endpoint
-    from novarag.flows.in_memory import ask
+    from novarag.flows.ask import ask_async
     from novarag.strategies import VANILLA
     from novarag.strategies.follow_up import P_TRUE, propose
 
@@ -46,11 +46,11 @@ async def _ask(address, name, temperature, count):
     sampled_how = Sampling(n=10, temperature=temperature, max_tokens=64, regex=form)
     follow_how = Sampling(temperature=0.0, max_tokens=8, logprobs=True, alternatives=20)
     async with ChatLLM([parse_endpoint(address)]) as llm:
-        greedy = await ask(groups, VANILLA, llm, sampling=greedy_how)
-        sampled = await ask(groups, VANILLA, llm, sampling=sampled_how)
+        greedy = await ask_async(groups, VANILLA, llm, sampling=greedy_how)
+        sampled = await ask_async(groups, VANILLA, llm, sampling=sampled_how)
         read = [trial for trial in greedy if trial.response is not None]
         about = [propose(trial.group, trial.response.answer) for trial in read]
-        verdicts = await ask(about, P_TRUE, llm, sampling=follow_how)
+        verdicts = await ask_async(about, P_TRUE, llm, sampling=follow_how)
     by_group = {t.group.id: v.completion.alternatives for t, v in zip(read, verdicts, strict=True)}
     return [
         {

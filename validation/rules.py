@@ -5,7 +5,6 @@ paper's ablation with a respondent that breaks one rule more; only the cell of t
 No two respondents share their luck. Usage: python -m validation.rules [SEEDS]
 """
 
-import asyncio
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -17,10 +16,10 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from novarag.flows.in_memory import ask
+from novarag.flows.ask import ask
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
 from novarag.llm.simulated.respondent import TUNED
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.metrics.ablation import evidence_set, swap
 from novarag.rows import tabulate
 from novarag.strategies import NOVA
@@ -40,13 +39,13 @@ ACTS_IN = {
 def answers(respondent, groups, seed):
     """Ask one respondent, and lay the answers out."""
     llm = SimulatedLLM(respondent, World.of(groups), seed=seed)
-    return tabulate(asyncio.run(ask(groups, NOVA, llm)))
+    return tabulate(ask(groups, NOVA, llm))
 
 
 def compare(one, other, *, replicates=400):
     """Return each headline metric of the first minus that of the other, with its interval."""
     both = pl.concat([one.with_columns(system=pl.lit("1")), other.with_columns(system=pl.lit("2"))])
-    found = measure(both, by="system", replicates=replicates).differences
+    found = measure_table(both, by="system", replicates=replicates).differences
     return {d.metric: d for d in found}
 
 

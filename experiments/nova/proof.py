@@ -192,10 +192,10 @@ def test(options):
 def chosen(options):
     """Name the alignment whose model has the lower Brier score on dev questions."""
     from experiments.nova.report import trials
-    from novarag.metrics import measure
+    from novarag.metrics import measure_table
 
     scores = {
-        who: measure(trials(options.build / "runs" / f"dev-{who}-nova-k3"), replicates=2)
+        who: measure_table(trials(options.build / "runs" / f"dev-{who}-nova-k3"), replicates=2)
         .overall.figures["brier"].value
         for who in ("soft", "nova")
     }  # fmt: skip

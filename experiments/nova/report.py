@@ -15,7 +15,7 @@ from scipy.stats import bootstrap
 
 from experiments.nova.splits import states
 from novarag.datasets import load_groups
-from novarag.metrics import measure
+from novarag.metrics import measure_table
 from tests.support.machine import described
 
 COLUMNS = [
@@ -106,7 +106,7 @@ def datasets(build):
 
 def table(answers):
     """Measure every system in all, by k, by dataset and by kind, and pairs of systems."""
-    whole = measure(answers, by="system", replicates=REPLICATES)
+    whole = measure_table(answers, by="system", replicates=REPLICATES)
     told = {"all": [panel(p) for p in whole.groups] + [kind_known(answers)]}
     found = {(d.metric, d.one, d.other): d.figure for d in whole.differences}
     names = [p.name for p in whole.groups]
@@ -118,7 +118,7 @@ def table(answers):
         told[column] = []
         for value in answers[column].unique().sort().to_list():
             few = answers.filter(pl.col(column) == value)
-            part = measure(few, by="system", replicates=REPLICATES, least=LEAST)
+            part = measure_table(few, by="system", replicates=REPLICATES, least=LEAST)
             told[column] += [{column: value, **panel(p)} for p in part.groups]
     return told
 
@@ -128,7 +128,7 @@ def kind_known(answers):
     base = answers.filter(pl.col("system") == "base, vanilla").with_columns(
         confidence=pl.col("correct").cast(pl.Float64).mean().over("kind")
     )
-    found = panel(measure(base, replicates=REPLICATES).overall)
+    found = panel(measure_table(base, replicates=REPLICATES).overall)
     return found | {"system": "base, vanilla, were the kind known"}
 
 

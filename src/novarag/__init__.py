@@ -21,10 +21,33 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.access import Access
+    from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
+    from novarag.flows.answer import answer, answer_async
+    from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.estimate import Estimates, estimate, estimate_async
+    from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
     from novarag.flows.export import Export, export_training_set
-    from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.filter import FilterResult, filter_trials
     from novarag.flows.index import IndexBuild, build_index, build_index_async
+    from novarag.flows.looping import Stop
+    from novarag.flows.measure import measure
+    from novarag.flows.reproduce.reproducing import (
+        Reproduction,
+        reproduce,
+        reproduce_async,
+        run_table,
+        run_table_async,
+    )
     from novarag.flows.retrieve import Retrieved, retrieve, retrieve_async
+    from novarag.flows.runs import (
+        Recovery,
+        iter_trial_tables,
+        recover,
+        recover_async,
+        reread,
+        summarise,
+    )
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -36,7 +59,7 @@ if TYPE_CHECKING:
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
-    from novarag.metrics import METRICS, figures_frame, measure
+    from novarag.metrics import METRICS, figures_frame
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -53,6 +76,7 @@ if TYPE_CHECKING:
     )
     from novarag.report import Heading, write_report
     from novarag.rows import tabulate
+    from novarag.runs import Run, open_run
     from novarag.sft.train.settings import TrainingSettings
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
     from novarag.taxonomy import (
@@ -82,16 +106,40 @@ _ROOMS = {
     ),
     "filters": ("funnel",),
     "flows.export": ("Export", "export_training_set"),
-    "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.access": ("Access",),
+    "flows.answer": ("answer", "answer_async"),
+    "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.estimate": ("Estimates", "estimate", "estimate_async"),
+    "flows.looping": ("Stop",),
+    "flows.measure": ("measure",),
+    "flows.reproduce.reproducing": (
+        "Reproduction",
+        "reproduce",
+        "reproduce_async",
+        "run_table",
+        "run_table_async",
+    ),
+    "runs": ("Run", "open_run"),
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
     "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
+    "flows.annotate": ("AnnotationResult", "annotate", "annotate_async"),
+    "flows.experiment": ("ExperimentResult", "run_experiment", "run_experiment_async"),
+    "flows.filter": ("FilterResult", "filter_trials"),
+    "flows.runs": (
+        "Recovery",
+        "iter_trial_tables",
+        "recover",
+        "recover_async",
+        "reread",
+        "summarise",
+    ),
     "flows.index": ("IndexBuild", "build_index", "build_index_async"),
     "flows.retrieve": ("Retrieved", "retrieve", "retrieve_async"),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
-    "metrics": ("METRICS", "figures_frame", "measure"),
+    "metrics": ("METRICS", "figures_frame"),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -130,6 +178,8 @@ __all__ = [
     "METHODS",
     "METRICS",
     "STRATEGIES",
+    "Access",
+    "AnnotationResult",
     "AnswerForm",
     "CallError",
     "ChatLLM",
@@ -139,7 +189,9 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "ExperimentResult",
     "Export",
+    "FilterResult",
     "Flaw",
     "Grade",
     "GroupKind",
@@ -160,15 +212,19 @@ __all__ = [
     "Provenance",
     "Question",
     "Reading",
+    "Recovery",
     "RelevantFacet",
     "Reply",
+    "Reproduction",
     "Response",
     "Retrieved",
     "Retriever",
     "Rule",
+    "Run",
     "Sampling",
     "ScriptedLLM",
     "ServiceError",
+    "Stop",
     "StorageError",
     "Strategy",
     "TrainingResult",
@@ -178,30 +234,50 @@ __all__ = [
     "Usage",
     "UsageError",
     "Utility",
+    "annotate",
+    "annotate_async",
+    "answer",
+    "answer_async",
     "ask",
+    "ask_async",
     "assemble",
     "build_index",
     "build_index_async",
     "check_serving",
     "check_serving_async",
     "estimate",
+    "estimate_async",
     "evidence_state",
     "export_training_set",
     "figures_frame",
+    "filter_trials",
     "funnel",
     "grade",
+    "iter_trial_tables",
     "load_answers",
     "load_benchmark",
     "load_groups",
     "make_rating_sheet",
     "measure",
+    "open_run",
     "parse_endpoint",
+    "preview_ask",
     "read",
     "read_rating_files",
+    "recover",
+    "recover_async",
+    "reproduce",
+    "reproduce_async",
+    "reread",
     "retrieve",
     "retrieve_async",
+    "run_experiment",
+    "run_experiment_async",
+    "run_table",
+    "run_table_async",
     "serving_plan",
     "start_serving",
+    "summarise",
     "tabulate",
     "take_answers",
     "train_model",

@@ -54,7 +54,8 @@ def whole_file(path: Path, *, durable: bool = True, sweep: bool = True) -> Itera
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all, in a folder that is made where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(content)
 

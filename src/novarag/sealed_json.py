@@ -15,6 +15,9 @@ from novarag.checksums import Checksum, digest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SEAL = "seal.json"
+"""The file of a folder that vouches for the others."""
+
 _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
 
 

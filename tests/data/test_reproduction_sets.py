@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from novarag.config.grid import EXPERIMENTS, load_grid
-from novarag.reproduction.sets import Where, make_groups
+from novarag.flows.reproduce.groups import DataScope, make_groups
 from novarag.taxonomy import PassageKind
 
 pytestmark = pytest.mark.data
 
 
 def made(setting, dataset, **where):
-    return asyncio.run(make_groups(setting, dataset, Where(**where)))
+    return asyncio.run(make_groups(setting, dataset, DataScope(**where)))
 
 
 def test_the_main_table_has_the_papers_rows_in_an_order_of_our_own():

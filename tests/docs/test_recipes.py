@@ -1,6 +1,5 @@
 """The recipe for a method is followed to the letter: a module of its own, and it is estimated."""
 
-import asyncio
 import importlib
 import re
 import sys
@@ -46,7 +45,7 @@ def test_a_method_of_the_recipe_stands_beside_ours(package):
         {"Brent Rock": ["Answer: 1871\nConfidence: 40%", "Answer: 1884\nConfidence: 9%"]}
     )
     methods = [METHODS["verbal"], METHODS["ensemble"], package.EAGER]
-    found = asyncio.run(estimate([EXAMPLE_GROUP], VANILLA, llm, methods=methods))
+    found = estimate([EXAMPLE_GROUP], VANILLA, llm, methods=methods)
     assert list(found.trials) == ["verbal", "ensemble", "eager"]
     [trial] = found.trials["eager"]
     assert (trial.response.answer, trial.response.confidence) == ("1871", 0.5)

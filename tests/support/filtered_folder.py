@@ -4,9 +4,11 @@ import json
 
 import polars as pl
 
+from novarag.checksums import file_checksum
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.rows import TRIALS
 from novarag.runs.group_table import write_groups
+from novarag.sealed_json import SEAL, seal_files
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 
@@ -92,6 +94,14 @@ def write_filtered(folder, rows, *, groups=None, tally=None):
         groups = [make_group(*name) for name in names]
     (folder / "groups.parquet").write_bytes(write_groups([(g.id, g) for g in groups]))
     (folder / "tally.json").write_text(json.dumps(tally or make_tally(rows)), "utf-8")
+    return reseal(folder)
+
+
+def reseal(folder):
+    """Vouch for the files as they are now."""
+    names = ("kept.parquet", "groups.parquet", "tally.json")
+    files = {name: file_checksum(folder / name) for name in names}
+    (folder / SEAL).write_bytes(seal_files(files))
     return folder
 
 

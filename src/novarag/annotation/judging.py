@@ -10,22 +10,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from novarag.annotation.model import KINDS
 from novarag.annotation.verdicts import Annotation, Evidence
+from novarag.calls import Sampling
 from novarag.errors import UsageError
 from novarag.records import Prompt
 from novarag.strategies.template import Template, lay_out
 from novarag.taxonomy import PassageKind
 from novarag.texts import plain_text
+from novarag.uncertainty.semantic import weighed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.annotation.model import Chances
-    from novarag.records import Passage, Question
+    from novarag.records import Passage, PassageGroup, Question
+    from novarag.uncertainty.semantic import Weigh
 
 JUDGE, NLI = "judge", "nli"
 TRUST = 0.85
@@ -33,6 +37,9 @@ TRUST = 0.85
 
 PATTERN = r"Kind: (supports|another answer|related|unrelated)\nStated: [^\n]{1,120}"
 """What a reply must look like, for servers that can hold a model to it."""
+
+JUDGING = Sampling(temperature=0.0, max_tokens=120, regex=PATTERN)
+"""How a judge is asked, where the server can hold it to the form."""
 
 _KIND = re.compile(
     r"^[ \t>*#_`\-]{0,8}kind[ \t*_`]{0,4}:[ \t*_`\[\"']{0,6}"
@@ -55,6 +62,7 @@ _NOTHING = frozenset({"", "none", "n/a", "nothing"})
 _SLOTS = frozenset({"question", "answers", "passage"})
 _THOUGHT = "</think>"
 _FOUR = 4
+_BATCH = 256  # pairs an entailment model is handed at once
 _ROUNDING = 0.02  # by which three chances may miss 1, in half precision or cut to two digits
 
 
@@ -88,6 +96,12 @@ def render_judge(question: Question, passage: Passage) -> Prompt:
     return Prompt(text=text, strategy=JUDGE, template_hash=template.hash)
 
 
+def judge_key(prompt: str, sampling: Sampling) -> str:
+    """Name what a judge is asked: to hold it to a form is another request than to ask freely."""
+    asked = f"{sampling.regex or ''}\0{prompt}"
+    return sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def read_judge(reply: str) -> Vote | None:
     r"""Read a judge's reply; None where it names no kind. The last one named counts.
 
@@ -105,6 +119,16 @@ def read_judge(reply: str) -> Vote | None:
     a, b, c, d = (TRUST if k is kind else rest for k in KINDS)
     reason = f"the judge says {kinds[-1].lower()}" + (f": '{plain_text(said)}'" if said else "")
     return Vote(by=JUDGE, chances=(a, b, c, d), claim=said, reason=reason)
+
+
+def judge_note(said: Sequence[Sequence[Vote | None]]) -> str:
+    """Say how many passages a judge was asked about, and how many replies were of no use."""
+    total = sum(len(row) for row in said)
+    unread = sum(vote is None for row in said for vote in row)
+    return (
+        f"A judge was asked about {total:,} passages; {unread:,} replies failed or could not be"
+        " read, and the words' verdict stands there."
+    )
 
 
 def hypothesis(question: Question) -> str:
@@ -131,6 +155,33 @@ def nli_vote(weighed: tuple[float, float, float], words: Chances) -> Vote:
     chances = (entails / total, denies / total, left * (1 - apart), left * apart)
     reason = f"entailment {entails / total:.2f}, contradiction {denies / total:.2f}"
     return Vote(by=NLI, chances=chances, reason=reason)
+
+
+def entailment_votes(
+    groups: Sequence[PassageGroup], verdicts: Sequence[Sequence[Annotation]], weigh: Weigh
+) -> list[list[Vote]]:
+    """Put every passage with its question's answer to a model of entailment."""
+    votes: list[list[Vote]] = [[] for _ in groups]
+    places = [(n, i) for n, group in enumerate(groups) for i in range(len(group.passages))]
+    for start in range(0, len(places), _BATCH):
+        part = places[start : start + _BATCH]
+        pairs = [(groups[n].passages[i].text, hypothesis(groups[n].question)) for n, i in part]
+        for (n, i), row in zip(part, weighed(weigh, pairs), strict=True):
+            votes[n].append(nli_vote(row, verdicts[n][i].chances))
+    return votes
+
+
+def combine_all(
+    verdicts: Sequence[Sequence[Annotation]], *witnesses: Sequence[Sequence[Vote | None]]
+) -> list[tuple[Annotation, ...]]:
+    """Combine the words' verdict on each passage with what each witness says; None says nothing."""
+    return [
+        tuple(
+            combine(words, [vote for said in witnesses if (vote := said[n][i]) is not None])
+            for i, words in enumerate(row)
+        )
+        for n, row in enumerate(verdicts)
+    ]
 
 
 def combine(words: Annotation, votes: Sequence[Vote]) -> Annotation:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from novarag.records import PassageGroup
+
 
 def closeness(
     questions: NDArray[np.float32],
@@ -35,6 +37,29 @@ def closeness(
     high = float(np.mean(best)) if best else 1.0
     width = max(high - low, 1e-6)
     return [np.clip((c - low) / width, 0.0, 1.0).astype(np.float64).tolist() for c in own]
+
+
+def passage_texts(groups: Sequence[PassageGroup]) -> list[str]:
+    """List the texts of all passages, each once."""
+    return list(dict.fromkeys(p.text for group in groups for p in group.passages))
+
+
+def group_closeness(
+    groups: Sequence[PassageGroup],
+    questions: NDArray[np.float32],
+    texts: Sequence[str],
+    vectors: NDArray[np.float32],
+) -> list[list[float]]:
+    """Return how close each passage of each group is to its question.
+
+    `questions` has a row a group, `vectors` one for each of `texts`.
+    """
+    at = {text: i for i, text in enumerate(texts)}
+    return closeness(
+        questions,
+        [vectors[[at[p.text] for p in group.passages]] for group in groups],
+        names=[group.question.id for group in groups],
+    )
 
 
 def _another(names: Sequence[str]) -> list[int | None]:

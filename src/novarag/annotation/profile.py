@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +85,21 @@ class Profile:
 def settled(annotation: Annotation, least: float) -> PassageKind | None:
     """Return the kind a verdict gives its passage; None where it is not sure enough."""
     return annotation.kind if annotation.confidence >= least else None
+
+
+def with_kinds(
+    group: PassageGroup, annotations: Sequence[Annotation], *, least: float
+) -> PassageGroup:
+    """Return a group whose passages have the kinds that were found, and no others."""
+    pairs = [
+        (passage, annotation, settled(annotation, least))
+        for passage, annotation in zip(group.passages, annotations, strict=True)
+    ]
+    passages = tuple(
+        replace(p, kind=kind, facet=None, claim=None if kind is None else a.claim)
+        for p, a, kind in pairs
+    )
+    return replace(group, passages=passages)
 
 
 def make_profile(

@@ -206,8 +206,8 @@ class _Way:
         return code
 
     def _written(self) -> Iterator[PassageGroup]:
+        from novarag.flows.drafts import iter_pools
         from novarag.runs import open_run
-        from novarag.runs.drafts import iter_pools
 
         if self.pipeline.noise is None:
             return iter(())
@@ -227,10 +227,17 @@ class _Way:
 
     def filter(self) -> int:
         """Pour the trials through the funnel."""
-        from novarag.cli.filtering import run_filter
+        from novarag.cli.filter import print_filtered
+        from novarag.flows.filter import filter_trials
 
         runs = [str(self.out / "run"), *self.pipeline.filter.runs]
-        return 0 if run_filter(runs, self.out / "filtered", self._filtering) else 1
+        how = self._filtering
+        found = filter_trials(
+            runs, self.out / "filtered", rules=how.rules, alignment=how.alignment,
+            balance=how.balance, seed=how.seed, common=how.common,
+        )  # fmt: skip
+        print_filtered(found)
+        return 0 if found.trials else 1
 
     def export(self) -> int:
         """Write the training set."""

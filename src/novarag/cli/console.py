@@ -15,6 +15,7 @@ from novarag.flows.events import (
     Note,
     Notice,
     RunBegun,
+    RunEnded,
     RunProgress,
     Step,
     Wrote,
@@ -175,6 +176,30 @@ def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def keeping(tell: Tell, ended: list[RunEnded]) -> Tell:
+    """Keep what came of runs, to be printed when the screen is clear; show the rest."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, RunEnded):
+            ended.append(event)
+        else:
+            tell(event)
+
+    return hear
+
+
+def printing(tell: Tell, price: Price | None) -> Tell:
+    """Print what came of each run of several as it ends, and show the rest."""
+
+    def hear(event: Event) -> None:
+        tell(event)
+        if isinstance(event, RunEnded):
+            sum_up(event.summary, price, alone=False)
+            sys.stdout.flush()
+
+    return hear
 
 
 def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> int:

@@ -184,8 +184,8 @@ def _pools(path: Path) -> Iterator[PassageGroup]:
 
     if not (path / "manifest.json").is_file():
         return iter_groups(path)
+    from novarag.flows.drafts import iter_pools
     from novarag.runs import open_run
-    from novarag.runs.drafts import iter_pools
 
     return iter_pools(open_run(path))
 

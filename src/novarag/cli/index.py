@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import (  # noqa: TC001 - typer looks at them
+from novarag.cli.options import (
     CollectionName,
     EncoderSpec,
     KeyEnv,

@@ -34,8 +34,8 @@ from novarag.noise import ALL, NOISES, Noising
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from novarag.flows.drafts import Tally
     from novarag.records import PassageGroup
-    from novarag.runs.drafts import Tally
     from novarag.runs.manifest import Settings
 
 
@@ -157,8 +157,8 @@ def write_noise(
     source: Source, settings: Settings, out: str, means: Means, *, alone: bool = True
 ) -> int:
     """Run the requests for noise to their end, then sort what came; return the exit code."""
+    from novarag.flows.drafts import sort_drafts
     from novarag.runs import Run, is_finished
-    from novarag.runs.drafts import sort_drafts
 
     noising = settings.noise or Noising()
     job = begin(noising, source, settings, out, means)
@@ -172,7 +172,7 @@ def write_noise(
 
 def tell(tally: Tally) -> None:
     """Print what became of the passages of each noise."""
-    from novarag.runs.drafts import KEPT, SPARE
+    from novarag.flows.drafts import KEPT, SPARE
 
     for name in [name for name in NOISES if any(noise == name for noise, _ in tally)]:
         fates = Counter({fate: n for (noise, fate), n in tally.items() if noise == name})

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from novarag.errors import UsageError
+from novarag.flows.access import Access
 from novarag.strategies.confidence import Scale
 
 if TYPE_CHECKING:
     from novarag.calls import Price
+
+ACCESS = Access()
+"""What a model is reached with unless options say otherwise."""
 
 OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book, top-k"
 PAPERS = "vanilla-paper, cot-paper, multi-step-paper, noise-aware-paper, nova-paper"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.atomic import write_whole
-from novarag.cli.common import ReaderName, ScaleName, StrategyName  # noqa: TC001 - typer looks at them
+from novarag.cli.common import ReaderName, ScaleName, StrategyName
 from novarag.errors import UsageError
 from novarag.strategies import find_labels, find_strategy
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from novarag.cli.options import KeyEnv  # noqa: TC001 - typer looks at annotations
+from novarag.cli.options import KeyEnv
 from novarag.serving.options import ServingOptions, Times
 
 if TYPE_CHECKING:

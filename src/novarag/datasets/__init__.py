@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from novarag.datasets.answers import Columns, check_answers, load_answers, rows_stand_alone
+from novarag.datasets.answers import (
+    Columns,
+    check_answers,
+    load_answers,
+    rows_stand_alone,
+)
 from novarag.datasets.benchmark import (
     DATASETS,
     POOLS,
@@ -11,7 +16,6 @@ from novarag.datasets.benchmark import (
     load_pool,
     strict_kind,
 )
-from novarag.datasets.files import read_table
 from novarag.datasets.frames import as_frame, take_answers
 from novarag.datasets.groups import iter_groups, load_groups, parse_group
 from novarag.datasets.passages import load_passages
@@ -30,7 +34,6 @@ __all__ = [
     "load_passages",
     "load_pool",
     "parse_group",
-    "read_table",
     "rows_stand_alone",
     "strict_kind",
     "take_answers",

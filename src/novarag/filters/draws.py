@@ -20,11 +20,11 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 def group_draws(trials: pl.DataFrame, *, seed: int, purpose: str) -> NDArray[np.uint64]:
     """Draw a number for the group of each row; the rows of a group draw the same one."""
-    drawn = _draws(trials, seed, purpose)
+    drawn = _draws(trials, str(seed), purpose)
     return np.fromiter(drawn, dtype=np.uint64, count=trials.height)
 
 
-def _draws(trials: pl.DataFrame, seed: int, purpose: str) -> Iterator[int]:
+def _draws(trials: pl.DataFrame, seed: str, purpose: str) -> Iterator[int]:
     last, drawn = None, 0
     for group in zip(trials["question"], trials["group"], strict=True):  # pragma: no branch
         if group != last:  # the rows of a group mostly stand together

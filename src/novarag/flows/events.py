@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from novarag.flows.jobs import RunSummary
     from novarag.runs.manifest import Manifest
     from novarag.runs.progress import Progress
     from novarag.sft.train.progress import Progress as Trained
@@ -63,6 +64,13 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The requests of a run are done, or as far as they went."""
+
+    summary: RunSummary
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """How far a step without requests is: how many were seen, and how many of them are new."""
 
@@ -95,17 +103,10 @@ class Wrote:
 
 
 Event = (
-    Notice
-    | Note
-    | Step
-    | StepResult
-    | RunBegun
-    | RunProgress
-    | TrainingProgress
-    | Counted
-    | Advanced
+    Notice | Note | Step | StepResult | RunBegun | RunProgress | RunEnded | TrainingProgress
+    | Counted | Advanced
     | Wrote
-)
+)  # fmt: skip
 Tell = Callable[[Event], None]
 
 

@@ -66,7 +66,7 @@ class Export:
         return "\n  ".join([*lines, f"formats: {', '.join(self.formats)}", *self.warnings])
 
 
-def export_training_set(  # noqa: PLR0913 - what a set is to hold, by name
+def export_training_set(
     filtered: str | Path,
     out: str | Path,
     *,

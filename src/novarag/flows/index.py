@@ -54,7 +54,7 @@ class IndexBuild:
         )
 
 
-async def build_index_async(  # noqa: PLR0913 - what an index is made with, by name
+async def build_index_async(
     corpus: Corpus,
     uri: str | Path,
     *,

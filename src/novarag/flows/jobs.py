@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from novarag.flows.events import Notice, RunBegun, RunProgress, silent
+from novarag.flows.events import Notice, RunBegun, RunEnded, RunProgress, silent
 from novarag.flows.looping import Stop
 from novarag.records import PassageGroup
 
@@ -175,7 +175,9 @@ async def run_job(
             job, model.connector(_groups(job) if model.simulated else ()), board=board, stop=halt,
             driver=Driver(model.access.driver), address=model.access.ray_address,
         )  # fmt: skip
-    return _sum_up(job, results, board, tell, stopped=halt.is_set())
+    summary = _sum_up(job, results, board, tell, stopped=halt.is_set())
+    tell(RunEnded(summary))
+    return summary
 
 
 def _groups(job: Job) -> Iterable[PassageGroup]:

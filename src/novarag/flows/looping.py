@@ -30,10 +30,22 @@ class Stop:
         self._wished = False
         self._lock = Lock()
         self._events: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._forks: list[Stop] = []
+
+    def fork(self) -> Stop:
+        """Return a stop that is set with this one, and can be set without it."""
+        fork = Stop()
+        with self._lock:
+            self._forks.append(fork)
+        if self._wished:
+            fork.set()
+        return fork
 
     def set(self) -> None:
         """Stop as soon as nothing is lost by it."""
         self._wished = True
+        for fork in list(self._forks):
+            fork.set()
         for loop, event in list(self._events):
             if not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)

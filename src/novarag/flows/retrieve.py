@@ -65,7 +65,7 @@ class Retrieved:
         return f"{self.passages:,} passages for {self.questions:,} questions{nothing}"
 
 
-async def retrieve_async(  # noqa: PLR0913 - where and how to search, by name
+async def retrieve_async(
     questions: Questions,
     *,
     out: str | Path | None = None,

@@ -43,7 +43,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
 
-def serving_plan(  # noqa: PLR0913 - how to serve, by name
+def serving_plan(
     models: str | Path | Sequence[str | Path],
     *,
     base: str = _USUAL.base,

@@ -28,7 +28,7 @@ _SHEET = frozenset({"sheet.html", "key.json"})
 _REPORT = frozenset({"study.json", "report.html", "report.md"})
 
 
-def make_rating_sheet(  # noqa: PLR0913 - what a sheet shows, by name
+def make_rating_sheet(
     runs: Sequence[str | Path],
     out: str | Path | None = None,
     *,
@@ -49,8 +49,8 @@ def make_rating_sheet(  # noqa: PLR0913 - what a sheet shows, by name
         answers: Show raters the accepted answers too.
         tell: Hears what was written.
     """
+    from novarag.flows.replies import read_replies
     from novarag.report.sheet import write_sheet
-    from novarag.runs.replies import read_replies
     from novarag.study import make_sheet
 
     rubric, places = _rubric(criteria), _paths(runs, "runs")

@@ -11,7 +11,7 @@ import polars as pl
 
 from novarag.datasets.gold import form_of
 from novarag.errors import UnknownName
-from novarag.metrics import measure
+from novarag.metrics import measure_table
 from novarag.records import Completion, PassageGroup, Question
 from novarag.strategies import COT, FORMATS, STRATEGIES, find_strategy
 from novarag.trials import make_trial
@@ -55,7 +55,7 @@ def measured(rows: tuple[Row, ...], replicates: int, seed: int) -> Panel:
     names = ("question", "confidence", "correct")
     schema = dict(zip(names, (pl.String, pl.Float64, pl.Boolean), strict=True))
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return measure(frame, replicates=replicates, seed=seed).overall
+    return measure_table(frame, replicates=replicates, seed=seed).overall
 
 
 def values_of(panel: Panel, metrics: Sequence[str]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from novarag.calls import GREEDY, Attempt, Reply
 from novarag.errors import ServiceError
@@ -22,6 +22,7 @@ class ScriptedLLM:
     A reply may be one text, or several: sample i gets text i, starting over at the end.
     """
 
+    model: ClassVar[str] = "scripted"
     script: Mapping[str, str | Sequence[str]]
 
     async def complete(
@@ -40,6 +41,6 @@ class ScriptedLLM:
                 if tell is not None:
                     tell(attempt)
                 told = (texts[i % len(texts)] for i in range(sampling.n))
-                completions = tuple(Completion(text=text, model="scripted") for text in told)
+                completions = tuple(Completion(text=text, model=self.model) for text in told)
                 return Reply(completions=completions, attempt=attempt.id)
         raise ServiceError("no cue of the script occurs in this prompt", retryable=False)

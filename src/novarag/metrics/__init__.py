@@ -5,7 +5,7 @@ from __future__ import annotations
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
 from novarag.metrics.frames import figures_frame
-from novarag.metrics.measuring import measure
+from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import Mixed, reweigh
 from novarag.metrics.panels import Bound, Curve, Difference, Measurement, Panel
 from novarag.metrics.table import METRICS, Metric
@@ -31,7 +31,7 @@ __all__ = [
     "bin_of",
     "figures_frame",
     "make_bins",
-    "measure",
+    "measure_table",
     "noise_floor",
     "reweigh",
     "tally",

@@ -1,4 +1,4 @@
-"""`measure`: a table of answers in, figures with intervals out, never one figure alone."""
+"""`measure_table`: a table of answers in, figures with intervals out, never one figure alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.records import Trial
 
 
-def measure(
+def measure_table(
     trials: pl.DataFrame | Iterable[Trial],
     *,
     by: str | Sequence[str] = (),

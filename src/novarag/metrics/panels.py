@@ -67,9 +67,9 @@ class Difference:
     p_holm: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Measurement:
-    """Everything `measure` found, and how."""
+    """Everything `measure` found, and how; `sources` and `notes` are for who reads it."""
 
     overall: Panel
     groups: tuple[Panel, ...]
@@ -78,3 +78,17 @@ class Measurement:
     by: tuple[str, ...]
     replicates: int
     seed: int
+    sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Show the headline figures of each group, a line each."""
+        lines = [f"Measurement by {', '.join(self.by)}:" if self.by else "Measurement:"]
+        return "\n  ".join([*lines, *(_line(panel) for panel in (self.overall, *self.groups))])
+
+
+def _line(panel: Panel) -> str:
+    shown = ("accuracy", "mean_confidence", "ece", "brier", "auroc")
+    found = [f"{name} {panel.figures[name].value:.3f}" for name in shown if name in panel.figures]
+    about = f"{panel.name}: {panel.rows:,} rows of {panel.questions:,} questions"
+    return f"{about}; {', '.join(found) or panel.refusal}"

@@ -204,7 +204,7 @@ def _folds(clusters: set[str], seed: int) -> dict[str, int]:
     """Deal clusters out to folds in an order that only their names decide."""
 
     def luck(cluster: str) -> int:
-        return stable_hash(seed, cluster, errors="replace")
+        return stable_hash(str(seed), cluster, errors="replace")
 
     return {name: i % _FOLDS for i, name in enumerate(sorted(clusters, key=luck))}
 

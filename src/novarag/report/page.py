@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
 SMALL_MULTIPLES = 24
 SHOWN_DIFFERENCES = 60
+_TWICE = frozenset({"sources", "notes"})  # the heading has them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ class Heading:
 
 def to_json(measurement: Measurement, heading: Heading) -> str:
     """Return the whole measurement as JSON; what is not a number is null."""
-    whole = {"heading": asdict(heading), **plain(measurement)}
+    found = plain(measurement)
+    whole = {"heading": asdict(heading), **{k: v for k, v in found.items() if k not in _TWICE}}
     return json.dumps(whole, indent=1, allow_nan=False)
 
 

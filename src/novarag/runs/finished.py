@@ -67,7 +67,7 @@ def read_marker(store: Store, shard: int, run: str) -> Marker | None:
 
 
 def _parse(content: dict[str, Any] | None) -> Marker | None:
-    if content is None:
+    if content is None or "journal" not in content:  # or sealed, but something else
         return None
     old = content.get("before")
     files = parse_files(content["files"])

@@ -52,12 +52,13 @@ class JournalState:
     damage: list[str] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     run: str | None = None
+    shard: int | None = None
 
     def note(self, event: dict[str, Any]) -> None:
         """Take in one event."""
         match event["event"]:
             case "open":
-                self.run = event["run"]
+                self.run, self.shard = event["run"], event["shard"]
             case "sent":
                 entry = self._entry(event)
                 entry.sent, entry.endpoint = event["at"], event["endpoint"]

@@ -79,4 +79,5 @@ class Lease:
 def read_lease(store: Store, shard: int) -> dict[str, Any] | None:
     """Return the last heartbeat of a shard; None when there is none that is whole."""
     raw = store.read(lease_name(shard))
-    return None if raw is None else unseal(raw)
+    found = None if raw is None else unseal(raw)
+    return found if found is not None and "released" in found else None

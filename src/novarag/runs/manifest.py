@@ -127,12 +127,18 @@ def read_manifest(store: Store) -> Manifest | None:
     raw = store.read(NAME)
     if raw is None:
         return None
-    content = unseal(raw)
-    if content is None:
+    manifest = _parse(unseal(raw))
+    if manifest is None:
         raise DamagedManifest(
             f"{store.place}/{NAME} is damaged; run the same `novarag ask` again: it writes it anew"
             " from your settings, and keeps every reply"
         )
+    return manifest
+
+
+def _parse(content: dict[str, Any] | None) -> Manifest | None:
+    if content is None or "settings" not in content:  # or sealed, but something else
+        return None
     settings = content["settings"]
     sampling = settings.pop("sampling")
     sampling["stop"] = tuple(sampling["stop"])

@@ -57,6 +57,14 @@ class Run:
             f" {self.manifest.groups:,} groups, {len(self.manifest.parts):,} shards)"
         )
 
+    def __iter__(self) -> Iterator[Trial]:
+        """Yield the trials of all finished shards."""
+        return self.trials()
+
+    def __len__(self) -> int:
+        """Return how many trials the finished shards hold."""
+        return int(self.counts.get("trials", 0))
+
     @property
     def place(self) -> str:
         """Return the folder or the address of the run."""

@@ -178,6 +178,11 @@ class _Work:
         damage += damages(self.shard, past)
         if past.run not in {None, self.job.manifest.run}:
             raise StorageError(f"{self.store.place}/{name} belongs to another run")
+        if past.shard not in {None, self.shard}:
+            raise StorageError(
+                f"{self.store.place}/{name} belongs to shard {past.shard}; put it back in its"
+                " place, or take it away and what it held is asked again"
+            )
         return past
 
     def requests(self) -> list[Request]:

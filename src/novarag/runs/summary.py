@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from novarag.ports import Asking
+    from novarag.runs.journal import JournalState
     from novarag.runs.manifest import Manifest
     from novarag.runs.store import Store
 
@@ -83,7 +84,7 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
     trials, past, settled = peek(job, shard)
     counts = count_up(trials, len(past.dead), past)
     seen.settled += settled
-    seen.damage += damages(shard, past)
+    seen.damage += _told(shard, past)
     seen.flaws.update(trials["flaw"].drop_nulls().to_list())
     seen.given_up.update((str(outcome), detail) for outcome, detail in past.dead.values())
     beat = read_lease(job.store, shard)
@@ -96,6 +97,12 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
     return counts
 
 
+def _told(shard: int, past: JournalState) -> list[str]:
+    return [
+        f"{line}; the same `novarag ask` asks for what it held" for line in damages(shard, past)
+    ]
+
+
 def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iterator[pl.DataFrame]:
     """Yield the trials of every shard, finished or not; `tell` hears of a journal's damages."""
     run = Run(job.store, job.manifest)
@@ -104,7 +111,7 @@ def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iter
             yield run.table(shard)
         else:
             trials, past, _ = peek(job, shard)
-            for line in damages(shard, past):
+            for line in _told(shard, past):
                 tell(line)
             yield trials
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.checksums import digest
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 CARD = "card.json"
@@ -39,6 +41,21 @@ def write_file(folder: Path, name: str, chunks: Iterable[bytes]) -> Written:
             hashed.update(chunk)
             size += len(chunk)
     return Written(name=name, size=size, sha256=hashed.hexdigest())
+
+
+def seal_card(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to a data card what shows whether it was altered."""
+    return {**facts, "seal": _card_digest(facts)}
+
+
+def card_is_whole(card: Mapping[str, Any]) -> bool:
+    """Say whether a data card is as it was written; the licence is for people to fill in."""
+    return card.get("seal") == _card_digest(card)
+
+
+def _card_digest(card: Mapping[str, Any]) -> str:
+    told = {name: fact for name, fact in card.items() if name not in {"licence", "seal"}}
+    return digest(json.dumps(told, sort_keys=True).encode())
 
 
 def check_free(out: Path) -> None:

@@ -10,7 +10,7 @@ from novarag.atomic import whole_folder
 from novarag.errors import UnknownName, UsageError
 from novarag.sft import card
 from novarag.sft.examples import make_examples
-from novarag.sft.export_folder import CARD, MADE_BY, README, check_free, write_file
+from novarag.sft.export_folder import CARD, MADE_BY, README, check_free, seal_card, write_file
 from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
 from novarag.sft.lengths import MAX_LENGTH
 from novarag.sft.sifting import sift, split
@@ -69,6 +69,7 @@ def export(
         written = sorted((write_file(draft, *file) for file in files), key=lambda f: f.name)
         facts["files"] = card.file_facts(written)
         facts["files"] += card.file_facts([write_file(draft, README, [card.card_markdown(facts)])])
+        facts = seal_card(facts)
         write_file(draft, CARD, [card.card_json(facts)])
     return facts
 

@@ -10,6 +10,7 @@ import orjson
 import polars as pl
 
 from novarag.errors import DataError, UsageError
+from novarag.sealed_json import SEAL, unseal_files
 from novarag.sft.examples import Kept
 from novarag.texts import plain_text
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup
 
-FILES = ("kept.parquet", "groups.parquet", "tally.json")
+FILES = ("kept.parquet", "groups.parquet", "tally.json", SEAL)
+_AGAIN = "run the same `filter_trials()` again."
 COLUMNS = tuple(Kept.__dataclass_fields__)
 _NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning"})
 
@@ -45,8 +47,10 @@ def read_filtered(
     if missing:
         raise UsageError(
             f"{folder} is not what `filter_trials()` writes: it has no {', '.join(missing)}"
+            + (f"; {_AGAIN[:-1]}" if missing == [SEAL] else "")
         )
-    frame = _frame((folder / FILES[0]).read_bytes())
+    kept, groups, tally = _contents(folder)
+    frame = _frame(kept)
     if frame.is_empty():
         raise UsageError(
             f"{folder} kept no trial, so there is nothing to export; {folder / 'tally.json'} says"
@@ -57,8 +61,28 @@ def read_filtered(
     return Filtered(
         model=chosen,
         kept=tuple(Kept(**row) for row in mine.iter_rows(named=True)),
-        groups=_groups((folder / FILES[1]).read_bytes(), read_groups),
-        tally=_tally((folder / FILES[2]).read_bytes()),
+        groups=_groups(groups, read_groups),
+        tally=_tally(tally),
+    )
+
+
+def _contents(folder: Path) -> list[bytes]:
+    """Read the kept trials, their groups and the tally, each as it was written."""
+    files = unseal_files((folder / SEAL).read_bytes())
+    if files is None:
+        raise _altered(SEAL)
+    contents = []
+    for name in FILES[:-1]:
+        content = (folder / name).read_bytes()
+        if name not in files or not files[name].vouches_for(content):
+            raise _altered(name)
+        contents.append(content)
+    return contents
+
+
+def _altered(source: str) -> DataError:
+    return DataError(
+        "the file is damaged: it is not what `novarag filter` wrote.", mend=_AGAIN, source=source
     )
 
 
@@ -71,7 +95,7 @@ def _frame(content: bytes) -> pl.DataFrame:
     if missing:
         raise DataError(
             f"there is no column {', '.join(missing)}.",
-            mend="run the same `filter_trials()` again.",
+            mend=_AGAIN,
             source="kept.parquet",
         )
     frame = frame.select(COLUMNS)
@@ -79,7 +103,7 @@ def _frame(content: bytes) -> pl.DataFrame:
         if empty := frame[name].null_count():
             raise DataError(
                 f"{empty:,} rows are empty there.",
-                mend="run the same `filter_trials()` again.",
+                mend=_AGAIN,
                 source="kept.parquet",
                 column=name,
             )
@@ -119,8 +143,4 @@ def _tally(content: bytes) -> dict[str, Any]:
 
 def _damaged(source: str, error: Exception) -> DataError:
     said = plain_text(" ".join(str(error).split()))
-    return DataError(
-        f"the file is damaged ({said}).",
-        mend="run the same `filter_trials()` again.",
-        source=source,
-    )
+    return DataError(f"the file is damaged ({said}).", mend=_AGAIN, source=source)

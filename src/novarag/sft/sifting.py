@@ -65,4 +65,4 @@ def split(examples: Sequence[Example], *, dev: float, seed: int) -> dict[str, li
 
 def _place(question: str, seed: int) -> float:
     """Give a question its place in [0, 1), the same on every machine."""
-    return stable_hash(seed, question, size=6, algorithm="sha256") / 2**48
+    return stable_hash(str(seed), question, size=6, algorithm="sha256") / 2**48

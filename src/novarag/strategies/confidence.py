@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from novarag.records import Flaw
 
@@ -38,6 +39,7 @@ _SURE = re.compile(r"[ \t]{0,4}(?:sure|certain|confident|confidence)\b", re.IGNO
 _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
 _DIGITS = frozenset("0123456789")
 _BOUND = "<>\u2264\u2265"
+_SHORT = 32  # characters; longer ones differ from reply to reply, and would fill the memory
 
 
 def parse_confidence(text: str, scale: Scale) -> float | Flaw:
@@ -48,7 +50,11 @@ def parse_confidence(text: str, scale: Scale) -> float | Flaw:
     >>> parse_confidence("80-90%", Scale.PERCENT)
     <Flaw.RANGE: 'the confidence is a range'>
     """
-    text = _undressed(text[:400])
+    return _parse_short(text, scale) if len(text) <= _SHORT else _parse(text[:400], scale)
+
+
+def _parse(text: str, scale: Scale) -> float | Flaw:
+    text = _undressed(text)
     number = _NUMBER.match(text)
     if number is None:
         return _not_a_number(text)
@@ -56,6 +62,9 @@ def parse_confidence(text: str, scale: Scale) -> float | Flaw:
     if rest == "%":
         return _bounded(float(number[0]) / 100)
     return _with_rest(number, rest, scale) if rest else _bare(number, scale)
+
+
+_parse_short = lru_cache(maxsize=1024)(_parse)  # replies state the same few numbers again and again
 
 
 def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from novarag.taxonomy import EvidenceState, Utility
 
@@ -26,6 +27,7 @@ _WORDS = {
     "ir": Utility.IRRELEVANT,
     "i": Utility.IRRELEVANT,
 }
+_SHORT = 300  # characters; longer ones have reasons in them, and would fill the memory
 _STATE = re.compile(
     r"[ \t*_`\"'\[\u00a0]{0,8}(?P<word>conflicting|consistent|insufficient)\b",
     re.IGNORECASE | re.ASCII,
@@ -40,6 +42,10 @@ def parse_classes(text: str, k: int | None) -> tuple[Utility, ...] | str:
     >>> parse_classes("Highly Relevant", 3)
     '1 class for 3 passages'
     """
+    return _classes_short(text, k) if len(text) <= _SHORT else _classes(text, k)
+
+
+def _classes(text: str, k: int | None) -> tuple[Utility, ...] | str:
     lines = [line for line in text.splitlines() if line.strip(" \t*_`-")]
     entries = _across(lines[0]) if len(lines) == 1 else [_down(line) for line in lines]
     if not entries or None in entries:
@@ -51,6 +57,9 @@ def parse_classes(text: str, k: int | None) -> tuple[Utility, ...] | str:
     if numbers and numbers != list(range(1, len(read) + 1)):
         return "the passage classes are not numbered in order"
     return tuple(_WORDS[entry["word"].lower()] for entry in read)
+
+
+_classes_short = lru_cache(maxsize=4096)(_classes)  # three words in k places: there are not many
 
 
 def _down(line: str) -> re.Match[str] | None:
@@ -77,6 +86,13 @@ def parse_state(text: str) -> EvidenceState | None:
     >>> parse_state("**Conflicting**")
     <EvidenceState.CONFLICTING: 'conflicting'>
     """
+    return _state_short(text) if len(text) <= _SHORT else _state(text)
+
+
+def _state(text: str) -> EvidenceState | None:
     found = _STATE.match(text)
     others = {w for w in EvidenceState if found and w in text[found.end() :].lower()}
     return EvidenceState(found["word"].lower()) if found and not others else None
+
+
+_state_short = lru_cache(maxsize=256)(_state)

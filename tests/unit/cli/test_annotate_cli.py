@@ -18,7 +18,8 @@ from novarag.datasets import load_groups
 from novarag.datasets.mix import read_mix
 from novarag.datasets.votes import Votes
 from novarag.errors import DataError, ServiceError, StorageError
-from novarag.flows.in_memory import judge
+from novarag.flows.access import ModelAccess
+from novarag.flows.judge import judge_passages
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
 ROWS = [
@@ -166,11 +167,11 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
 
     asked = []
 
-    async def open_toy(spec, *, key_env=None):
+    async def open_toy(spec, *, key_env, tell):
         asked.append((spec, key_env))
         return Toy()
 
-    monkeypatch.setattr("novarag.cli.annotating.open_encoder", open_toy)
+    monkeypatch.setattr("novarag.flows.annotate.open_encoder", open_toy)
     done = run("annotate", groups, "--out", tmp_path / "o", "--encoder", "toy", "--key-env", "K")
     assert done.exit_code == 0, done.output
     assert asked == [("toy", "K")]
@@ -195,13 +196,20 @@ class Answering:
         return await self.llm.complete(prompt, sampling, key=key, tell=tell)
 
 
+def served(monkeypatch, llm):
+    """Let a model stand where a server is named."""
+    monkeypatch.setattr(
+        "novarag.flows.annotate.reach", lambda *_: ModelAccess(name="m", opens=lambda: llm)
+    )
+
+
 def test_a_judge_has_a_vote_and_unread_replies_are_counted(groups, tmp_path, monkeypatch):
     script = {
         "Is Aldby old?": "Kind: supports\nStated: yes",
         "Borsk bridge was opened": "I cannot say.",
         "market town": "Kind: unrelated\nStated: none",
     }
-    monkeypatch.setattr("novarag.cli.annotating.connector", lambda *_: lambda: Answering(script))
+    served(monkeypatch, Answering(script))
     done = run(
         "annotate",
         groups,
@@ -234,7 +242,7 @@ class Counting(Answering):
 
 
 def judging(monkeypatch, llm, groups, out):
-    monkeypatch.setattr("novarag.cli.annotating.connector", lambda *_: lambda: llm)
+    served(monkeypatch, llm)
     return run("annotate", groups, "--out", out, "--judge", "http://localhost:1/v1=m")
 
 
@@ -321,7 +329,7 @@ async def _judged(script):
         question=Question(id="q", text="Who?", answers=("Ann",)),
         passages=(Passage(text="alpha"), Passage(text="beta")),
     )
-    return await judge([group], ScriptedLLM(script))
+    return await judge_passages([group], ScriptedLLM(script))
 
 
 def test_judge_keeps_order():

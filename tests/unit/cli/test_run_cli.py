@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, UsageError
 from novarag.cli import app
-from novarag.cli.answering import screen
+from novarag.cli.answer import screen
 from novarag.cli.screen import parse_price, status
 from novarag.records import Completion, Flaw
 from novarag.runs.progress import Progress

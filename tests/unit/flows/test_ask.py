@@ -1,5 +1,3 @@
-import asyncio
-
 import pytest
 
 from novarag import (
@@ -28,7 +26,7 @@ REPLY = (
 
 def test_one_question_through_the_house():
     llm = ScriptedLLM({"Brent Rock": [REPLY.format(1871, 40), REPLY.format(1884, 20), "dunno"]})
-    right, wrong, flawed = asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=3))
+    right, wrong, flawed = ask([EXAMPLE_GROUP], NOVA, llm, samples=3)
     assert (right.grade, right.response.confidence) == (Grade.RIGHT, 0.4)
     assert (wrong.grade, wrong.response.answer) == (Grade.WRONG, "1884")
     assert (flawed.response, flawed.flaw, flawed.grade) == (None, Flaw.NO_CONFIDENCE, None)
@@ -48,7 +46,7 @@ def test_a_confidence_that_was_cut_off_is_no_confidence():
 
 def test_a_script_without_the_cue_is_a_failed_call_not_an_answer():
     with pytest.raises(ServiceError) as caught:
-        asyncio.run(ask([EXAMPLE_GROUP], COT, ScriptedLLM({"nothing": "x"})))
+        ask([EXAMPLE_GROUP], COT, ScriptedLLM({"nothing": "x"}))
     assert not caught.value.retryable
 
 
@@ -58,13 +56,13 @@ def test_a_model_that_ignores_n_is_caught():
             return Reply(completions=())
 
     with pytest.raises(ServiceError, match="asked for 2 samples, got 0"):
-        asyncio.run(ask([EXAMPLE_GROUP], COT, Stingy(), samples=2))
+        ask([EXAMPLE_GROUP], COT, Stingy(), samples=2)
 
 
 def test_funnel_counts_and_gives_reasons():
     said = [REPLY.format(1871, 40), REPLY.format(1871, 90), "dunno", "Answer: 1871\nConfidence: 9%"]
     llm = ScriptedLLM({"Brent Rock": said})
-    table = tabulate(asyncio.run(ask([EXAMPLE_GROUP], NOVA, llm, samples=4)))
+    table = tabulate(ask([EXAMPLE_GROUP], NOVA, llm, samples=4))
     result = funnel(table)
     kept = [result.tally.kept(stage) for stage in ("total", *STAGES)]
     assert kept == [4, 2, 2, 2, 1, 1, 1]

@@ -1,14 +1,12 @@
 """What is built into a simulated respondent must come out of the chain, and nothing else."""
 
-import asyncio
-
 import numpy as np
 import pytest
 
 from novarag import ask
-from novarag.flows.in_memory import estimate
+from novarag.flows.estimate import estimate
 from novarag.llm.simulated import open_simulated
-from novarag.metrics import METRICS, measure
+from novarag.metrics import METRICS, measure_table
 from novarag.metrics.ablation import evidence_set
 from novarag.rows import tabulate
 from novarag.strategies import NOVA, VANILLA
@@ -57,7 +55,7 @@ def test_without_a_rule_its_own_cell_moves_and_no_other(rule):
 def test_intervals_hold_what_the_respondent_knows_of_itself(respondent):
     groups = make_groups("NQ")
     llm = open_simulated(respondent, groups, seed=5)
-    panel = measure(tabulate(asyncio.run(ask(groups, NOVA, llm))), replicates=300).overall
+    panel = measure_table(tabulate(ask(groups, NOVA, llm)), replicates=300).overall
     prospects = [llm.prospect(g) for g in groups]
     chance = np.mean([p.chances[0] for p in prospects])
     belief = np.mean([p.beliefs[0] for p in prospects])
@@ -74,9 +72,7 @@ def test_ensembles_are_as_often_right_as_their_shares_say():
     hopes, found = [], []
     for seed in range(6):
         llm = open_simulated("tuned", groups, seed=seed)
-        trials = asyncio.run(estimate(groups, VANILLA, llm, methods=[METHODS["ensemble"]])).trials[
-            "ensemble"
-        ]
+        trials = estimate(groups, VANILLA, llm, methods=[METHODS["ensemble"]]).trials["ensemble"]
         found += [t.correct for t in trials]
         hopes += [_majority(llm.prospect(g).at(0.7), llm.prospect(g).right) for g in groups]
     spread = np.sqrt(np.sum([h * (1 - h) for h in hopes]))

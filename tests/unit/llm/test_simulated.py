@@ -57,7 +57,7 @@ def yes_no(answer, *passages):
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=lambda s: s.name)
 def test_replies_are_read_in_every_form_and_graded_as_the_truth_says(name, strategy):
     llm = open_simulated(name, GROUPS, seed=3)
-    trials = asyncio.run(ask(GROUPS, strategy, llm))
+    trials = ask(GROUPS, strategy, llm)
     assert {t.flaw for t in trials} == {None}
     assert {t.completion.model for t in trials} == {f"simulated:{name}"}
     for trial in trials:
@@ -240,7 +240,7 @@ def test_the_rule_that_governs_follows_from_the_evidence():
 def test_who_breaks_a_rule_is_sure_where_it_governs_and_nowhere_else(rule):
     breaking = f"tuned-without-{rule.replace(' ', '-')}"
     tuned, other = open_simulated("tuned", GROUPS), open_simulated(breaking, GROUPS)
-    stated = [asyncio.run(ask(GROUPS, NOVA, llm)) for llm in (tuned, other)]
+    stated = [ask(GROUPS, NOVA, llm) for llm in (tuned, other)]
     for group, honest, bold in zip(GROUPS, *stated, strict=True):
         if governing(group) is rule:
             assert bold.response.confidence >= 0.85
@@ -256,7 +256,7 @@ def test_bias_and_sharpness_move_what_is_stated_not_what_is_answered():
 
     def stated(**how):
         llm = SimulatedLLM(Respondent(name="x", step=1, **how), World.of(alone))
-        return [t.response.confidence for t in asyncio.run(ask(alone, VANILLA, llm))]
+        return [t.response.confidence for t in ask(alone, VANILLA, llm)]
 
     plain, bold, shy, flat = stated(), stated(bias=2), stated(bias=-2), stated(sharpness=0)
     assert all(s < p < b for s, p, b in zip(shy, plain, bold, strict=True))

@@ -10,12 +10,12 @@ from novarag.calls import Cost
 from novarag.config.grid import EXPERIMENTS, Grid, Setting, System, is_grid, load_grid
 from novarag.datasets.groups import group_line
 from novarag.errors import UnknownName
+from novarag.flows.reproduce.cells import CellInput, Precision, measure_ablation, measure_grid
+from novarag.flows.reproduce.groups import DataScope, make_groups
+from novarag.flows.reproduce.page import PageHeader, TableResult, page
+from novarag.flows.reproduce.papers import printed, printed_swap, quoted
 from novarag.metrics import METRICS
 from novarag.metrics.views import RATIOS
-from novarag.reproduction.cells import Asked, Precision, measure_ablation, measure_grid
-from novarag.reproduction.page import Made, Told, page
-from novarag.reproduction.papers import printed, printed_swap, quoted
-from novarag.reproduction.sets import Where, make_groups
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 from novarag.uncertainty import METHODS
@@ -93,7 +93,7 @@ def make_file(path, questions=30):
 
 
 def made(setting, **where):
-    return asyncio.run(make_groups(setting, "nq", Where(**where)))
+    return asyncio.run(make_groups(setting, "nq", DataScope(**where)))
 
 
 def test_few_questions_are_the_same_few_in_every_setting(tmp_path):
@@ -136,7 +136,9 @@ def answers(system, *, right, confidence, count=40):
 
 def asked(name, table, dataset="nq", setting=PLAIN):
     system = System(name=name)
-    return Asked(setting=setting, dataset=dataset, system=system, table=table, cost=Cost(calls=80))
+    return CellInput(
+        setting=setting, dataset=dataset, system=system, table=table, cost=Cost(calls=80)
+    )
 
 
 def test_cells_have_figures_costs_and_an_average_over_all_datasets():
@@ -226,12 +228,12 @@ def test_the_page_shows_both_figures_the_interval_and_how_to_make_it():
     few = measure_grid(told, [asked("Vanilla", good.head(5))], FEW).cells
     text = page(
         [
-            Made(name="main", grid=told, command="novarag reproduce main", cells=cells,
+            TableResult(name="main", grid=told, command="novarag reproduce main", cells=cells,
                  pictures={"x.svg": "<svg/>"}),
-            Made(name="bare", grid=bare, command="novarag reproduce bare", lines=["Words."]),
-            Made(name="few", grid=told, command="novarag reproduce few", cells=few),
+            TableResult(name="bare", grid=bare, command="novarag reproduce bare", lines=["Words."]),
+            TableResult(name="few", grid=told, command="novarag reproduce few", cells=few),
         ],
-        Told(title="Page", banner="**Banner.**", machine="a machine", date="2026-01-01",
+        PageHeader(title="Page", banner="**Banner.**", machine="a machine", date="2026-01-01",
              models={"base": "m"}, notes=["A note."]),
     )  # fmt: skip
     assert "**Banner.**" in text

@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from novarag.runs.draws import by_group, cost_of, draw_name, follow_ups, iter_estimates, open_draw
 
 from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.records import Completion
 from novarag.runs import Board, Job, Settings, drive, open_store, plan
-from novarag.runs.draws import by_group, cost_of, draw_name, follow_ups, iter_estimates, open_draw
 from novarag.strategies import VANILLA
 from novarag.strategies.follow_up import P_TRUE, propose, proposed
 from novarag.uncertainty import METHODS, Method, Need

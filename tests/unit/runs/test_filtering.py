@@ -12,17 +12,17 @@ from novarag import DataError, StorageError, UsageError, funnel
 from novarag.calls import Sampling
 from novarag.cli import app
 from novarag.filters import STAGES, Options
+from novarag.flows.filtering import filter_runs
+from novarag.flows.harvest import Harvest
+from novarag.flows.sources import open_sources
 from novarag.noise import Noising
 from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import retention
 from novarag.rows import TRIALS
 from novarag.runs import open_run
-from novarag.runs.filtering import filter_runs
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.group_table import read_groups, write_groups
-from novarag.runs.harvest import Harvest
 from novarag.runs.manifest import groups_name
-from novarag.runs.sources import open_sources
 from novarag.sealed_json import seal, unseal
 from tests.support.simulated import finish, simulate, table, write_run
 

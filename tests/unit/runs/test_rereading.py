@@ -11,13 +11,13 @@ from novarag import Passage, PassageGroup, Question, Reply, Sampling, StorageErr
 from novarag.calls import Attempt
 from novarag.checksums import checksum
 from novarag.cli import app
+from novarag.flows.rereading import reread_run as reread
 from novarag.records import Completion
 from novarag.runs import Board, Job, Run, Settings, crash_points, drive, open_store, plan, settle
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.journal import journal_name
 from novarag.runs.lease import Lease
 from novarag.runs.manifest import groups_name
-from novarag.runs.rereading import reread
 from novarag.sealed_json import seal, unseal
 from novarag.strategies import NOVA, Labels
 from novarag.taxonomy import PassageKind

@@ -1,8 +1,10 @@
 """The command that serves adapters, and what is checked before it is printed."""
 
 import json
+import os
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.errors import UsageError
+from novarag.serving import machine
 from novarag.serving.machine import cpu_dtype, cpu_environment
 from novarag.serving.models import RANKS, read_model, served_rank
 from novarag.serving.options import ServingOptions
@@ -300,3 +303,11 @@ def test_the_first_difference_is_the_first(one, other):
 def test_any_number_can_be_spelt(base):
     spell = speller(load_ruler(str(base)))
     assert [spell(n) for n in (5, 10_000, 2**70)] == ["who", "?", "?"]
+
+
+def test_a_machine_that_tells_nothing_of_itself(monkeypatch):
+    assert machine.cores() == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(machine, "Path", lambda _: Path("/nowhere/cpuinfo"))
+    assert machine.processor() == ""
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert machine.cores() == os.cpu_count()

@@ -11,14 +11,23 @@ import yaml
 from markdown_it import MarkdownIt
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from novarag.checksums import file_checksum
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.runs.group_table import read_groups
+from novarag.sealed_json import seal_files
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.exporting import ExportOptions, export
 from novarag.sft.filtered import read_filtered
 from novarag.sft.formats import FORMATS, json_line
 from novarag.strategies import LABEL_ONLY, NOVA, STRATEGIES, Strategy, Template
-from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
+from tests.support.filtered_folder import (
+    contents,
+    make_group,
+    make_row,
+    make_rows,
+    reseal,
+    write_filtered,
+)
 
 HOSTILE = "m|\n# H1 <script>alert(1)</script> [x](http://e.vil) `a` \u2028\u202e**b**"
 
@@ -315,7 +324,12 @@ def test_a_folder_of_something_else_is_refused(tmp_path, filtered):
     pl.read_parquet(filtered / "kept.parquet").drop("reply").write_parquet(
         filtered / "kept.parquet"
     )
+    with pytest.raises(DataError, match=r"kept\.parquet: the file is damaged: it is not what"):
+        read(filtered)
     with pytest.raises(DataError, match="no column reply"):
+        read(reseal(filtered))
+    (filtered / "seal.json").unlink()
+    with pytest.raises(UsageError, match=r"has no seal\.json; run the same `novarag filter` again"):
         read(filtered)
 
 
@@ -325,7 +339,19 @@ def test_a_folder_of_something_else_is_refused(tmp_path, filtered):
 )
 def test_damaged_files_are_named(filtered, name, content):
     (filtered / name).write_bytes(content)
-    with pytest.raises(DataError, match=f"{name}: the file is damaged"):
+    with pytest.raises(DataError, match=f"{name}: the file is damaged: it is not what"):
+        read(filtered)
+    with pytest.raises(DataError, match=f"{name}: the file is damaged \\("):
+        read(reseal(filtered))
+
+
+def test_a_damaged_seal_vouches_for_nothing(filtered):
+    seal = filtered / "seal.json"
+    seal.write_bytes(seal.read_bytes().replace(b"kept", b"left"))
+    with pytest.raises(DataError, match=r"seal\.json: the file is damaged.*`novarag filter` again"):
+        read(filtered)
+    seal.write_bytes(seal_files({"groups.parquet": file_checksum(filtered / "groups.parquet")}))
+    with pytest.raises(DataError, match=r"kept\.parquet: the file is damaged"):
         read(filtered)
 
 

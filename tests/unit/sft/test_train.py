@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -11,6 +12,7 @@ import pytest
 
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.sft.card import Own, table
+from novarag.sft.export_folder import seal_card
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from novarag.sft.recipe import train_yaml
 from novarag.sft.train import training as module
@@ -174,26 +176,66 @@ def test_rows_are_read_with_their_hashes(export, tmp_path):
         read_dataset(tmp_path)
 
 
+def carded(export, card=CARD, **changed):
+    """Put a data card beside the rows that tells of them."""
+    rows = [path for path in sorted(export.iterdir()) if path.suffix == ".jsonl"]
+    files = [{"name": p.name, "sha256": sha256(p.read_bytes()).hexdigest()} for p in rows]
+    sealed = seal_card({**card, "files": files}) | changed
+    (export / "card.json").write_text(json.dumps(sealed))
+    return export
+
+
 @pytest.mark.parametrize(
     ("card", "variant"),
     [
         (CARD, "nova"),
         (CARD | {"label_only": True}, "label-only"),
         (CARD | {"funnel": CARD["funnel"] | {"settings": {"alignment": "soft"}}}, "soft"),
-        (CARD | {"made_by": "somebody"}, "other"),
-        (CARD | {"funnel": {}}, "other"),
-        ({"made_by": "novarag export"}, "other"),
-        ([], "other"),
     ],
 )
 def test_the_card_names_the_variant(export, card, variant):
+    found = read_dataset(carded(export, card))
+    assert found.variant == variant
+    assert "seal" not in found.card
+    assert read_dataset(carded(export, card, licence="CC0")).card["licence"] == "CC0"
+
+
+@pytest.mark.parametrize("card", [{"made_by": "somebody"}, {}, []])
+def test_the_card_of_somebody_else_is_none(export, card):
     (export / "card.json").write_text(json.dumps(card))
-    assert read_dataset(export).variant == variant
+    assert (read_dataset(export).card, read_dataset(export).variant) == (None, "other")
 
 
-def test_a_card_that_is_no_json_is_no_card(export):
-    (export / "card.json").write_text("{")
-    assert read_dataset(export).card is None
+@pytest.mark.parametrize(
+    "changed",
+    [{"label_only": True}, {"made_by": "somebody"}, {"seal": "0"}, {"files": []}, {"more": 1}],
+)
+def test_a_card_that_was_altered_is_refused(export, changed):
+    carded(export, **changed)
+    with pytest.raises(DataError, match=r"card\.json: the file is damaged.*`novarag export` again"):
+        read_dataset(export)
+
+
+@pytest.mark.parametrize("text", ["{", '{"made_by": "novarag export"}'])
+def test_a_card_that_cannot_be_read_or_vouches_for_nothing_is_refused(export, text):
+    (export / "card.json").write_text(text)
+    with pytest.raises(DataError, match=r"card\.json: the file is damaged.*take card\.json away"):
+        read_dataset(export)
+
+
+def test_rows_that_the_card_does_not_tell_of_are_refused(export):
+    carded(write_rows(export, [row(9)], split="dev"))
+    whole = (export / "dev.jsonl").read_bytes()
+    (export / "dev.jsonl").write_bytes(whole.replace(b"70%", b"71%"))
+    with pytest.raises(DataError, match=r"dev\.jsonl: the file is damaged"):
+        read_dataset(export)
+    (export / "dev.jsonl").unlink()
+    with pytest.raises(DataError, match=r"dev\.jsonl: the file is damaged"):
+        read_dataset(export)
+    carded(export)
+    (export / "dev.jsonl").write_bytes(whole)
+    with pytest.raises(DataError, match=r"dev\.jsonl: the file is damaged"):
+        read_dataset(export)
 
 
 @pytest.mark.parametrize(

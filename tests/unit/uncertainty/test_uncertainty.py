@@ -1,6 +1,5 @@
 """What each method makes of replies: whose answer, which confidence, which flaw."""
 
-import asyncio
 from functools import partial
 from math import exp, inf, log, nan
 
@@ -307,7 +306,7 @@ class Counted:
 
 def test_every_method_on_one_question_costs_six_calls():
     llm = Counted()
-    found = asyncio.run(estimate([EXAMPLE_GROUP], VANILLA, llm, max_tokens=90))
+    found = estimate([EXAMPLE_GROUP], VANILLA, llm, max_tokens=90)
     assert {name: rows[0].response.confidence for name, rows in found.trials.items()} == {
         "verbal": 0.8, "ensemble": pytest.approx(0.8), "self-frequency": 1.0,
         "lexical-similarity": 1.0, "eigen-laplacian": pytest.approx(1.0),
@@ -329,14 +328,14 @@ def test_an_unread_reply_leaves_its_flaw_with_every_method():
         async def complete(self, prompt, sampling, *, key=None, tell=None):
             return Reply(completions=(Completion(text="Dunno", model="m"),) * sampling.n)
 
-    found = asyncio.run(estimate([EXAMPLE_GROUP], VANILLA, Mute()))
+    found = estimate([EXAMPLE_GROUP], VANILLA, Mute())
     assert {rows[0].flaw for rows in found.trials.values()} == {Flaw.NO_CONFIDENCE}
     assert found.paid.calls == 5  # there is nothing to follow up on
 
 
 def test_a_follow_up_puts_the_answer_beside_the_question():
     llm = Counted()
-    asyncio.run(estimate([EXAMPLE_GROUP], VANILLA, llm, methods=[METHODS["p-true"]]))
+    estimate([EXAMPLE_GROUP], VANILLA, llm, methods=[METHODS["p-true"]])
     prompt = next(prompt for prompt, _ in llm.asked if "True if" in prompt)
     assert "\n  Proposed answer: 1871\n" in prompt
     assert proposed("Who?") == ("Who?", None)

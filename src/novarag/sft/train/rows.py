@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
 from novarag.sft.examples import Example
-from novarag.sft.export_folder import CARD, MADE_BY
+from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,28 +61,47 @@ def read_dataset(folder: Path) -> Dataset:
     paths = {name: folder / f"{name}.jsonl" for name in SPLITS}
     there = {name: path for name, path in paths.items() if path.is_file()}
     raw = {name: path.read_bytes() for name, path in there.items()}
+    hashes = {f"{name}.jsonl": digest(content) for name, content in raw.items()}
+    card = _card(folder / CARD)
+    if card is not None:
+        _check_files(card, hashes)
     return Dataset(
         splits={name: tuple(_examples(content, f"{name}.jsonl")) for name, content in raw.items()},
-        files=tuple(
-            {"name": f"{name}.jsonl", "sha256": sha256(content).hexdigest()}
-            for name, content in raw.items()
-        ),
-        card=_card(folder / CARD),
+        files=tuple({"name": name, "sha256": known} for name, known in hashes.items()),
+        card=card,
     )
 
 
 def _card(path: Path) -> dict[str, Any] | None:
-    """Return the data card of an export, or None if there is none of ours."""
-    try:
-        told = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+    """Return the data card of an export as it was written, or None if there is none of ours."""
+    if not path.is_file():
         return None
-    ours = isinstance(told, dict) and told.get("made_by") == MADE_BY
-    return told if ours and _has_counts(told.get("funnel")) else None
+    try:
+        told: Any = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise _altered(CARD) from error
+    if not isinstance(told, dict) or (told.get("made_by") != MADE_BY and "seal" not in told):
+        return None
+    if not card_is_whole(told):
+        raise _altered(CARD)
+    return {name: fact for name, fact in told.items() if name != "seal"}
 
 
-def _has_counts(funnel: object) -> bool:
-    return isinstance(funnel, dict) and {"counts", "reasons"} <= funnel.keys()
+def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:
+    """Raise `DataError` where rows are not those that the data card tells of."""
+    known = {file["name"]: file["sha256"] for file in card["files"]}
+    for name in (f"{split}.jsonl" for split in SPLITS):
+        if known.get(name) != hashes.get(name):
+            raise _altered(name)
+
+
+def _altered(source: str) -> DataError:
+    return DataError(
+        "the file is damaged: it is not what `novarag export` wrote.",
+        mend="run the same `novarag export` again; or, to train on the rows as they are, take"
+        f" {CARD} away.",
+        source=source,
+    )
 
 
 def _examples(content: bytes, source: str) -> Iterable[Example]:

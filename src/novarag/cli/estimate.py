@@ -1,0 +1,103 @@
+"""`novarag estimate`: uncertainty methods beside each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.console import asking, printing
+from novarag.cli.options import (
+    ACCESS,
+    Attempts,
+    Concurrency,
+    DriverName,
+    EntailmentSpec,
+    KeyEnv,
+    MaxTokens,
+    Models,
+    PerMillion,
+    RayAddress,
+    RetryFailed,
+    Seed,
+    ShardSize,
+    StrategyName,
+    Timeout,
+    parse_price,
+)
+from novarag.errors import Unfinished
+from novarag.flows.measure import REPLICATES
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from novarag.flows.estimate import Estimates
+
+
+def estimate(
+    groups: Annotated[
+        Path, typer.Argument(help="Questions with their passages: JSONL, Parquet or CSV.")
+    ],
+    model: Models,
+    out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            help="A method by name, or package.module:OBJECT; may be repeated. Default: all.",
+        ),
+    ] = None,
+    strategy: StrategyName = "vanilla",
+    nli: EntailmentSpec = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Hold replies to their form; vLLM can.")
+    ] = False,
+    replicates: Annotated[
+        int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
+    ] = REPLICATES,
+    concurrency: Concurrency = ACCESS.concurrency,
+    timeout: Timeout = ACCESS.timeout,
+    attempts: Attempts = ACCESS.attempts,
+    key_env: KeyEnv = None,
+    price: PerMillion = None,
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    shard_size: ShardSize = 1000,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Put uncertainty methods beside each other; replies that several need are asked for once."""
+    from novarag.flows.access import Access
+    from novarag.flows.estimate import ALL
+    from novarag.flows.estimate import estimate as flow
+
+    access = Access(
+        key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
+        driver=driver, ray_address=ray_address, retry_failed=retry_failed,
+    )  # fmt: skip
+    cost = parse_price(price)
+    with asking(cost) as (tell, stop):
+        show = printing(tell, cost)
+        try:
+            found = flow(
+                groups, strategy, model, methods=method or [ALL], out=out, nli=nli,
+                max_tokens=max_tokens, seed=seed, structured=structured, replicates=replicates,
+                shard_size=shard_size, access=access, tell=show, stop=stop,
+            )  # fmt: skip
+        except Unfinished as error:
+            sys.exit(130 if error.stopped else 1)
+    _print(found)
+    if found.missing:
+        sys.exit(1)
+
+
+def _print(found: Estimates) -> None:
+    from novarag.flows.access import simulated_note
+    from novarag.report import rivals
+
+    model = next(iter(found.draws.values())).settings.model
+    compared = [] if found.measurement is None else rivals(found.measurement)
+    for line in [*simulated_note(model), *compared, *found.notes]:
+        print(f"- {plain_text(line, longest=1000)}")

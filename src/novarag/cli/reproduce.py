@@ -1,0 +1,97 @@
+"""`novarag reproduce`: tables and figures of the paper, made again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from novarag.cli.console import asking, printing
+from novarag.cli.options import (
+    ACCESS,
+    Attempts,
+    Concurrency,
+    EncoderSpec,
+    KeyEnv,
+    Models,
+    RetryFailed,
+    Timeout,
+)
+from novarag.config.grid import EXPERIMENTS
+from novarag.errors import Unfinished
+
+if TYPE_CHECKING:
+    from novarag.flows.reproduce.reproducing import Reproduction
+
+ALL = "all"
+
+
+def reproduce(
+    tables: Annotated[
+        list[str], typer.Argument(help=f"{ALL}, or some of: {', '.join(EXPERIMENTS)}.")
+    ],
+    model: Models,
+    out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    tuned: Annotated[
+        list[str] | None,
+        typer.Option(help="The model trained by NOVA, as --model; default: the base, prompted."),
+    ] = None,
+    label_only: Annotated[
+        list[str] | None,
+        typer.Option(help="The model trained on labels only, as --model. Default: likewise."),
+    ] = None,
+    profile: Annotated[
+        Literal["full", "smoke"], typer.Option(help="All questions, or 20 in every cell.")
+    ] = "full",
+    data: Annotated[
+        Path | None, typer.Option(help="Folder that holds naacl/; default: NOVARAG_DATA.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="Index of a corpus (file or URI), for real retrieval.")
+    ] = None,
+    encoder: EncoderSpec = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Where the page goes; default: page.md in --out.")
+    ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(help="What the page should say of the models, such as their size."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of groups and intervals.")] = 0,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    concurrency: Concurrency = ACCESS.concurrency,
+    timeout: Timeout = ACCESS.timeout,
+    attempts: Attempts = ACCESS.attempts,
+    key_env: KeyEnv = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Make tables and figures of the NOVA paper again, with the models at hand."""
+    from novarag.flows.access import Access
+    from novarag.flows.reproduce.reproducing import reproduce as flow
+
+    access = Access(
+        key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
+        retry_failed=retry_failed,
+    )  # fmt: skip
+    with asking() as (tell, stop):
+        try:
+            made = flow(
+                tables, model, out, tuned=tuned, label_only=label_only, profile=profile, data=data,
+                index=index, encoder=encoder, page=page, notes=note or (), seed=seed,
+                max_tokens=max_tokens, access=access, tell=printing(tell, None), stop=stop,
+            )  # fmt: skip
+        except Unfinished as error:
+            sys.exit(130 if error.stopped else 1)
+    print_page(made)
+
+
+def print_page(made: Reproduction) -> None:
+    """Say where the page is, and what is missing in it; fail where something is."""
+    count = len(made.tables)
+    print(f"wrote {made.page}: {count} table{'s' if count > 1 else ''}")
+    if made.failed:
+        again = "add --retry-failed to ask them again"
+        print(f"{made.failed:,} answers of the tables are missing: their requests failed; {again}")
+        sys.exit(1)

@@ -1,0 +1,71 @@
+"""`novarag run`: an experiment under real retrieval, or a table of systems."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.console import asking, printing
+from novarag.cli.options import DriverName, PerMillion, RayAddress, RetryFailed, parse_price
+from novarag.errors import Unfinished
+from novarag.flows.events import StepResult
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from novarag.flows.events import Event, Tell
+
+
+def run(
+    experiment: Annotated[
+        list[str],
+        typer.Argument(
+            help="TOML files or presets; later ones override earlier ones. `retrieval-bm25`"
+            " and `retrieval-dense` evaluate your own questions and corpus; others are tables of"
+            " systems, as `novarag reproduce` has them."
+        ),
+    ],
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    price: PerMillion = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Run an experiment: real retrieval on your data, or a table; run it again to go on."""
+    from novarag.cli.reproduce import print_page
+    from novarag.config.grid import is_grid
+    from novarag.flows.access import Access
+    from novarag.flows.experiment import run_experiment
+    from novarag.flows.reproduce.reproducing import run_table
+
+    access = Access(driver=driver, ray_address=ray_address, retry_failed=retry_failed)
+    cost = parse_price(price)
+    with asking(cost) as (tell, stop):
+        show = _printing(printing(tell, cost))
+        try:
+            if is_grid(experiment):
+                print_page(run_table(experiment, access=access, tell=show, stop=stop))
+                return
+            done = run_experiment(experiment, access=access, tell=show, stop=stop)
+        except Unfinished as error:
+            sys.exit(130 if error.stopped else 1)
+    print(f"next: open {done.report}")
+
+
+def _printing(tell: Tell) -> Tell:
+    """Print what each step found on standard output, and show the rest."""
+    from novarag.metrics import Measurement
+    from novarag.report import summary
+
+    def hear(event: Event) -> None:
+        tell(event)
+        if not isinstance(event, StepResult) or isinstance(event.result, dict):
+            return
+        if isinstance(event.result, Measurement):
+            for line in [*summary(event.result), *event.result.notes]:
+                print(f"- {plain_text(line, longest=1000)}")
+        elif event.result is not None:
+            print(event.result)
+        sys.stdout.flush()
+
+    return hear

@@ -1,0 +1,192 @@
+"""Ask a model every group: in memory, or as a run that can be killed and resumed anywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from novarag.errors import DataError, ServiceError
+from novarag.flows.access import reach
+from novarag.flows.events import silent
+from novarag.flows.jobs import check_server, plan_job, run_job, source_of
+from novarag.flows.looping import synchronous
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from novarag.calls import Sampling
+    from novarag.flows.access import Access, Model
+    from novarag.flows.events import Tell
+    from novarag.flows.jobs import Groups
+    from novarag.flows.looping import Stop
+    from novarag.runs import Run, Settings
+    from novarag.strategies import Strategy
+    from novarag.strategies.follow_up import FollowUp
+
+_GUESSED_REPLY = 400  # tokens of a reply, for a preview before there are any
+
+
+async def ask_async(
+    groups: Groups,
+    strategy: str | Strategy | FollowUp,
+    model: Model,
+    *,
+    out: str | Path | None = None,
+    samples: int = 1,
+    temperature: float | None = None,
+    sampling: Sampling | None = None,
+    per_request: int | None = None,
+    revision: str | None = None,
+    shard_size: int = 1000,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> Run:
+    """Ask a model every group, read every reply, grade what could be read.
+
+    `groups` is a file or an iterable of groups, `strategy` a name or an object, `model` an address
+    (`URL=NAME`), `simulated:NAME` or an `LLM`. With `out` the run lives in that folder and the same
+    call goes on where it was cut off; without, everything is kept in memory. Requests that failed
+    for good are counted in `Run.dead`; in memory, `ServiceError` is raised if all of them did.
+    The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
+    `temperature` can, and replaces both.
+    """
+    from novarag.runs import open_run, open_store
+    from novarag.runs.memory import Memory
+
+    asking, name = _strategy(strategy)
+    reached = reach(model, access)
+    settings = _settings(
+        asking, name, reached.name, _sampling(samples, temperature, sampling),
+        per_request=per_request, revision=revision, shard_size=shard_size,
+    )  # fmt: skip
+    source = source_of(groups)
+    store = Memory() if out is None else open_store(out)
+    if out is not None:
+        await check_server(reached, store)  # a wrong address must not leave a folder behind
+    job = plan_job(asking, source, settings, store, reached, tell=tell)
+    summary = await run_job(job, reached, tell=tell, stop=stop)
+    run = open_run(store)
+    if out is None and summary.dead == summary.requests:
+        outcome, detail = run.dead_table.select("outcome", "detail").row(0)
+        raise ServiceError(f"every request failed: {outcome}: {detail}", retryable=False)
+    return run
+
+
+ask = synchronous(ask_async)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What asking would take: counts, the first prompt, and a guess at the tokens."""
+
+    prompt: str
+    questions: int
+    groups: int
+    graded: int
+    labelled: int
+    samples: int
+    requests: int
+    model: str
+    prompt_tokens: float
+    reply_tokens: float
+    guessed_reply: int = _GUESSED_REPLY
+
+    @property
+    def trials(self) -> int:
+        """How many replies there would be to read."""
+        return self.groups * self.samples
+
+
+def preview_ask(
+    groups: Groups,
+    strategy: str | Strategy | FollowUp,
+    model: Model,
+    *,
+    samples: int = 1,
+    sampling: Sampling | None = None,
+    per_request: int | None = None,
+) -> Preview:
+    """Say what asking would take, and ask nothing; four characters count as a token."""
+    from novarag.runs import requests_hold
+
+    asking, name = _strategy(strategy)
+    how = _sampling(samples, None, sampling)
+    settings = _settings(asking, name, reach(model).name, how, per_request=per_request)
+    count = characters = graded = labelled = 0
+    first, questions = "", set()
+    source = source_of(groups)
+    for group in source.groups():
+        text = asking.render(group).text
+        first = first or text
+        count += 1
+        characters += len(text)
+        questions.add(hash(group.question.id))
+        graded += bool(group.question.answers)
+        labelled += group.kind is not None
+    if not count:
+        raise DataError("there are no groups.", mend="give a file with rows.", source=source.name)
+    waves = -(-settings.samples // requests_hold(settings))
+    longest = settings.sampling.max_tokens
+    return Preview(
+        prompt=first,
+        questions=len(questions),
+        groups=count,
+        graded=graded,
+        labelled=labelled,
+        samples=settings.samples,
+        requests=count * waves,
+        model=settings.model,
+        prompt_tokens=characters / 4 * waves,
+        reply_tokens=count * settings.samples * min(_GUESSED_REPLY, longest or _GUESSED_REPLY),
+    )
+
+
+def read_schema(path: str | Path) -> str:
+    """Read a JSON Schema that replies must follow, and see that it is one."""
+    from novarag.datasets.files import existing
+    from novarag.llm.wire import parse_schema
+
+    text = existing(path).read_bytes().decode("utf-8", errors="replace")
+    parse_schema(text)
+    return text
+
+
+def _strategy(strategy: str | Strategy | FollowUp) -> tuple[Strategy | FollowUp, str]:
+    """Find a strategy, and the name a run remembers it by."""
+    from novarag.strategies import Strategy, find_strategy
+    from novarag.strategies.follow_up import FollowUp
+
+    if isinstance(strategy, (Strategy, FollowUp)):
+        return strategy, strategy.name
+    if isinstance(strategy, str):
+        return find_strategy(strategy), strategy
+    raise TypeError(f"strategy must be a name or a Strategy, not {type(strategy).__name__}")
+
+
+def _sampling(samples: int, temperature: float | None, sampling: Sampling | None) -> Sampling:
+    from novarag.calls import Sampling
+
+    if sampling is not None:
+        return sampling
+    warm = (0.0 if samples == 1 else 1.0) if temperature is None else temperature
+    return Sampling(n=samples, temperature=warm)
+
+
+def _settings(
+    asking: Strategy | FollowUp,
+    name: str,
+    model: str,
+    sampling: Sampling,
+    *,
+    per_request: int | None = None,
+    revision: str | None = None,
+    shard_size: int = 1000,
+) -> Settings:
+    from novarag.runs import Settings
+
+    return Settings(
+        strategy=name, template_hash=asking.template.hash, model=model, revision=revision,
+        samples=sampling.n, per_request=per_request, sampling=replace(sampling, n=1),
+        shard_size=shard_size,
+    )  # fmt: skip

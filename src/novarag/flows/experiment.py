@@ -1,0 +1,359 @@
+"""Evaluate under real retrieval: from a corpus and questions to a report, in steps that resume."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.atomic import write_whole
+from novarag.config import Experiment, load_experiment
+from novarag.errors import Unfinished, UnknownName, UsageError
+from novarag.flows.access import reach_endpoints
+from novarag.flows.annotate import AnnotationResult, annotate_async
+from novarag.flows.events import Step, StepResult, silent
+from novarag.flows.index import IndexBuild, build_index_async
+from novarag.flows.jobs import check_server, hash_of, plan_job, run_job, settings_of, source_of
+from novarag.flows.looping import Stop, synchronous
+from novarag.flows.measure import measure
+from novarag.flows.retrieve import retrieve_async
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.flows.access import Access, ModelAccess
+    from novarag.flows.events import Tell
+    from novarag.metrics import Measurement
+    from novarag.runs import Run, Settings
+    from novarag.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentResult:
+    """What an experiment found: the measurement, its report, and the run of each strategy."""
+
+    report: Path
+    measurement: Measurement
+    runs: dict[str, Run]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search found, and for how many questions an accepted answer stands in it."""
+
+    questions: int
+    k: int
+    shuffled: bool
+    answerable: str
+
+    def __str__(self) -> str:
+        """Say it in two lines."""
+        order = "shuffled" if self.shuffled else "best first"
+        lines = f"{self.questions:,} questions with up to {self.k} passages each, {order}"
+        return f"{lines}\n{self.answerable}"
+
+
+async def run_experiment_async(
+    experiment: str | Path | Experiment | Sequence[str | Path],
+    *,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> ExperimentResult:
+    """Index a corpus, retrieve, annotate, ask and measure, as a file or preset says.
+
+    `experiment` names TOML files or presets, later ones overriding earlier ones, or is an
+    `Experiment`. Each step leaves its result in the folder that the file names as `out`, or finds
+    it there, so that the same call goes on where it was cut off; `Unfinished` says that it was.
+    """
+    if isinstance(experiment, (str, Path)):
+        experiment = [experiment]
+    found = experiment if isinstance(experiment, Experiment) else load_experiment(*experiment)
+    steps = _Steps(found, access, tell, stop or Stop())
+    await steps.check()
+    annotated = [] if found.annotate is None else [steps.annotate]
+    wanted = [steps.index, steps.retrieve, *annotated, steps.ask, steps.measure]
+    for number, step in enumerate(wanted, start=1):
+        tell(Step(step.__name__, number, len(wanted)))
+        tell(StepResult(step.__name__, await step()))
+    return ExperimentResult(
+        report=steps.report, measurement=steps.measured[-1], runs=dict(steps.runs)
+    )
+
+
+run_experiment = synchronous(run_experiment_async)
+
+
+class _Steps:
+    """The steps of an experiment; each leaves its result in the folder, or finds it there."""
+
+    def __init__(
+        self, experiment: Experiment, access: Access | None, tell: Tell, stop: Stop
+    ) -> None:
+        self.experiment, self.access, self.tell, self.stop = experiment, access, tell, stop
+        self.out = Path(experiment.out)
+        self.report = self.out / "report" / "report.html"
+        self.runs: dict[str, Run] = {}
+        self.measured: list[Measurement] = []
+
+    @cached_property
+    def _model(self) -> ModelAccess:
+        return reach_endpoints(self.experiment.model, self.access)
+
+    @cached_property
+    def _strategies(self) -> dict[str, Strategy]:
+        from novarag.strategies import find_strategy
+
+        return {name: find_strategy(name) for name in self.experiment.ask.strategies}
+
+    def _place(self, strategy: str) -> Path:
+        return self.out / "runs" / strategy.replace(":", ".")
+
+    # — before anything is paid —
+
+    async def check(self) -> None:
+        """Complain about any setting now, not when its step comes and the others are paid for."""
+        from novarag.rows import TRIALS
+        from novarag.runs import open_store
+
+        self._check_search()
+        for column in self.experiment.measure.by:
+            if column not in TRIALS:
+                raise UnknownName(column, TRIALS)
+        if not self._strategies:
+            raise UsageError("name at least one strategy in [ask]")
+        for name, strategy in self._strategies.items():
+            self._settings(name, strategy)
+        _ = self._stamp  # reads every file that must be there
+        await check_server(
+            self._model, *(open_store(self._place(name)) for name in self._strategies)
+        )
+
+    def _check_search(self) -> None:
+        from novarag.retrieval.manifest import Manifest
+        from novarag.retrieval.searching import MODES
+
+        search, corpus, index = (
+            self.experiment.retrieve, self.experiment.corpus, self.experiment.index
+        )  # fmt: skip
+        if search.own is not None:
+            if search.object and search.http:
+                raise UsageError("[retrieve] names a search by object and by http: keep one")
+            if corpus is not None:
+                raise UsageError("[retrieve] names a search of yours: drop it, or [corpus]")
+            return
+        if search.mode not in MODES:
+            raise UnknownName(search.mode, MODES)
+        if corpus is None and index.uri is None:
+            raise UsageError(
+                'say where to search: [corpus] and files = ["corpus.jsonl"], uri in [index], or'
+                " object or http in [retrieve]"
+            )
+        if search.mode != "bm25" and index.encoder is None:
+            raise UsageError(f"mode {search.mode} needs an encoder: name one in [index]")
+        Manifest(analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors)
+
+    # — retrieval, and how it is known to be done —
+
+    @cached_property
+    def _stamp(self) -> dict[str, object]:
+        """Everything that decides which passages are found."""
+        given = self.experiment
+        files = [] if given.corpus is None else given.corpus.files
+        return {
+            "questions": [hash_of(Path(given.questions.file)), given.questions.limit],
+            "corpus": [[Path(file).name, _hash_of_any(Path(file))] for file in files],
+            "cut": None if given.corpus is None else [given.corpus.words, given.corpus.limit],
+            "index": None if given.retrieve.own else _decisive(asdict(given.index)),
+            "search": [given.retrieve.own or given.retrieve.mode, given.retrieve.k],
+            "order": [given.retrieve.shuffle, given.seed],
+        }
+
+    @property
+    def _uri(self) -> str:
+        """Where the index is; one of our own is named by its corpus, as an index only grows."""
+        made_of = json.dumps([self._stamp["corpus"], self._stamp["cut"]])
+        name = sha256(made_of.encode()).hexdigest()[:8]
+        return self.experiment.index.uri or str(self.out / f"index-{name}.db")
+
+    @property
+    def _found(self) -> Path:
+        return self.out / "retrieved.jsonl"
+
+    def _is_retrieved(self) -> bool:
+        file = self.out / "retrieved.json"
+        if not file.is_file() or not self._found.is_file():
+            return False
+        done = json.loads(file.read_bytes())
+        if done["settings"] == json.loads(json.dumps(self._stamp)):
+            return bool(done["hash"] == hash_of(self._found))
+        if any((self.out / "runs").glob("*/manifest.json")):
+            raise UsageError(
+                f"{self.out} was begun with other questions, corpus or search; change them back,"
+                " or write another `out` in the experiment"
+            )
+        return False
+
+    async def index(self) -> IndexBuild | str:
+        """Index the corpus, or add to an index what it lacks."""
+        given, index = self.experiment, self.experiment.index
+        if self._is_retrieved():
+            return "the passages are retrieved: the index is not needed"
+        if given.corpus is None:
+            return "no [corpus]: " + (given.retrieve.own or f"searching {self._uri} as it is")
+        self.out.mkdir(parents=True, exist_ok=True)
+        return await build_index_async(
+            given.corpus.files, self._uri, encoder=index.encoder, words=given.corpus.words,
+            analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors,
+            collection=index.collection, limit=given.corpus.limit, key_env=index.key_env,
+            token_env=index.token_env, tell=self.tell,
+        )  # fmt: skip
+
+    async def retrieve(self) -> Found:
+        """Find passages for every question, and put them in the order they are shown in."""
+        search = self.experiment.retrieve
+        if not self._is_retrieved():
+            await self._search()
+            done = {"settings": self._stamp, "hash": hash_of(self._found)}
+            _put(self.out / "retrieved.json", json.dumps(done, indent=1).encode())
+        count = self._write_groups()
+        return Found(
+            questions=count, k=search.k, shuffled=search.shuffle, answerable=self._answerable()
+        )
+
+    async def _search(self) -> None:
+        given, search, index = self.experiment, self.experiment.retrieve, self.experiment.index
+        self.out.mkdir(parents=True, exist_ok=True)
+        own = search.own is not None
+        await retrieve_async(
+            given.questions.file, out=self._found, uri=None if own else self._uri,
+            mode=search.mode, k=search.k, encoder=None if own else index.encoder,
+            search=search.object, http=search.http, collection=index.collection,
+            limit=given.questions.limit, key_env=search.key_env if own else index.key_env,
+            token_env=index.token_env, tell=self.tell,
+        )  # fmt: skip
+
+    def _write_groups(self) -> int:
+        from novarag.datasets.groups import group_line, iter_groups
+        from novarag.grouping import assemble
+
+        lines, seed = [], self.experiment.seed
+        for group in iter_groups(self._found):
+            shown = group
+            if self.experiment.retrieve.shuffle:
+                shown = assemble(group.question, group.passages, seed=seed, id=group.id)
+            lines.append(group_line(shown))
+        _put(self.out / "groups.jsonl", b"".join(lines))
+        return len(lines)
+
+    def _answerable(self) -> str:
+        """Say for how many questions an accepted answer stands in what was found."""
+        from novarag.datasets.groups import iter_groups
+        from novarag.grading import contains, normalize
+        from novarag.records import AnswerForm
+
+        asked, hits, others = 0, 0, 0
+        for group in iter_groups(self._found):
+            if group.question.answers and group.question.form is AnswerForm.OPEN:
+                asked += 1
+                texts = [normalize(passage.text) for passage in group.passages]
+                golds = [normalize(answer) for answer in group.question.answers]
+                hits += any(contains(text, gold) for text in texts for gold in golds)
+            else:
+                others += 1
+        if not asked:
+            return "No question has an answer that could stand in a passage."
+        share = f"{hits:,} of {asked:,} questions ({100 * hits / asked:.1f} %)"
+        left = f"; {others:,} with yes or no, or no answer, were not looked at" if others else ""
+        return f"An accepted answer stands in the passages of {share}{left}."
+
+    # — annotating, asking and measuring —
+
+    @property
+    def _asked(self) -> Path:
+        """The groups as they are asked: with the kinds that annotation found, if there was any."""
+        plain = self.experiment.annotate is None
+        return self.out / ("groups.jsonl" if plain else "annotation/annotated.jsonl")
+
+    async def annotate(self) -> AnnotationResult | None:
+        """Say what each passage is, so that the report can tell kinds of groups apart."""
+        given = self.experiment.annotate
+        if given is None:
+            return None
+        return await annotate_async(
+            self.out / "groups.jsonl", self.out / "annotation", least=given.least,
+            replicates=given.replicates, seed=self.experiment.seed, tell=self.tell,
+        )  # fmt: skip
+
+    def _settings(self, name: str, strategy: Strategy) -> Settings:
+        from novarag.calls import Sampling
+
+        given, k = self.experiment.ask, self.experiment.retrieve.k
+        sampling = Sampling(n=given.samples, temperature=given.temperature)
+        return settings_of(given, strategy, self._model.name, sampling, k=k, name=name)
+
+    async def ask(self) -> dict[str, Run]:
+        """Ask every group by every strategy."""
+        from novarag.runs import open_run, open_store
+
+        file = self._asked
+        self._check_form(file)
+        source = source_of(file)
+        for name, strategy in self._strategies.items():
+            settings, store = self._settings(name, strategy), open_store(self._place(name))
+            await check_server(self._model, store)
+            job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
+            summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
+            if not summary.finished:
+                raise Unfinished(store.place, stopped=summary.stopped)
+            self.runs[name] = open_run(store)
+        return self.runs
+
+    def _check_form(self, file: Path) -> None:
+        """The form of `nova` has a line for each passage, so their number must be the same."""
+        from novarag.datasets import iter_groups
+
+        given, k = self.experiment.ask, self.experiment.retrieve.k
+        if not given.structured or "nova" not in given.strategies:
+            return
+        few = sum(len(group.passages) < k for group in iter_groups(file))
+        if few:
+            raise UsageError(
+                f"{few:,} questions have fewer than {k} passages, and structured replies by nova"
+                " need them all: write structured = false in [ask], or drop nova"
+            )
+
+    async def measure(self) -> Measurement:
+        """Measure all runs in one report."""
+        given = self.experiment
+        how = "shuffled" if given.retrieve.shuffle else "best first"
+        searched = given.retrieve.own or given.retrieve.mode
+        note = f"Passages: the best {given.retrieve.k} by {searched}, {how}."
+        found = measure(
+            [self._place(name) for name in self._strategies], out=self.out / "report",
+            by=given.measure.by, title=given.measure.title, notes=[note, self._answerable()],
+            replicates=given.measure.replicates, seed=given.seed, tell=self.tell,
+        )  # fmt: skip
+        self.measured.append(found)
+        return found
+
+
+def _decisive(index: dict[str, object]) -> dict[str, object]:
+    """Leave out what does not decide which passages are found."""
+    return {name: value for name, value in index.items() if not name.endswith("_env")}
+
+
+def _hash_of_any(path: Path) -> list[str] | str:
+    """Hash a file, or each file of a folder."""
+    if not path.is_dir():
+        return hash_of(path)
+    return [f"{f.relative_to(path)} {hash_of(f)}" for f in sorted(path.rglob("*")) if f.is_file()]
+
+
+def _put(file: Path, content: bytes) -> None:
+    """Write a file whole or not at all; one that holds the same is left alone."""
+    if not file.is_file() or file.read_bytes() != content:
+        write_whole(file, content)

@@ -1,0 +1,90 @@
+"""Filter the trials of runs down to a training set, and count what is dropped and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from novarag.defaults import FILTER
+from novarag.flows.events import Advanced, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.flows.events import Tell
+    from novarag.runs import Run
+
+    Place = str | Path | Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterResult:
+    """What filtering kept, and the tally of all that was dropped, by stage and reason."""
+
+    place: Path
+    trials: int
+    groups: int
+    tally: dict[str, Any]
+
+    def __repr__(self) -> str:
+        from novarag.filters import Tally
+
+        tally = Tally.of(self.tally)
+        stages = ", ".join(f"{stage} {tally.kept(stage):,}" for stage in ("total", *tally.stages))
+        head = f"FilterResult({str(self.place)!r}: {self.trials:,} trials of {self.groups:,} groups"
+        return f"{head};\n  {stages})"
+
+
+def filter_trials(
+    runs: Place | Sequence[Place],
+    out: str | Path,
+    *,
+    rules: str = FILTER.rules,
+    alignment: str = FILTER.alignment,
+    common: bool | int | None = None,
+    balance: str = FILTER.balance,
+    seed: int = FILTER.seed,
+    partial_runs: bool = False,
+    tell: Tell = silent,
+) -> FilterResult:
+    """Pour the trials of runs, one for each model, through the funnel into a folder.
+
+    `common` keeps groups that are kept for every model (by default where there are several runs;
+    a number says for how many). `partial_runs` takes runs that are not finished as far as they go.
+    """
+    from novarag import __version__
+    from novarag.filters import Options
+    from novarag.flows.filtering import filter_runs
+    from novarag.flows.sources import open_sources
+    from novarag.report.funnel import write_funnel_report
+    from novarag.runs import Run
+
+    places = [runs] if isinstance(runs, (str, Path, Run)) else list(runs)
+    options = Options(
+        rules=rules, alignment=alignment, balance=balance, seed=seed,
+        common=_common(common, len(places)),
+    )  # fmt: skip
+    sources = open_sources(places, partial=partial_runs)
+    total, done = 2 * sum(len(source.finished) for source in sources), 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        tell(Advanced("filtering", done, total))
+
+    found = filter_runs(
+        sources, Path(out), options, tell=advance,
+        finish=partial(write_funnel_report, version=__version__),
+    )  # fmt: skip
+    return FilterResult(place=Path(out), trials=found.trials, groups=found.groups, tally=found.told)
+
+
+def _common(common: bool | int | None, runs: int) -> int:
+    """Say for how many models a group must be kept."""
+    if common is None:
+        return max(1, runs)
+    if isinstance(common, bool):
+        return runs if common else 1
+    return common

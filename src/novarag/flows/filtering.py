@@ -1,0 +1,215 @@
+"""Pour runs through the funnel: shard by shard as far as that goes, then all that is left.
+
+A shard holds whole questions, so the first four stages need one shard at a time. Only what they
+keep, without its text, is held until the end; replies are fetched for what survives all stages.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from novarag.atomic import whole_folder
+from novarag.checksums import file_checksum
+from novarag.errors import StorageError, UsageError
+from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.flows.harvest import Harvest
+from novarag.rows import parquet_bytes
+from novarag.sealed_json import SEAL, seal_files
+from novarag.seeding import stable_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from novarag.filters import Options
+    from novarag.runs import Run
+
+TALLY = "tally.json"
+_TABLES = ("kept.parquet", "groups.parquet", TALLY)
+_OURS = {*_TABLES, SEAL, "dropped", "report.html", "report.md"}
+_PICTURE = re.compile(r"funnel-[0-9]{1,6}\.svg")
+_DROPPED = ("run", "question", "group", "kind", "model", "sample", "stage", "reason")
+_REST = (
+    "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
+)  # fmt: skip
+
+_WHERE = ("source", "shard", "row", "group", "target")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """What came of filtering: the tally as written, and how many trials and groups were kept."""
+
+    told: dict[str, Any]
+    trials: int
+    groups: int
+
+
+def filter_runs(
+    sources: Sequence[Run],
+    out: Path,
+    options: Options,
+    *,
+    tell: Callable[[int], None] = lambda _: None,
+    finish: Callable[[dict[str, Any], Path], object] = lambda _told, _folder: None,
+) -> Filtered:
+    """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
+
+    `tell` hears of each shard that is done: once for its stages, once for its replies. `finish`
+    may add files to the folder before it is put in place.
+    """
+    with whole_folder(out, _check_free) as draft:
+        pouring = _Pouring(sources, draft, options)
+        for _ in pouring.shards():
+            tell(1)
+        kept = pouring.rest()
+        harvest = Harvest(sources, draft)
+        for _ in harvest.gather(kept):
+            tell(1)
+        groups = harvest.finish()
+        told = _told(pouring.tally, sources, options)
+        content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
+        (draft / TALLY).write_bytes(content + b"\n")
+        _seal(draft)
+        finish(told, draft)
+    return Filtered(told=told, trials=kept.height, groups=groups)
+
+
+def pour(sources: Sequence[Run], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
+    """Run the stages alone: write the dropped, return where the kept are, and the tally."""
+    pouring = _Pouring(sources, folder, options)
+    for _ in pouring.shards():
+        pass
+    return pouring.rest(), pouring.tally
+
+
+def _seal(folder: Path) -> None:
+    """Vouch for every table of the folder, so that `export` can tell whether one was altered."""
+    dropped = sorted(f"dropped/{path.name}" for path in (folder / "dropped").iterdir())
+    files = {name: file_checksum(folder / name) for name in (*_TABLES, *dropped)}
+    (folder / SEAL).write_bytes(seal_files(files))
+
+
+def _told(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
+    runs = [
+        {
+            "name": source.name,
+            "run": source.manifest.run,
+            "model": source.settings.model,
+            "strategy": source.settings.strategy,
+            "trials": tally.kept("total", model=source.settings.model),
+            "structured": _is_structured(source),
+            "missing_shards": source.missing,
+            "dead_requests": source.dead,
+        }
+        for source in sources
+    ]
+    return {
+        "stages": list(STAGES),
+        "settings": asdict(options),
+        "runs": runs,
+        "counts": list(tally.counts()),
+        "reasons": list(tally.all_reasons()),
+    }
+
+
+def _is_structured(source: Run) -> bool:
+    """Say whether the server was made to keep replies to a pattern or a schema."""
+    sampling = source.settings.sampling
+    return sampling.regex is not None or sampling.schema is not None
+
+
+class _Pouring:
+    """The stages over several runs, and what they leave."""
+
+    def __init__(self, sources: Sequence[Run], folder: Path, options: Options) -> None:
+        self.sources, self.options = sources, options
+        self.folder = folder / "dropped"
+        self.folder.mkdir(parents=True)
+        self.tally = Tally(tuple(STAGES))
+        self._left: list[bytes] = []  # as Parquet: a frame would hold on to the shard it came from
+        self._written = 0
+
+    def shards(self) -> Iterator[None]:
+        """Take each shard of each run through the stages that need no more than that."""
+        for number, source in enumerate(self.sources):
+            whole = WholeQuestions(source.name)
+            for shard in source.finished:
+                trials = source.table(shard, columns_for(BY_GROUP, self.options))
+                whole.see(shard, trials["question"])
+                self._pour(number, shard, trials)
+                yield
+            whole.check()
+
+    def _pour(self, number: int, shard: int, trials: pl.DataFrame) -> None:
+        model = self.sources[number].settings.model
+        placed = trials.with_row_index("row").with_columns(model=pl.lit(model))
+        found = funnel(placed, BY_GROUP, options=self.options)
+        self.tally.total.update(found.tally.total)
+        where = {
+            "source": pl.lit(number, dtype=pl.UInt32),
+            "shard": pl.lit(shard, dtype=pl.UInt32),
+        }
+        self._drop(found.dropped.with_columns(run=pl.lit(self.sources[number].name)), found.tally)
+        self._left.append(parquet_bytes(found.kept.with_columns(**where).select(_REST)))
+
+    def _drop(self, dropped: pl.DataFrame, tally: Tally) -> None:
+        self.tally.dropped.update(tally.dropped)
+        name = f"{self._written:05}.parquet"
+        (self.folder / name).write_bytes(parquet_bytes(dropped.select(_DROPPED)))
+        self._written += 1
+
+    def rest(self) -> pl.DataFrame:
+        """Take all that is left through the remaining stages; return where the kept are."""
+        left = pl.concat(pl.read_parquet(io.BytesIO(part)) for part in self._left)
+        self._left.clear()
+        found = funnel(left, OVER_ALL, options=self.options)
+        names = dict(enumerate(source.name for source in self.sources))
+        run = pl.col("source").replace_strict(names, return_dtype=pl.String)
+        self._drop(found.dropped.with_columns(run=run), found.tally)
+        return found.kept.select(_WHERE).sort("source", "shard", "row")
+
+
+class WholeQuestions:
+    """Sees to it that no question is in two shards of a run; eight bytes a question are kept."""
+
+    def __init__(self, run: str) -> None:
+        self.run = run
+        self._seen: list[np.ndarray] = []
+        self._shards: list[int] = []
+
+    def see(self, shard: int, questions: pl.Series) -> None:
+        """Take note of the questions of a shard."""
+        self._seen.append(np.array([stable_hash(q) for q in questions.unique()], dtype=np.uint64))
+        self._shards.append(shard)
+
+    def check(self) -> None:
+        """Raise `StorageError` where a question was seen in two shards."""
+        every = np.concatenate(self._seen)
+        distinct, counts = np.unique(every, return_counts=True)
+        if len(distinct) < len(every):
+            twice = distinct[counts > 1][0]
+            found = [s for s, seen in zip(self._shards, self._seen, strict=True) if twice in seen]
+            raise StorageError(
+                f"{self.run}: a question is in the shards {' and '.join(map(str, found))}, but a"
+                " shard holds whole questions; begin the run anew with `novarag ask`"
+            )
+
+
+def _check_free(out: Path) -> None:
+    """Refuse a place with anything but an earlier filter's result in it."""
+    if out.is_file():
+        raise UsageError(f"{out} is a file; --out takes a folder")
+    if out.is_dir():
+        names = {path.name for path in out.iterdir()}
+        strange = sorted(n for n in names if n not in _OURS and not _PICTURE.fullmatch(n))
+        if strange or (names and TALLY not in names):
+            told = f", such as {strange[0]!r}" if strange else ""
+            raise UsageError(f"{out} has other files in it{told}; give another --out")

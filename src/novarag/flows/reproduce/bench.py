@@ -1,0 +1,290 @@
+"""All that tables are made with: models, data and a folder in which replies are asked for once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from novarag.atomic import write_whole
+from novarag.config.grid import BASE, Setting
+from novarag.errors import NovaragError, ServiceError, Unfinished, UsageError
+from novarag.flows.draws import Draws
+from novarag.flows.estimate import find_methods
+from novarag.flows.estimates import by_group, cost_of, iter_estimates
+from novarag.flows.events import Note, RunBegun, RunEnded, RunProgress, silent
+from novarag.flows.jobs import Source, check_server, hash_of
+from novarag.flows.reproduce.groups import DataScope, make_groups
+from novarag.strategies import find_strategy
+from novarag.uncertainty import GREEDY, Need, serving, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+
+    from novarag.calls import Cost
+    from novarag.config.asking import Replies
+    from novarag.config.grid import Grid, System
+    from novarag.flows.access import ModelAccess
+    from novarag.flows.events import Event, Tell
+    from novarag.flows.looping import Stop
+    from novarag.records import Passage, PassageGroup, Trial
+    from novarag.retrieval.encoding import Encoder
+    from novarag.retrieval.milvus import Index
+    from novarag.runs import Run
+    from novarag.uncertainty import Method
+
+    Ask = tuple[Setting, str, str, str]
+
+_TOGETHER = 4  # asks at a time
+
+SAMPLED = Need(samples=16, temperature=1.0)
+"""What a training set is filtered from."""
+
+
+def _method(system: System) -> Method:
+    """Find the one method of a system."""
+    found = find_methods([system.method])
+    if len(found) != 1:
+        raise UsageError(f"{system.name!r} has {len(found)} methods: name one")
+    return found[0].beside(find_strategy(system.strategy).name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """All that tables are made with. `models` says how each role is reached.
+
+    `questions` limits every set; groups, draws and what they were made with stay in `out`.
+    """
+
+    out: Path
+    models: Mapping[str, ModelAccess]
+    replies: Replies
+    questions: int | None = None
+    data: Path | None = None
+    index: str | None = None
+    encoder: str | None = None
+    seed: int = 0
+    tell: Tell = silent
+    _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
+    _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
+
+    # — who is asked —
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return the name of the model in each role."""
+        return {role: model.name for role, model in self.models.items()}
+
+    @property
+    def simulated(self) -> bool:
+        """Say whether a simulated respondent is among the models."""
+        return any(model.simulated for model in self.models.values())
+
+    def role(self, system: System) -> str:
+        """Say who answers for a system: where its model is not at hand, the base does."""
+        return system.model if system.model in self.models else BASE
+
+    def named(self, system: System) -> System:
+        """Say in a system's name where the base stands in for a trained model."""
+        stands_in = system.model not in self.models
+        return replace(system, name=f"{system.name} (prompt only)") if stands_in else system
+
+    # — asking —
+
+    async def ask(self, grids: Sequence[Grid], stop: Stop) -> None:
+        """Ask what all tables need; replies that several need are asked for once."""
+        stamp = self._stamp()
+        asks = self._asks(grids)
+        with ExitStack() as stack:
+            search = _Search(self.index, self.encoder, stack) if self.index else None
+            for setting, dataset, *_ in asks:
+                await self._make_groups(setting, dataset, search)
+        write_whole(self._file_stamp, orjson.dumps(stamp, option=orjson.OPT_INDENT_2))
+        for role, model in self.models.items():
+            draws = [(self._draws(ask), union(asks[ask])) for ask in asks if ask[2] == role]
+            await check_server(model, *(store for d, needs in draws for store in d.stores(needs)))
+        await self._draw(asks, stop)
+
+    async def _draw(self, asks: Mapping[Ask, Sequence[Need]], stop: Stop) -> None:
+        """Get the replies of several asks at a time: one that ends must not idle the server."""
+        halt, turns = stop.fork(), asyncio.Semaphore(_TOGETHER)
+        unfinished: list[Unfinished] = []
+
+        async def one(number: int, ask: Ask) -> None:
+            async with turns:
+                if halt.is_set():
+                    return
+                setting, dataset, role, strategy = ask
+                about = f"{dataset}, {setting.key}: {self.names[role]}, {strategy}"
+                self.tell(Note(f"[{number}/{len(asks)}] {about}"))
+                try:
+                    self._drawn[ask] = await self._draws(ask).draw(
+                        union(asks[ask]), tell=self._quiet, stop=halt
+                    )
+                except Unfinished as error:
+                    unfinished.append(error)
+                    halt.set()
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number, ask in enumerate(asks, start=1):
+                    tasks.create_task(one(number, ask))
+        except* NovaragError as errors:
+            raise errors.exceptions[0] from None  # the first to fail stopped the others
+        if unfinished or len(self._drawn) < len(asks):
+            failed = any(not error.stopped for error in unfinished) and not stop.is_set()
+            raise Unfinished(str(self.out), stopped=not failed)
+
+    def _quiet(self, event: Event) -> None:
+        """Tell of a run only what is amiss: many run at once."""
+        fine = isinstance(event, RunEnded) and event.summary.finished and not event.summary.dead
+        if not fine and not isinstance(event, (RunBegun, RunProgress)):
+            self.tell(event)
+
+    def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
+        asks: dict[Ask, list[Need]] = {}
+        for grid in grids:
+            for setting, dataset, system in grid.cells():
+                needs = asks.setdefault(self._ask(setting, dataset, system), [])
+                needs += [SAMPLED] if grid.table == "retention" else _method(system).needs
+        return asks
+
+    def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
+        return replace(setting, name=""), dataset, self.role(system), system.strategy
+
+    def _draws(self, ask: Ask) -> Draws:
+        setting, dataset, role, strategy = ask
+        groups, model = self.groups(setting, dataset), self.models[role]
+        file = self._file(setting, dataset)
+        share = max(1, model.access.concurrency // _TOGETHER)
+        return Draws(
+            source=Source(groups=partial(iter, groups), name=file.name, hash=hash_of(file)),
+            strategy=strategy,
+            model=replace(model, access=replace(model.access, concurrency=share)),
+            replies=self.replies,
+            folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
+            k=setting.k,
+        )
+
+    @property
+    def _file_stamp(self) -> Path:
+        return self.out / "reproduce.json"
+
+    def _stamp(self) -> dict[str, object]:
+        """Say what the folder is made with; refuse one that was begun otherwise.
+
+        Models and an index may be added later: what was asked without them stays as it is.
+        """
+        data = str(self.data or os.environ.get("NOVARAG_DATA", ""))
+        more = {"data": data, "index": self.index, "encoder": self.encoder}
+        stamp: dict[str, object] = {
+            "questions": self.questions,
+            "seed": self.seed,
+            **more,
+            "models": self.names,
+        }
+        if not self._file_stamp.is_file():
+            return stamp
+        old = orjson.loads(self._file_stamp.read_bytes())
+        clash = [k for k in ("questions", "seed") if old.get(k) != stamp[k]]
+        clash += [k for k in more if old.get(k) and stamp[k] and old[k] != stamp[k]]
+        models = old.get("models", {})
+        clash += [r for r, model in self.names.items() if models.get(r, model) != model]
+        if clash:
+            raise UsageError(
+                f"{self.out} was begun with another {' and '.join(clash)}; change that back, or"
+                " give another `out`"
+            )
+        kept = {k: stamp[k] or old.get(k) for k in more}
+        return stamp | kept | {"models": models | self.names}
+
+    # — groups —
+
+    def _file(self, setting: Setting, dataset: str) -> Path:
+        own = "" if setting.file is None else f"-{hash_of(Path(setting.file))[:8]}"
+        return self.out / "groups" / f"{dataset}-{setting.key}{own}.jsonl"
+
+    def groups(self, setting: Setting, dataset: str) -> list[PassageGroup]:
+        """Return the groups of a setting, which were made before."""
+        return self._groups[self._file(setting, dataset)]
+
+    async def _make_groups(self, setting: Setting, dataset: str, search: _Search | None) -> None:
+        """Make the groups of a setting, or find them in the folder."""
+        from novarag.datasets.groups import group_line, iter_groups
+
+        file = self._file(setting, dataset)
+        if file in self._groups:
+            return
+        if not file.is_file():
+            self.tell(Note(f"making groups: {dataset}, {setting.key}"))
+            scope = DataScope(
+                data=self.data, questions=self.questions, seed=self.seed, search=search
+            )
+            found = await make_groups(setting, dataset, scope)
+            if not found:
+                raise UsageError(f"{dataset} has no groups for {setting.key}")
+            write_whole(file, b"".join(map(group_line, found)))
+        self._groups[file] = list(iter_groups(file))
+
+    # — what came back —
+
+    def estimates(
+        self, setting: Setting, dataset: str, system: System
+    ) -> tuple[pl.DataFrame, Cost]:
+        """Return what a system's method makes of its replies, and what they took."""
+        import polars as pl
+
+        method = _method(system)
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        table = pl.concat(iter_estimates(drawn, [method], system.strategy))
+        if table.is_empty():
+            raise ServiceError(f"all requests of {system.name} failed", retryable=True)
+        return table, cost_of(method, drawn)
+
+    def named_groups(self, setting: Setting, dataset: str, system: System) -> list[PassageGroup]:
+        """Return the groups as they were asked, each under the name that its answers go by."""
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return list(next(iter(drawn.values())).groups())
+
+    def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
+        """Return a system's likeliest replies by group."""
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return by_group(drawn[serving(GREEDY, drawn)])
+
+    def run(self, setting: Setting, dataset: str, system: System, need: Need) -> Run:
+        """Return the run that serves a need."""
+        drawn = self._drawn[self._ask(setting, dataset, system)]
+        return drawn[serving(need, drawn)]
+
+
+class _Search:
+    """Search of an index, opened when the first setting needs it."""
+
+    def __init__(self, index: str | None, encoder: str | None, stack: ExitStack) -> None:
+        self._uri, self._name, self._stack = str(index), encoder, stack
+        self._index: Index | None = None
+        self._encoder: Encoder | None = None
+
+    async def __call__(
+        self, mode: str, queries: Sequence[str], k: int
+    ) -> Sequence[Sequence[Passage]]:
+        from novarag.flows.encoders import open_encoder
+        from novarag.retrieval.milvus import open_index
+        from novarag.retrieval.searching import MilvusRetriever
+
+        if self._index is None:
+            self._index = self._stack.enter_context(open_index(self._uri))
+        if mode != "bm25" and self._encoder is None:
+            if self._name is None:
+                raise UsageError("a dense search needs the encoder of the index: add `encoder`")
+            self._encoder = await open_encoder(self._name)
+        encoder = None if mode == "bm25" else self._encoder
+        return await MilvusRetriever(self._index, mode=mode, encoder=encoder).search(queries, k=k)

@@ -1,0 +1,236 @@
+"""Make tables and figures of the NOVA paper again, or a table of one's own, as one page."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.config.asking import Replies
+from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
+from novarag.errors import DataError, UnknownName
+from novarag.flows.access import reach, reach_endpoints
+from novarag.flows.events import Note, silent
+from novarag.flows.looping import Stop, synchronous
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from novarag.config.grid import Grid
+    from novarag.flows.access import Access, Model
+    from novarag.flows.events import Tell
+    from novarag.flows.reproduce.bench import Bench
+    from novarag.flows.reproduce.page import TableResult
+
+ALL = "all"
+
+_SIMULATED = (
+    "**Simulated: not a result.** The respondent is a program with known skill and known faults."
+    " This page shows that every table runs and measures what was put in; it says nothing of any"
+    " language model."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How much is asked, and how closely it is measured."""
+
+    questions: int | None = None
+    replicates: int = 1000
+    least: int = 50
+    replies: Replies = field(default_factory=Replies)
+    says: str = ""
+    notes: tuple[str, ...] = ()
+
+
+PROFILES = {
+    "full": Profile(says="Every question of every set was asked; replies were not held to a form."),
+    "smoke": Profile(
+        questions=20,
+        replicates=500,
+        least=10,
+        replies=Replies(structured=True, max_tokens=200, step_length=60),
+        says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
+        " shows that every table runs; its figures say little of the model.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """The page that was written, its tables, and how many answers their requests failed to get."""
+
+    page: Path
+    tables: tuple[TableResult, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many answers are missing because their requests failed."""
+        return sum(cell.failed for table in self.tables for cell in table.cells)
+
+
+async def reproduce_async(
+    tables: str | Sequence[str],
+    model: Model,
+    out: str | Path,
+    *,
+    tuned: Model | None = None,
+    label_only: Model | None = None,
+    profile: str = "full",
+    data: str | Path | None = None,
+    index: str | None = None,
+    encoder: str | None = None,
+    page: str | Path | None = None,
+    notes: Sequence[str] = (),
+    seed: int = 0,
+    max_tokens: int | None = None,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> Reproduction:
+    """Make tables and figures of the paper again, with the models at hand.
+
+    `tables` are names of shipped tables, or "all". Where `tuned` or `label_only` is missing the
+    base answers for it, prompted, and the table says so. The same call goes on where it was cut
+    off; `Unfinished` says that it was.
+    """
+    from novarag.flows.reproduce.bench import Bench
+
+    wanted = [tables] if isinstance(tables, str) else list(tables)
+    names = list(EXPERIMENTS) if ALL in wanted else wanted
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise UnknownName(name, [ALL, *EXPERIMENTS])
+    if profile not in PROFILES:
+        raise UnknownName(profile, PROFILES)
+    how = replace(PROFILES[profile], notes=tuple(notes))
+    if max_tokens is not None:
+        how = replace(how, replies=replace(how.replies, max_tokens=max_tokens))
+    roles = {BASE: model, TUNED: tuned, LABELS: label_only}
+    bench = Bench(
+        out=Path(out),
+        models={role: reach(m, access) for role, m in roles.items() if m},
+        replies=how.replies,
+        questions=how.questions,
+        data=None if data is None else Path(data),
+        index=index,
+        encoder=encoder,
+        seed=seed,
+        tell=tell,
+    )
+    grids = {name: load_grid(name) for name in names}
+    more = {"--seed": seed or None, "--profile": profile if profile != "full" else None}
+    more |= {"--max-tokens": max_tokens, "--index": index, "--encoder": encoder}
+    commands = {name: _command(name, grid, roles, more) for name, grid in grids.items()}
+    file = Path(out) / "page.md" if page is None else Path(page)
+    return await _make_page(bench, grids, commands, how, file, stop or Stop())
+
+
+reproduce = synchronous(reproduce_async)
+
+
+def _command(
+    name: str,
+    grid: Grid,
+    roles: Mapping[str, object],
+    more: Mapping[str, object],
+) -> str:
+    """Say by which command a table is made again; an index is named where it is searched."""
+    options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-only"}
+    said = [f"{options[role]} {m}" for role, models in roles.items() for m in _addresses(models)]
+    searched = any(setting.groups == "retrieved" for setting in grid.settings)
+    for option, value in more.items():
+        if value is not None and (searched or option not in {"--index", "--encoder"}):
+            said.append(f"{option} {value}")
+    return " ".join(["novarag reproduce", name, *said, "--out out"])
+
+
+def _addresses(models: object) -> list[str]:
+    """Name a model as on the command line; an object that was handed in has no address."""
+    if isinstance(models, str):
+        return [models]
+    if isinstance(models, (list, tuple)):
+        return [str(model) for model in models]
+    return [] if models is None else ["URL=NAME"]
+
+
+async def run_table_async(
+    sources: Sequence[str | Path],
+    *,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> Reproduction:
+    """Make one table that files describe, with the models they name."""
+    from novarag.flows.reproduce.bench import Bench
+
+    grid = load_grid(*sources)
+    if grid.model is None:
+        hint = 'write [model] and endpoints = ["http://localhost:8000/v1=llama"].'
+        names = " + ".join(map(str, sources))
+        raise DataError("the key 'model' is missing.", mend=hint, source=names)
+    roles = {BASE: grid.model, TUNED: grid.tuned, LABELS: grid.label_only}
+    bench = Bench(
+        out=Path(grid.out),
+        models={role: reach_endpoints(m, access) for role, m in roles.items() if m is not None},
+        replies=grid.ask,
+        questions=grid.questions,
+        index=grid.index,
+        encoder=grid.encoder,
+        seed=grid.seed,
+        tell=tell,
+    )
+    profile = Profile(replicates=grid.replicates, least=grid.least)
+    name = Path(sources[0]).stem
+    command = f"novarag run {' '.join(map(str, sources))}"
+    file = Path(grid.out) / f"{name}.md"
+    return await _make_page(bench, {name: grid}, {name: command}, profile, file, stop or Stop())
+
+
+run_table = synchronous(run_table_async)
+
+
+async def _make_page(
+    bench: Bench,
+    grids: Mapping[str, Grid],
+    commands: Mapping[str, str],
+    profile: Profile,
+    file: Path,
+    stop: Stop,
+) -> Reproduction:
+    """Ask, measure, and write the page with its pictures beside it."""
+    from novarag.atomic import write_whole
+    from novarag.flows.reproduce.cells import Precision
+    from novarag.flows.reproduce.page import PageHeader, page
+    from novarag.flows.reproduce.tables import make_table
+
+    await bench.ask(list(grids.values()), stop)
+    how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)
+    made = []
+    for number, (name, grid) in enumerate(grids.items(), start=1):
+        bench.tell(Note(f"measuring {number} of {len(grids)}: {name}"))
+        table = make_table(name, grid, commands[name], bench, how)
+        named = {f"{file.stem}-{name}": picture for name, picture in table.pictures.items()}
+        made.append(replace(table, pictures=named))
+    header = PageHeader(
+        title=_title(list(grids.values()), simulated=bench.simulated),
+        banner=_SIMULATED if bench.simulated else profile.says,
+        machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        models=bench.names,
+        notes=[*([profile.says] if bench.simulated else []), *profile.notes],
+    )
+    for table in made:
+        for picture, content in table.pictures.items():
+            write_whole(file.parent / picture, content.encode())
+    write_whole(file, page(made, header).encode())
+    return Reproduction(page=file, tables=tuple(made))
+
+
+def _title(grids: Sequence[Grid], *, simulated: bool) -> str:
+    papers = any(grid.paper or grid.quotes for grid in grids)
+    title = "The paper's tables" if papers else grids[0].title
+    return f"{title}, on a simulated respondent" if simulated else title

@@ -1,0 +1,156 @@
+"""From what came back to a table of the page: measured, filtered or rated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.flows.reproduce.bench import SAMPLED
+from novarag.flows.reproduce.cells import CellInput, measure_ablation, measure_grid
+from novarag.flows.reproduce.page import TableResult
+
+if TYPE_CHECKING:
+    from novarag.config.grid import Grid
+    from novarag.flows.reproduce.bench import Bench
+    from novarag.flows.reproduce.cells import Measured, Precision
+
+
+RATED = 40
+"""Questions on a rating sheet, as many as in the paper."""
+
+
+def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> TableResult:
+    """Make one table of replies that were asked for before."""
+    shown = replace(grid, systems=tuple(bench.named(system) for system in grid.systems))
+    made = TableResult(name=name, grid=shown, command=command)
+    match grid.table:
+        case "retention":
+            return replace(made, lines=_retention(shown, bench))
+        case "study":
+            return _study(made, bench)
+        case "ablation":
+            (setting,), system = grid.settings, grid.systems[0]
+            groups = {d: bench.named_groups(setting, d, system) for d in grid.datasets}
+            found = measure_ablation(shown, _asked(shown, bench), groups, how)
+            return replace(made, cells=found.cells)
+        case _:
+            found = measure_grid(shown, _asked(shown, bench), how)
+            return replace(made, cells=found.cells, pictures=_pictures(made, found, _mark(bench)))
+
+
+def _asked(grid: Grid, bench: Bench) -> list[CellInput]:
+    rows = []
+    for setting, dataset, system in grid.cells():
+        table, cost = bench.estimates(setting, dataset, system)
+        row = CellInput(
+            setting=setting,
+            dataset=dataset,
+            system=system,
+            table=table,
+            cost=cost,
+            failed=len(bench.named_groups(setting, dataset, system)) - table.height,
+        )
+        rows.append(row)
+    return rows
+
+
+def _mark(bench: Bench) -> str:
+    """Return what every picture of simulated answers is marked with."""
+    return "simulated" if bench.simulated else ""
+
+
+def _pictures(made: TableResult, found: Measured, mark: str) -> dict[str, str]:
+    from novarag.report.forest import Line, diagrams, forest, standalone
+
+    grid = made.grid
+    if grid.picture == "reliability":
+        panels = [(asked.system.name, panel) for asked, panel in found.panels]
+        return {f"{made.name}.svg": standalone(diagrams(panels, label=grid.title), mark=mark)}
+    if grid.picture == "forest":
+        return {
+            f"{made.name}-{dataset}.svg": standalone(
+                forest(
+                    [
+                        Line(name=cell.setting, figures=cell.figures)
+                        for cell in found.cells
+                        if cell.dataset == dataset
+                    ],
+                    grid.metrics,
+                    label=f"{grid.title}, {dataset}",
+                ),
+                mark=mark,
+            )
+            for dataset in grid.datasets
+        }
+    return {}
+
+
+def _retention(grid: Grid, bench: Bench) -> list[str]:
+    """Pour the samples through the funnel, and put the paper's shares beside what is left."""
+    from tempfile import TemporaryDirectory
+
+    from novarag.flows.filter import filter_trials
+    from novarag.report.funnel import stage_rows
+
+    setting, dataset, system = next(grid.cells())
+    run = bench.run(setting, dataset, system, SAMPLED)
+    cost = run.cost
+    with TemporaryDirectory() as folder:
+        tally = filter_trials([run], Path(folder) / "kept", seed=bench.seed).tally
+    model = tally["runs"][0]["model"]
+    lines = [
+        f"{tally['runs'][0]['trials']:,} replies by {system.name}, sixteen a group; they took"
+        f" {cost.calls:,} calls, {cost.prompt_tokens:,} tokens in and {cost.completion_tokens:,}"
+        " out.",
+        "",
+        "| stage | kept | share of all | share of the stage before | the paper's share of all |",
+        "|---|---|---|---|---|",
+    ]
+    for row in stage_rows(tally, model):
+        kept = "skipped" if row["skipped"] else f"{row['kept']:,}"
+        lines.append(
+            f"| {row['stage']} | {kept} | {row['share']} | {row['step']} | {row['paper']} |"
+        )
+    return lines
+
+
+def _study(made: TableResult, bench: Bench) -> TableResult:
+    """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
+    from novarag.flows.reproduce.rated import no_ratings, rated_lines
+    from novarag.report.forest import standalone
+    from novarag.report.rated import draw_bars, draw_radar
+    from novarag.report.sheet import write_sheet
+    from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
+
+    trials = {
+        system.name: [t for found in bench.greedy(s, d, system).values() for t in found]
+        for s, d, system in made.grid.cells()
+    }
+    shared = set.intersection(*({t.group.id for t in found} for found in trials.values()))
+    every = (t.group for found in trials.values() for t in found)
+    asked = len({group.question.id for group in every if group.id in shared})
+    sheet = make_sheet(trials, questions=min(RATED, asked), seed=bench.seed)
+    folder, lines = bench.out / "study", list[str]()
+    folder.mkdir(exist_ok=True)
+    if not (folder / "key.json").is_file():  # ratings need the key of the sheet they rate
+        write_sheet(sheet, folder)
+    key = read_key((folder / "key.json").read_text("utf-8"))
+    texts = {file.name: file.read_text("utf-8") for file in sorted(folder.glob("ratings*.json"))}
+    if not texts and not bench.simulated:
+        return replace(made, lines=no_ratings(sheet))
+    if texts:
+        report = analyse(read_ratings(key, texts), seed=bench.seed)
+    else:
+        means = {name: 2.0 + 2.5 * i / (len(trials) - 1) for i, name in enumerate(trials)}
+        report = analyse(simulated_ratings(sheet, means, seed=bench.seed), seed=bench.seed)
+        lines = [
+            f"Their means were put in: from {min(means.values()):g} for the first system to"
+            f" {max(means.values()):g} for the last.",
+            "",
+        ]
+    pictures = {
+        f"{made.name}-{name}.svg": standalone(draw(report), "study.css", mark=_mark(bench))
+        for name, draw in (("bars", draw_bars), ("radar", draw_radar))
+    }
+    return replace(made, lines=[*lines, *rated_lines(report)], pictures=pictures)

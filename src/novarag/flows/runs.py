@@ -1,0 +1,139 @@
+"""What is done with a run that is there: sum it up, mend it, read its replies again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.flows.events import Advanced, Notice, silent
+from novarag.flows.looping import synchronous
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from polars import DataFrame
+
+    from novarag.flows.events import Tell
+    from novarag.flows.rereading import Reread
+    from novarag.ports import Asking
+    from novarag.runs import Manifest, Run, Summary
+    from novarag.strategies import Strategy
+    from novarag.strategies.follow_up import FollowUp
+
+    Place = str | Path | Run
+
+
+def summarise(
+    run: Place, *, strategy: str | Strategy | None = None, tell: Tell = silent
+) -> Summary:
+    """Sum a run up: counts, failures with their reasons, what is left, who is at work.
+
+    `strategy` is needed for a run that was made with one of your own: a folder from elsewhere
+    does not choose what is imported.
+    """
+    from novarag.runs import summarize
+
+    found = _open(run)
+    seen = summarize(found.store, strategy_of(found.manifest, strategy))
+    for line in seen.damage:
+        tell(Notice(line))
+    return seen
+
+
+def iter_trial_tables(
+    run: Place, *, strategy: str | Strategy | None = None, tell: Tell = silent
+) -> Iterator[DataFrame]:
+    """Yield the trials of a run as tables, shard by shard, finished or not."""
+    from novarag.runs import Job, trial_tables
+
+    found = _open(run)
+    asking = strategy_of(found.manifest, strategy)
+    job = Job(store=found.store, manifest=found.manifest, strategy=asking)
+    return trial_tables(job, lambda line: tell(Notice(line)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What was found damaged in a run, and what is left to ask."""
+
+    shards: int
+    finished: int
+    pending: int
+    damage: tuple[str, ...] = field(default=())
+
+
+async def recover_async(run: Place, *, strategy: str | Strategy | None = None) -> Recovery:
+    """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
+    from novarag.runs import Job, settle
+
+    found = _open(run)
+    asking = strategy_of(found.manifest, strategy)
+    job = Job(store=found.store, manifest=found.manifest, strategy=asking)
+    results = await settle(job)
+    return Recovery(
+        shards=len(results),
+        finished=sum(result.finished for result in results),
+        pending=sum(result.counts.get("pending", 0) for result in results),
+        damage=tuple(line for result in results for line in result.damage),
+    )
+
+
+recover = synchronous(recover_async)
+
+
+def reread(
+    run: Place,
+    *,
+    workers: int | None = None,
+    strategy: str | Strategy | None = None,
+    tell: Tell = silent,
+) -> Reread:
+    """Read and grade every stored reply again, after the reader has changed. Nothing is asked.
+
+    `workers` processes share the shards; by default one for each core.
+    """
+    from novarag.flows.rereading import reread_run
+
+    found = _open(run)
+    asking = strategy_of(found.manifest, strategy)
+    if found.settings.noise is not None:
+        raise UsageError(f"{found.place} is a run of noise: the same `make_noise(...)` reads it")
+    total, done = len(found.finished), 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        tell(Advanced("reading again", done, total))
+
+    return reread_run(found, asking, workers=workers or os.cpu_count() or 1, tell=advance)
+
+
+def _open(run: Place) -> Run:
+    from novarag.runs import Run, open_run
+
+    return run if isinstance(run, Run) else open_run(run)
+
+
+def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
+    """Find what asked the run; a folder from elsewhere does not choose what we import."""
+    from novarag.strategies import find_strategy
+    from novarag.strategies.follow_up import FOLLOW_UPS
+
+    name, noise = manifest.settings.strategy, manifest.settings.noise
+    if noise is not None:
+        if noise.fingerprint != manifest.settings.template_hash:
+            raise UsageError("the prompts for noise are no longer those this run was made with")
+        return noise
+    found: Strategy | FollowUp
+    if given is not None and not isinstance(given, str):
+        found = given
+    elif ":" in name and given != name:
+        raise UsageError(f"this run was made with {name!r}; to import that, add `strategy={name}`")
+    else:
+        found = FOLLOW_UPS.get(name) or find_strategy(name)
+    if found.template.hash != manifest.settings.template_hash:
+        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
+    return found

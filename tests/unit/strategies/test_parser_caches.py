@@ -1,0 +1,37 @@
+"""The reader's parsers remember short texts only, and a remembered text is read as ever."""
+
+import pytest
+
+from novarag.strategies import confidence, judgment
+from novarag.strategies.confidence import Scale, parse_confidence
+from novarag.strategies.judgment import parse_classes, parse_state
+
+TEXTS = ["90%", "9/10", "1", "0.5", "80-90%", "words", "", "1; Relevant", "Conflicting", "HR, R, I"]
+
+
+def test_twice_is_as_once():
+    for text in TEXTS:
+        for scale in Scale:
+            assert parse_confidence(text, scale) == confidence._parse(text, scale)
+            assert parse_confidence(text, scale) == confidence._parse(text, scale)
+        for k in (None, 1, 3):
+            assert parse_classes(text, k) == judgment._classes(text, k)
+            assert parse_classes(text, k) == judgment._classes(text, k)
+        assert parse_state(text) == judgment._state(text)
+        assert parse_state(text) == judgment._state(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "remembered"),
+    [
+        (lambda text: parse_confidence(text, Scale.PERCENT), confidence._parse_short),
+        (lambda text: parse_classes(text, 3), judgment._classes_short),
+        (parse_state, judgment._state_short),
+    ],
+)
+def test_long_texts_are_not_held(parse, remembered):
+    before = remembered.cache_info()
+    assert before.maxsize <= 4096
+    for word in ("90%", "Relevant", "Conflicting"):
+        assert parse(f"{word}{' so' * 200}") == parse(f"{word}{' so' * 200}")
+    assert remembered.cache_info() == before

@@ -1,0 +1,1 @@
+"""The golden net: the same commands with two installs, every byte compared."""

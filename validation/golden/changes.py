@@ -1,0 +1,77 @@
+"""Changes of bytes on purpose: each with its reason and with how it is compared instead.
+
+An entry that nothing needs makes the run fail, so the list stays honest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING
+
+from validation.golden.masking import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    How = Callable[[bytes | None, bytes | None], bool]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Files of some commands that differ on purpose, and what must hold of them all the same.
+
+    `command` and `file` are patterns; standard output is `<stdout>`. `how` gets what the base and
+    the head have (None: no such file), masked, and says whether that is as it should be.
+    """
+
+    command: str
+    file: str
+    reason: str
+    how: How
+
+    def covers(self, command: str, file: str) -> bool:
+        """Say whether the change belongs to a file of a command."""
+        return fnmatch(command, self.command) and fnmatch(file, self.file)
+
+
+def added(base: bytes | None, head: bytes | None) -> bool:
+    """The file is new."""
+    return base is None and head is not None
+
+
+def removed(base: bytes | None, head: bytes | None) -> bool:
+    """The file is gone."""
+    return base is not None and head is None
+
+
+def replaced(*pairs: tuple[str, str]) -> How:
+    """The base's text, with some texts replaced, is the head's."""
+
+    def how(base: bytes | None, head: bytes | None) -> bool:
+        if base is None or head is None or (text := as_text(base)) is None:
+            return False
+        for old, new in pairs:
+            text = text.replace(old, new)
+        return text == as_text(head)
+
+    return how
+
+
+def same_rows(base: bytes | None, head: bytes | None) -> bool:
+    """Two tables have the same columns and rows; their types may differ."""
+    if base is None or head is None:
+        return False
+    texts = [as_text(content) or "" for content in (base, head)]
+    rows, names = zip(*(_split(text) for text in texts), strict=True)
+    return rows[0] == rows[1] and names[0] == names[1]
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """Part a table's text into its rows and the names of its columns."""
+    rows = [line for line in text.splitlines() if line.startswith("{")]
+    heads = [line for line in text.splitlines() if not line.startswith("{")]
+    return rows, [line.partition(": ")[0] for line in heads]
+
+
+CHANGES: tuple[Change, ...] = ()

@@ -31,8 +31,8 @@ from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import Manifest
 from novarag.runs import Settings
 from novarag.runs.shard import Job
-from novarag.sft import Options as ExportOptions
-from novarag.sft.train import Settings as TrainSettings
+from novarag.sft.exporting import ExportOptions
+from novarag.sft.train.settings import TrainingSettings
 from novarag.study import analyse
 from novarag.web.sending import Patience
 
@@ -63,7 +63,7 @@ PYTHON = [
     (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
     (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
-    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainSettings, defaults.TRAIN),
+    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
 ]  # fmt: skip
 
 

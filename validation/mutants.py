@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 S, M, X = "src/novarag/strategies/", "src/novarag/metrics/", "src/novarag/stats/"
 R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
-F = "src/novarag/flows/"
+F, TD = "src/novarag/flows/", "tests/unit/flows/test_draws.py"
 N, TN, TG = (
     "src/novarag/noise/",
     "tests/unit/noise/test_noise.py",
@@ -54,7 +54,7 @@ MUTANTS = [
     ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),
     ("conflict without claims", "src/novarag/grouping.py", "if len(claims) > 1:", "if len(false) > 1:", LAWS + "test_core_laws.py"),
     ("order not kept", "src/novarag/grouping.py", "order=tuple(order)", "order=tuple(sorted(order))", LAWS + "test_core_laws.py"),
-    ("generator depends on call order", "src/novarag/seeding.py", 'stable_hash(str(seed), *keys)', 'stable_hash(str(seed))', LAWS + "test_core_laws.py"),
+    ("generator depends on call order", "src/novarag/seeding.py", "stable_hash(str(seed), *keys)", "stable_hash(str(seed))", LAWS + "test_core_laws.py"),
     ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/core/test_traps.py"),
     ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/core/test_traps.py"),
     ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/core/test_grading.py"),
@@ -77,10 +77,10 @@ MUTANTS = [
     ("balance: every model draws its own", "src/novarag/filters/balance.py", 'order = pl.struct("_luck", "strategy")', 'order = pl.struct("model", "confidence", "_luck", "strategy")', "tests/unit/filters/test_filters.py"),
     ("rules: the step is not looked for", "src/novarag/filters/stages.py", '~pl.col("rule_step").fill_null(value=False)', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
     ("judgment: the group is not looked at", "src/novarag/filters/stages.py", 'pl.col("group_right") != pl.col("group_judged")', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
-    ("funnel: questions may be cut in two", F + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/runs/test_filtering.py"),
-    ("funnel: an unfinished run is taken", F + "sources.py", "if run.missing and not partial:", "if False:", "tests/unit/runs/test_filtering.py"),
-    ("reread: the table comes before its marker", R + "finished.py", "_write_marker(store, shard, replace(after, before=(marker.files[name], marker.counts)))", "pass", "tests/unit/runs/test_rereading.py"),
-    ("reread: a cut exchange keeps the new counts", R + "finished.py", 'if old.vouches_for(store.read(name) or b""):', "if False:", "tests/unit/runs/test_rereading.py"),
+    ("funnel: questions may be cut in two", F + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/flows/test_filtering.py"),
+    ("funnel: an unfinished run is taken", F + "sources.py", "if run.missing and not partial:", "if False:", "tests/unit/flows/test_filtering.py"),
+    ("reread: the table comes before its marker", R + "finished.py", "_write_marker(store, shard, replace(after, before=(marker.files[name], marker.counts)))", "pass", "tests/unit/flows/test_rereading.py"),
+    ("reread: a cut exchange keeps the new counts", R + "finished.py", 'if old.vouches_for(store.read(name) or b""):', "if False:", "tests/unit/flows/test_rereading.py"),
     ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/report/test_report.py"),
     ("run: the last reply wins", R + "journal.py", 'self.replies.setdefault(event["key"], event)', 'self.replies[event["key"]] = event', "tests/unit/runs/test_journal.py"),
     ("run: checksums are not looked at", R + "log_frames.py", "and crc32(payload) == int(head[1], 16)", "", "tests/unit/runs/test_journal.py"),
@@ -188,13 +188,13 @@ MUTANTS = [
     ("draw: three samples pay for ten", U + "needs.py", "and self.samples >= other.samples", "and True", "tests/unit/uncertainty/test_uncertainty.py"),
     ("draw: temperatures are merged", U + "needs.py", "return self.strategy, self.follow_up, self.temperature", "return self.strategy, self.follow_up, 0.0", "tests/unit/cli/test_estimate_cli.py"),
     ("draw: a failed request is a flaw", F + "estimates.py", "        if not _failed(method, found):\n            trials", "        if True:\n            trials", "tests/unit/cli/test_estimate_cli.py"),
-    ("draw: follow-ups of other groups", F + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/runs/test_draws.py"),
-    ("draw: a method sees the grade", F + "estimates.py", "graded=False", "graded=True", "tests/unit/runs/test_draws.py"),
-    ("draw: unpaid attempts cost", R + "reader.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/runs/test_draws.py"),
-    ("table: an average over a part", "src/novarag/flows/reproduce/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's other place", "src/novarag/flows/reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's tuned for its base", "src/novarag/flows/reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: few questions at random", "src/novarag/flows/reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
+    ("draw: follow-ups of other groups", F + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", TD),
+    ("draw: a method sees the grade", F + "estimates.py", "run.trials(shard, graded=False)", "run.trials(shard)", TD),
+    ("draw: unpaid attempts cost", R + "reader.py", "if Outcome(o).paid is Paid.YES", "if o", TD),
+    ("table: an average over a part", F + "reproduce/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's other place", F + "reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's tuned for its base", F + "reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: few questions at random", F + "reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
 ]  # fmt: skip
 
 

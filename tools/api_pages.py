@@ -20,7 +20,7 @@ PLAIN = (str, int, float, bool, tuple, type(None))
 class Synchronous(griffe.Extension):
     """Show sync forms as functions, and defaults as values."""
 
-    def on_module_members(self, *, mod: griffe.Module, **kwargs: object) -> None:  # noqa: ARG002
+    def on_module_members(self, *, mod: griffe.Module, **kwargs: object) -> None:
         if not mod.path.startswith(SHOWN):
             return
         for member in list(mod.members.values()):

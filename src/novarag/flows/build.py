@@ -190,9 +190,7 @@ class _Steps:
             hash=f"{hash_of(file)} {limits}",
         )
         store = open_store(self.out / "noise")
-        result = await write_noise(
-            source, settings, store, writer, tell=self.tell, stop=self.stop
-        )
+        result = await write_noise(source, settings, store, writer, tell=self.tell, stop=self.stop)
         if not result.run.finished:
             raise Unfinished(store.place, stopped=result.run.stopped)
         self.built = replace(self.built, noise=result)

@@ -19,14 +19,14 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from novarag.cli.measuring import _tables
-from novarag.runs.draws import follow_ups, iter_estimates, open_draw
 
 from novarag import CallError, NovaragError, Outcome
 from novarag.calls import Attempt, Reply, Usage
-from novarag.datasets import Columns, load_answers
 from novarag.filters import Options
+from novarag.flows.answers import collect_answers
 from novarag.flows.drafts import iter_pools, sort_drafts
+from novarag.flows.draws import follow_ups
+from novarag.flows.estimates import iter_estimates
 from novarag.flows.filtering import filter_runs
 from novarag.flows.replies import read_replies
 from novarag.flows.rereading import reread_run as reread
@@ -48,8 +48,8 @@ from novarag.runs import (
     summarize,
     trial_tables,
 )
-from novarag.sft import Options as ExportOptions
-from novarag.sft import export, read_filtered
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
 from novarag.sft.train.rows import read_dataset
 from novarag.strategies import NOVA
 from novarag.taxonomy import PassageKind
@@ -159,8 +159,8 @@ def contents(folder):
 
 
 def measured(run):
-    notes = []
-    return load_answers(_tables(run, notes), Columns()).rows(), notes
+    found = collect_answers(run)
+    return found.table.rows(), found.notes
 
 
 def filtered_again(run):
@@ -170,7 +170,7 @@ def filtered_again(run):
 
 
 def estimated(run):
-    draw = open_draw(str(run))
+    draw = open_run(run)
     need = METHODS["verbal"].needs[0]
     tables = iter_estimates({need: draw}, [METHODS["verbal"]], "nova")
     return pl.concat(tables).rows(), follow_ups(draw), draw.cost

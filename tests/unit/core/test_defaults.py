@@ -8,6 +8,7 @@ import sys
 import pytest
 from typer.main import get_command
 
+import novarag
 from novarag import defaults
 from novarag.annotation import LEAST, agree, make_profile
 from novarag.cli import app
@@ -22,6 +23,7 @@ from novarag.config.experiment import (
 from novarag.config.grid import Grid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
+from novarag.flows.access import Access
 from novarag.flows.reproduce.cells import Precision
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import reweigh
@@ -64,6 +66,11 @@ PYTHON = [
     (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
     (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
+    (Access, defaults.ACCESS), (Access, defaults.ASK), (novarag.ask, defaults.ASK), (novarag.estimate, defaults.ASK),
+    (novarag.measure, defaults.MEASURE), (novarag.read_rating_files, defaults.MEASURE),
+    (novarag.annotate, defaults.ANNOTATE), (novarag.annotate, defaults.DESK),
+    (novarag.build_index, defaults.INDEX), (novarag.retrieve, defaults.RETRIEVE),
+    (novarag.filter_trials, defaults.FILTER), (novarag.reproduce, defaults.TABLE),
 ]  # fmt: skip
 
 
@@ -93,7 +100,7 @@ def test_a_passage_gets_a_kind_from_one_confidence_on():
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_says_the_same(verb):
-    found = {p.name: p.default for p in get_command(app).commands[verb].params}
+    found = {p.name: p.default for p in get_command(app).get_command(None, verb).params}
     for usual in VERBS[verb]:
         wanted = {n: v for n, v in shared(found, usual).items() if (verb, n) not in OWN}
         assert wanted

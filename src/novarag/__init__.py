@@ -21,7 +21,10 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.example import Example, write_example
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.read import read_reply
+    from novarag.flows.render import render
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -68,7 +71,10 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
+    "flows.example": ("Example", "write_example"),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.read": ("read_reply",),
+    "flows.render": ("render",),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
@@ -118,6 +124,7 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "Example",
     "Flaw",
     "Grade",
     "GroupKind",
@@ -165,8 +172,11 @@ __all__ = [
     "measure",
     "parse_endpoint",
     "read",
+    "read_reply",
+    "render",
     "tabulate",
     "take_answers",
+    "write_example",
     "write_report",
 ]
 

@@ -38,9 +38,9 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "train": ("training:train", TRAINING),
     "serve-model": ("serving:serve_model", TRAINING),
     "nova-clean": ("cleaning:nova_clean", TRAINING),
-    "render": ("reading:render", None),
-    "read": ("reading:read_reply", None),
-    "example": ("reading:example", None),
+    "render": ("render:render", None),
+    "read": ("read:read", None),
+    "example": ("example:example", None),
     "study": ("studying:study", None),
 }
 """Each verb: module and function (or group of verbs), and the panel of the help it stands in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -108,6 +109,17 @@ SearchUrl = Annotated[
     str | None,
     typer.Option("--http", help="URL of a search server that takes queries and k as JSON."),
 ]
+Margin = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="By how much a cue may beat the most common group."),
+]
+
+
+def importable(name: str) -> str:
+    """Let package.module:OBJECT name a module beside the user's data, as `python -m` would."""
+    if ":" in name and sys.path[:1] != [""]:
+        sys.path.insert(0, "")
+    return name
 
 
 def parse_price(text: str | None) -> Price | None:

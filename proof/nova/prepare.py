@@ -34,11 +34,11 @@ from nova_splits import (
 )
 from nova_warmup import fault_of, fits, make_rows
 
-from novarag.cli.grouping import write_groups
 from novarag.datasets import load_groups
 from novarag.errors import DataError
+from novarag.flows.group import write_groups
 from novarag.grouping import rng_for
-from novarag.noise.training import Yield
+from novarag.noise.group_build import GroupBuild
 from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
 from novarag.strategies import NOVA
@@ -90,7 +90,7 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
         taught = {**files, "drills": [group for group, _, _ in made]}
         check_disjoint(_questions(taught), _questions(tests))
     for name, groups in {**files, **tests}.items():
-        write_groups(Yield(groups=groups), out / "groups" / f"{name}.jsonl")
+        write_groups(GroupBuild(groups=groups), out / "groups" / f"{name}.jsonl")
     told, rows = _format_rows(learnt["warm"], data, tokenizer)
     drills, more = (
         [row for group, name, row in made if name is None or not fault_of(group, name, row)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import load_answers, load_benchmark, load_groups, take_answers
+    from novarag.datasets.clean_card import BenchmarkFile
     from novarag.errors import (
         DataError,
         NovaragError,
@@ -21,14 +22,26 @@ if TYPE_CHECKING:
         UsageError,
     )
     from novarag.filters import funnel
+    from novarag.flows.audit import audit_groups
+    from novarag.flows.benchmark import Benchmark, rebuild_benchmark
     from novarag.flows.example import Example, write_example
+    from novarag.flows.group import group_passages
     from novarag.flows.in_memory import Estimates, ask, estimate
+    from novarag.flows.noise import (
+        NoiseCount,
+        NoiseResult,
+        make_noise,
+        make_noise_async,
+        noise_prompts,
+    )
     from novarag.flows.read import read_reply
     from novarag.flows.render import render
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
     from novarag.metrics import METRICS, figures_frame, measure, tabulate
+    from novarag.noise.audit import Audit
+    from novarag.noise.group_build import GroupBuild
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -62,6 +75,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("load_answers", "load_benchmark", "load_groups", "take_answers"),
+    "datasets.clean_card": ("BenchmarkFile",),
     "errors": (
         "DataError",
         "NovaragError",
@@ -71,14 +85,20 @@ _ROOMS = {
         "UsageError",
     ),
     "filters": ("funnel",),
+    "flows.audit": ("audit_groups",),
+    "flows.benchmark": ("Benchmark", "rebuild_benchmark"),
     "flows.example": ("Example", "write_example"),
+    "flows.group": ("group_passages",),
     "flows.in_memory": ("Estimates", "ask", "estimate"),
+    "flows.noise": ("NoiseCount", "NoiseResult", "make_noise", "make_noise_async", "noise_prompts"),
     "flows.read": ("read_reply",),
     "flows.render": ("render",),
     "grading": ("grade",),
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
     "metrics": ("METRICS", "figures_frame", "measure", "tabulate"),
+    "noise.audit": ("Audit",),
+    "noise.group_build": ("GroupBuild",),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -116,6 +136,9 @@ __all__ = [
     "METRICS",
     "STRATEGIES",
     "AnswerForm",
+    "Audit",
+    "Benchmark",
+    "BenchmarkFile",
     "CallError",
     "ChatLLM",
     "Completion",
@@ -127,6 +150,7 @@ __all__ = [
     "Example",
     "Flaw",
     "Grade",
+    "GroupBuild",
     "GroupKind",
     "Heading",
     "Judgment",
@@ -134,6 +158,8 @@ __all__ = [
     "Method",
     "Mix",
     "Need",
+    "NoiseCount",
+    "NoiseResult",
     "NovaragError",
     "Outcome",
     "Passage",
@@ -161,18 +187,24 @@ __all__ = [
     "Utility",
     "ask",
     "assemble",
+    "audit_groups",
     "estimate",
     "evidence_state",
     "figures_frame",
     "funnel",
     "grade",
+    "group_passages",
     "load_answers",
     "load_benchmark",
     "load_groups",
+    "make_noise",
+    "make_noise_async",
     "measure",
+    "noise_prompts",
     "parse_endpoint",
     "read",
     "read_reply",
+    "rebuild_benchmark",
     "render",
     "tabulate",
     "take_answers",

@@ -12,7 +12,7 @@ from novarag.grouping import MIXES, Mix, assemble, evidence_state, find_mix, rng
 from novarag.noise.audit import audit
 from novarag.noise.classifier import fit
 from novarag.noise.surface import CUES, Surface
-from novarag.noise.training import foreign, merge_pools, sound_pool, training_groups
+from novarag.noise.training_groups import foreign, merge_pools, sound_pool, training_groups
 from novarag.taxonomy import EvidenceState
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

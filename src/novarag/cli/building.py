@@ -13,17 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.common import find_strategy
-from novarag.cli.grouping import (
-    TRAINING,
-    build_groups,
-    describe,
-    gate,
-    group_lines,
-    in_turn,
-    write_groups,
-)
+from novarag.cli.console import asking, sum_up
 from novarag.cli.models import DriverName, PerMillion, RayAddress, RetryFailed, model_name
-from novarag.cli.noising import questions_of, write_noise
+from novarag.cli.noise import print_tally
 from novarag.cli.running import (
     Means,
     Source,
@@ -37,13 +29,19 @@ from novarag.cli.running import (
 )
 from novarag.cli.screen import parse_price
 from novarag.errors import UsageError
+from novarag.flows import jobs
+from novarag.flows.access import Access, reach_endpoints
+from novarag.flows.group import audited, write_groups
+from novarag.flows.looping import run_sync
+from novarag.flows.noise import questions_of, write_noise
 from novarag.grouping import find_mix
 from novarag.noise import Noising
+from novarag.noise.group_build import TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.cli.screen import Price
+    from novarag.cli.screen import Price as OldPrice
     from novarag.config import Endpoints, Pipeline
     from novarag.filters import Options as FilterOptions
     from novarag.records import PassageGroup
@@ -79,7 +77,7 @@ class _Way:
     pipeline: Pipeline
     driver: str
     ray_address: str | None
-    price: Price | None
+    price: OldPrice | None
     retry_failed: bool
 
     @property
@@ -157,52 +155,60 @@ class _Way:
 
     def noise(self) -> int:
         """Have passages written, if the pipeline asks for any."""
-        from novarag.calls import Sampling
+        from novarag.calls import Price, Sampling
         from novarag.runs import Settings, is_finished, open_store
 
         told, noising = self.pipeline.noise, self._noising
         if told is None or noising is None:
             print("no [noise]: the passages of the questions are all there is", file=sys.stderr)
             return 0
-        writer = told.model or self.pipeline.model
+        access = Access(
+            driver=self.driver, ray_address=self.ray_address, retry_failed=self.retry_failed
+        )
+        writer = reach_endpoints(told.model or self.pipeline.model, access)
         settings = Settings(
-            strategy=noising.name, template_hash=noising.fingerprint,
-            model=model_name(writer.endpoints), noise=noising,
+            strategy=noising.name, template_hash=noising.fingerprint, model=writer.name,
+            noise=noising,
             sampling=Sampling(temperature=told.temperature, max_tokens=told.max_tokens),
         )  # fmt: skip
         file, limits = self.pipeline.questions.file, (self.pipeline.questions.limit, told.questions)
-        source = Source(
+        source = jobs.Source(
             groups=lambda: noising.requests(self._questions(told.questions)),
             name=Path(file).name,
             hash=f"{hash_of(Path(file))} {limits}",
         )
-        place = str(self.out / "noise")
-        code = write_noise(source, settings, place, self._means(writer), alone=False)
-        return 0 if is_finished(open_store(place)) else code
+        store = open_store(self.out / "noise")
+        price = Price(self.price.prompt, self.price.completion) if self.price else None
+        with asking(price) as (tell, stop):
+            result = run_sync(write_noise(source, settings, store, writer, tell=tell, stop=stop))
+        code = sum_up(result.run, price, alone=False)
+        print_tally(result.tally or ())
+        return 0 if is_finished(store) else code
 
     def groups(self) -> int:
         """Draw passages into groups, and audit them."""
-        from novarag.noise.training import merge_pools
+        from novarag.datasets.groups import group_lines
+        from novarag.noise.groups import build_groups
 
         told, file = self.pipeline.groups, self.out / "groups.jsonl"
-        pools = merge_pools(chain(self._questions(), self._written()))
-        found = build_groups(pools, told.mix, k=told.k, seed=self.pipeline.seed)
-        if told.one_each:
-            found.groups = list(in_turn(found.groups))
+        found = build_groups(
+            chain(self._questions(), self._written()), told.mix, k=told.k, one_each=told.one_each,
+            seed=self.pipeline.seed,
+        )  # fmt: skip
         begun = (self.out / "run" / "manifest.json").is_file()
-        if begun and file.is_file() and file.read_bytes() != group_lines(found):
+        if begun and file.is_file() and file.read_bytes() != group_lines(found.groups):
             raise UsageError(
                 f"{self.out / 'run'} was begun with other groups than these settings give; change"
                 " them back, or write another `out` in the pipeline"
             )
         write_groups(found, file)
-        describe(found)
-        if not told.audit or told.mix != TRAINING:
-            return 0
-        code = gate(found, told.margin)
-        if code:
+        if told.audit and told.mix == TRAINING:
+            found = audited(found, told.margin)
+        print(found)
+        if found.has_shortcut:
             print("to go on in spite of it, write audit = false in [groups]")
-        return code
+            return 1
+        return 0
 
     def _written(self) -> Iterator[PassageGroup]:
         from novarag.runs import open_store

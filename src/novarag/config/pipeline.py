@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.tables import at_least, load_table
+from novarag.noise import Noising
+from novarag.noise.group_build import MARGIN, TRAINING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_NOISING = Noising()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +28,10 @@ class Questions:
 class NoiseSettings:
     """What passages a model writes."""
 
-    kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
-    candidates: int = at_least(1, 5)
-    keep: int = at_least(1, 3)
-    verbalised: bool = False
+    kinds: tuple[str, ...] = _NOISING.noises
+    candidates: int = at_least(1, _NOISING.candidates)
+    keep: int = at_least(1, _NOISING.keep)
+    verbalised: bool = _NOISING.verbalised
     temperature: float = at_least(0, 1.0)
     max_tokens: int | None = at_least(1, None)
     questions: int | None = at_least(1, None)
@@ -38,11 +42,11 @@ class NoiseSettings:
 class GroupSettings:
     """How passages are drawn into groups."""
 
-    mix: str = "training"
+    mix: str = TRAINING
     k: int = at_least(1, 3)
     one_each: bool = False
     audit: bool = True
-    margin: float = at_least(0, 0.05)
+    margin: float = at_least(0, MARGIN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 S, M, X = "src/novarag/strategies/", "src/novarag/metrics/", "src/novarag/stats/"
 R, L, W = "src/novarag/runs/", "src/novarag/llm/", "src/novarag/web/"
-F = "src/novarag/flows/"
+F, TD = "src/novarag/flows/", "tests/unit/flows/test_draws.py"
 N, TN, TG = (
     "src/novarag/noise/",
     "tests/unit/noise/test_noise.py",
@@ -54,7 +54,7 @@ MUTANTS = [
     ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),
     ("conflict without claims", "src/novarag/grouping.py", "if len(claims) > 1:", "if len(false) > 1:", LAWS + "test_core_laws.py"),
     ("order not kept", "src/novarag/grouping.py", "order=tuple(order)", "order=tuple(sorted(order))", LAWS + "test_core_laws.py"),
-    ("generator depends on call order", "src/novarag/seeding.py", 'stable_hash(str(seed), *keys)', 'stable_hash(str(seed))', LAWS + "test_core_laws.py"),
+    ("generator depends on call order", "src/novarag/seeding.py", "stable_hash(str(seed), *keys)", "stable_hash(str(seed))", LAWS + "test_core_laws.py"),
     ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/core/test_traps.py"),
     ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/core/test_traps.py"),
     ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/core/test_grading.py"),
@@ -77,10 +77,10 @@ MUTANTS = [
     ("balance: every model draws its own", "src/novarag/filters/balance.py", 'order = pl.struct("_luck", "strategy")', 'order = pl.struct("model", "confidence", "_luck", "strategy")', "tests/unit/filters/test_filters.py"),
     ("rules: the step is not looked for", "src/novarag/filters/stages.py", '~pl.col("rule_step").fill_null(value=False)', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
     ("judgment: the group is not looked at", "src/novarag/filters/stages.py", 'pl.col("group_right") != pl.col("group_judged")', 'pl.lit(False)', "tests/unit/filters/test_filters.py"),
-    ("funnel: questions may be cut in two", F + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/runs/test_filtering.py"),
-    ("funnel: an unfinished run is taken", F + "sources.py", "if run.missing and not partial:", "if False:", "tests/unit/runs/test_filtering.py"),
-    ("reread: the table comes before its marker", R + "finished.py", "_write_marker(store, shard, replace(after, before=(marker.files[name], marker.counts)))", "pass", "tests/unit/runs/test_rereading.py"),
-    ("reread: a cut exchange keeps the new counts", R + "finished.py", 'if old.vouches_for(store.read(name) or b""):', "if False:", "tests/unit/runs/test_rereading.py"),
+    ("funnel: questions may be cut in two", F + "filtering.py", "if len(distinct) < len(every):", "if False:", "tests/unit/flows/test_filtering.py"),
+    ("funnel: an unfinished run is taken", F + "sources.py", "if run.missing and not partial:", "if False:", "tests/unit/flows/test_filtering.py"),
+    ("reread: the table comes before its marker", R + "finished.py", "_write_marker(store, shard, replace(after, before=(marker.files[name], marker.counts)))", "pass", "tests/unit/flows/test_rereading.py"),
+    ("reread: a cut exchange keeps the new counts", R + "finished.py", 'if old.vouches_for(store.read(name) or b""):', "if False:", "tests/unit/flows/test_rereading.py"),
     ("foreign text not escaped", "src/novarag/report/page.py", "autoescape=escape", "autoescape=False", "tests/unit/report/test_report.py"),
     ("run: the last reply wins", R + "journal.py", 'self.replies.setdefault(event["key"], event)', 'self.replies[event["key"]] = event', "tests/unit/runs/test_journal.py"),
     ("run: checksums are not looked at", R + "log_frames.py", "and crc32(payload) == int(head[1], 16)", "", "tests/unit/runs/test_journal.py"),
@@ -90,6 +90,15 @@ MUTANTS = [
     ("run: attempts are not journaled before they leave", R + "shard.py", "journal.sent(key, attempt.id, attempt.endpoint)", "pass", "tests/unit/runs/test_runs.py"),
     ("run: tables are trusted unseen", R + "finished.py", "if not _is_whole(store, name, known)", "if False", "tests/unit/runs/test_runs.py"),
     ("run: a reader trusts tables unseen", R + "reader.py", "if content is not None and marker.files[name].vouches_for(content):", "if content is not None:", "tests/unit/runs/test_run_reader.py"),
+    ("read: a damaged marker is an unfinished shard", R + "reader.py", "marker = read_marker(self.store, shard, self.manifest.run)\n", "try:\n            marker = read_marker(self.store, shard, self.manifest.run)\n        except DamagedMarker:\n            marker = None\n", "tests/unit/runs/test_run_reader.py"),
+    ("read: a marker may be another shard's", R + "finished.py", "marker.run != run or marker.files.keys() != names", "marker.run != run", "tests/unit/runs/test_run_reader.py"),
+    ("read: a size is checksum enough", "src/novarag/checksums.py", "len(content) == self.size and crc32(content) == self.crc32", "len(content) == self.size", "tests/unit/runs/test_run_reader.py"),
+    ("read: an exchanged table is damage", R + "reader.py", "for _ in range(2):", "for _ in range(1):", "tests/unit/runs/test_run_reader.py"),
+    ("read: pools are believed unseen", F + "drafts.py", "or not files[name].vouches_for(content)", "", "tests/unit/runs/test_altered_tables.py"),
+    ("read: what was kept is believed unseen", "src/novarag/sft/filtered.py", "or not files[name].vouches_for(content)", "", "tests/unit/sft/test_export.py"),
+    ("read: a data card is believed unseen", "src/novarag/sft/train/rows.py", "if not card_is_whole(told):", "if False:", "tests/unit/sft/test_train.py"),
+    ("read: rows are believed unseen", "src/novarag/sft/train/rows.py", "if known.get(name) != hashes.get(name):", "if False:", "tests/unit/sft/test_train.py"),
+    ("read: a wrong answer was an abstention", "src/novarag/rows.py", "return Grade.ABSTAINED if abstained else Grade.WRONG", "return Grade.ABSTAINED", "tests/unit/core/test_rows.py"),
     ("run: the marker outlives what it vouched for", R + "shard.py", "self.store.remove(shard_name(self.shard))", "pass", "tests/unit/runs/test_runs.py"),
     ("run: a shard has no owner", R + "folder.py", "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", "tests/unit/runs/test_runs.py"),
     ("run: questions are cut in two", R + "planning.py", "self.shard_of = _ranks(np.frombuffer(questions, dtype=np.uint64)) // size", "self.shard_of = np.arange(len(questions)) // size", "tests/unit/runs/test_runs.py"),
@@ -188,13 +197,13 @@ MUTANTS = [
     ("draw: three samples pay for ten", U + "needs.py", "and self.samples >= other.samples", "and True", "tests/unit/uncertainty/test_uncertainty.py"),
     ("draw: temperatures are merged", U + "needs.py", "return self.strategy, self.follow_up, self.temperature", "return self.strategy, self.follow_up, 0.0", "tests/unit/cli/test_estimate_cli.py"),
     ("draw: a failed request is a flaw", F + "estimates.py", "        if not _failed(method, found):\n            trials", "        if True:\n            trials", "tests/unit/cli/test_estimate_cli.py"),
-    ("draw: follow-ups of other groups", F + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", "tests/unit/runs/test_draws.py"),
-    ("draw: a method sees the grade", F + "estimates.py", "graded=False", "graded=True", "tests/unit/runs/test_draws.py"),
-    ("draw: unpaid attempts cost", R + "reader.py", "if Outcome(o).paid is Paid.YES", "if o", "tests/unit/runs/test_draws.py"),
-    ("table: an average over a part", "src/novarag/flows/reproduce/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's other place", "src/novarag/flows/reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: the paper's tuned for its base", "src/novarag/flows/reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
-    ("table: few questions at random", "src/novarag/flows/reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
+    ("draw: follow-ups of other groups", F + "draws.py", "trials.get(str(group.id), ())", "next(iter(trials.values()))", TD),
+    ("draw: a method sees the grade", F + "estimates.py", "run.trials(shard, graded=False)", "run.trials(shard)", TD),
+    ("draw: unpaid attempts cost", R + "reader.py", "if Outcome(o).paid is Paid.YES", "if o", TD),
+    ("table: an average over a part", F + "reproduce/cells.py", "and len(mine) == len(grid.datasets)", "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's other place", F + "reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: the paper's tuned for its base", F + "reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
+    ("table: few questions at random", F + "reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
 ]  # fmt: skip
 
 

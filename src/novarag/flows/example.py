@@ -53,7 +53,7 @@ def _pools() -> tuple[bytes, int]:
 def _pipeline() -> tuple[bytes, int]:
     from importlib.resources import files
 
-    return files("novarag.configs").joinpath("example.toml").read_bytes(), 1
+    return files("novarag").joinpath("presets", "build", "example.toml").read_bytes(), 1
 
 
 _EXAMPLES = {

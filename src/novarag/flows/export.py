@@ -129,7 +129,7 @@ def write_export(
     tell: Tell = silent,
 ) -> Export:
     """Write a training set whose options were checked before, as a pipeline does."""
-    from novarag.runs.group_table import read_groups
+    from novarag.runs import read_groups
     from novarag.sft.exporting import export
     from novarag.sft.filtered import read_filtered
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import novarag
 from novarag import defaults
 from novarag.annotation import LEAST, agree, make_profile
 from novarag.config.asking import Endpoints, Replies
@@ -65,6 +66,11 @@ PYTHON = [
     (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
     (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
+    (Access, defaults.ACCESS), (Access, defaults.ASK), (novarag.ask, defaults.ASK), (novarag.estimate, defaults.ASK),
+    (novarag.measure, defaults.MEASURE), (novarag.read_rating_files, defaults.MEASURE),
+    (novarag.annotate, defaults.ANNOTATE), (novarag.annotate, defaults.DESK),
+    (novarag.build_index, defaults.INDEX), (novarag.retrieve, defaults.RETRIEVE),
+    (novarag.filter_trials, defaults.FILTER), (novarag.reproduce, defaults.TABLE),
 ]  # fmt: skip
 
 

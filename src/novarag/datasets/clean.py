@@ -17,7 +17,7 @@ import orjson
 
 from novarag.datasets.benchmark import POOLS, load_benchmark, load_originals, load_pool
 from novarag.errors import DataError
-from novarag.noise.training import merge_pools
+from novarag.noise.training_groups import merge_pools
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
 
@@ -56,7 +56,7 @@ def check_inputs(root: str | Path | None = None) -> list[str]:
     if not place or not (Path(place) / "naacl").is_dir():
         raise DataError(
             "the released files are not there.",
-            mend="set NOVARAG_DATA, or pass --data, to the folder that holds naacl/*.parquet.",
+            mend="set NOVARAG_DATA, or pass `data`, to the folder that holds naacl/*.parquet.",
             source=str(place or ""),
         )
     folder = Path(place)

@@ -36,7 +36,7 @@ def test_the_group_translates_what_a_verb_raises(monkeypatch):
     def fail(*_):
         raise UsageError("give another `file`; `out` is no flag of this verb")
 
-    monkeypatch.setattr("novarag.datasets.load_groups", fail)
+    monkeypatch.setattr("novarag.datasets.iter_groups", fail)
     found = CliRunner().invoke(novarag.cli.app, ["render", "x.jsonl"])
     assert str(found.exception) == "give another `file`; `out` is no flag of this verb"
     found = CliRunner().invoke(novarag.cli.app, ["audit", "x.jsonl"])

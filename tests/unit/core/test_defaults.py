@@ -6,12 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from typer.main import get_command
 
 import novarag
 from novarag import defaults
 from novarag.annotation import LEAST, agree, make_profile
-from novarag.cli import app
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.experiment import (
     AnnotateSettings,
@@ -37,6 +35,7 @@ from novarag.sft.exporting import ExportOptions
 from novarag.sft.train.settings import TrainingSettings
 from novarag.study import analyse
 from novarag.web.sending import Patience
+from tests.support.verbs import verbs
 
 VERBS = {
     "ask": (defaults.ACCESS, defaults.ASK),
@@ -46,6 +45,7 @@ VERBS = {
     "answer": (defaults.DESK,),
     "annotate": (defaults.ANNOTATE, defaults.DESK),
     "measure": (defaults.MEASURE,),
+    "study read": (defaults.MEASURE,),
     "group": (defaults.GROUP,),
     "audit": (defaults.GROUP,),
     "index": (defaults.INDEX,),
@@ -57,7 +57,7 @@ VERBS = {
 OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
 """Options that are left out unless they are given."""
 PYTHON = [
-    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS),
+    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),
     (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
     (measure_table, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
     (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
@@ -100,7 +100,7 @@ def test_a_passage_gets_a_kind_from_one_confidence_on():
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_says_the_same(verb):
-    found = {p.name: p.default for p in get_command(app).get_command(None, verb).params}
+    found = {p.name: p.default for p in verbs()[tuple(verb.split())].params}
     for usual in VERBS[verb]:
         wanted = {n: v for n, v in shared(found, usual).items() if (verb, n) not in OWN}
         assert wanted

@@ -364,14 +364,23 @@ def test_nothing_altered_is_believed(world):
     assert {"same", "mended"} <= came.keys()
 
 
-@pytest.mark.parametrize(
-    "name", ["open", "measure", "filter", "estimate", "study", "shown", "printed"]
-)
-@pytest.mark.parametrize("kind", ["trials", "shards"])
-def test_whoever_reads_trials_refuses_an_altered_one(world, name, kind):
-    """The rule that the random alterations sample, held against each reader once."""
-    what = world[0]
-    path = next(p for p in sorted(what.folder.rglob("*")) if p.parent.name == kind)
+TRIALS_READ = ("open", "measure", "filter", "estimate", "study", "shown", "printed", "reread")
+MUST_REFUSE = [
+    *(("run", f"{kind}/00001", name) for kind in ("trials", "shards") for name in TRIALS_READ),
+    *(("run", "manifest", name) for name in TRIALS_READ),
+    *(("run", "groups/00001", name) for name in ("open", "filter", "estimate", "study", "reread")),
+    *(("run", "dead/00001", name) for name in ("open", "shown", "reread")),
+    *(("noise", file, "pools") for file in ("manifest", "drafts", "pool/00001")),
+    *(("filtered", file, "export") for file in ("kept", "groups", "tally", "seal")),
+    *(("export", file, "train") for file in ("train", "dev", "card")),
+]
+
+
+@pytest.mark.parametrize(("folder", "file", "name"), MUST_REFUSE)
+def test_whoever_reads_a_file_refuses_it_altered(world, folder, file, name):
+    """The rule that the random alterations sample, held against each reader and file once."""
+    what = next(part for part in world if part.folder.name == folder)
+    path = next(p for p in what.folder.glob(f"{file}.*"))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

@@ -88,11 +88,25 @@ def digests_alone(base: bytes | None, head: bytes | None) -> bool:
     return old == new
 
 
+def but_for(key: str) -> How:
+    """Two JSON objects are the same but for a key that only the head has."""
+
+    def how(base: bytes | None, head: bytes | None) -> bool:
+        if base is None or head is None:
+            return False
+        old, new = json.loads(base), json.loads(head)
+        return new.pop(key, None) is not None and old == new
+
+    return how
+
+
 CHANGES: tuple[Change, ...] = (
     Change(
-        "*",
-        "*/shards/*.json",
+        "*", "*shards/*.json",
         "a shard's marker holds the size and the CRC-32 of each table, which readers check",
         digests_alone,
     ),
-)
+    Change("*", "*seal.json", "what `filter` keeps is sealed", added),
+    Change("*", "*drafts.json", "the passages and pools of noise are sealed", added),
+    Change("*", "*card.json", "the data card is sealed, so that `train` can check it", but_for("seal")),
+)  # fmt: skip

@@ -44,6 +44,7 @@ FLAG_OF = {
     "formats": "--format",
     "kinds": "--kind",
     "methods": "--method",
+    "partial_runs": "--partial",
     "search": "--with",
     "strategies": "--strategy",
 }

@@ -143,8 +143,10 @@ def test_the_command_prints_the_tally_beside_the_papers(runs, tmp_path):
 def test_a_run_that_is_not_finished_is_refused_or_counted(tmp_path):
     write_run(tmp_path / "a", ALPHA, questions=7)
     (tmp_path / "a" / shard_name(2)).unlink()
-    with pytest.raises(UsageError, match=r"1 of 9 shards are missing.*--partial"):
+    with pytest.raises(UsageError, match=r"1 of 9 shards are missing.*`partial_runs`"):
         open_sources([str(tmp_path / "a")])
+    result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o")])
+    assert "or add --partial to go without them" in str(result.exception)
     result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o"), "--partial"])
     assert result.exit_code == 0
     assert "a: 1 shards are not finished and not counted" in result.stdout

@@ -113,7 +113,7 @@ def test_a_set_that_cannot_be_made_says_why():
     for setting, problem in (
         (Setting(groups="magic"), "magic"),
         (Setting(groups="file"), "file"),
-        (Setting(groups="retrieved", search="bm25"), "--index"),
+        (Setting(groups="retrieved", search="bm25"), "`index`"),
         (Setting(groups="mix"), "names its mix"),
     ):
         with pytest.raises((UsageError, UnknownName), match=problem):

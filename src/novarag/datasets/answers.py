@@ -103,7 +103,7 @@ def _first(bad: pl.Series) -> int:
 
 def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series:
     name = columns.confidence
-    need_column(frame, name, option="--confidence", source=source)
+    need_column(frame, name, parameter="confidence", source=source)
     raw = frame[name]
     value = raw.cast(pl.Float64, strict=False).fill_nan(None)
     unreadable = value.is_null() & raw.is_not_null()
@@ -114,7 +114,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
         raise DataError(
             f"{raw[row - 1]!r} is not a number.",
             mend="write a fraction such as 0.9, or leave the cell empty where the reply could not"
-            " be read; to read raw replies use --reply.",
+            " be read; to read raw replies use `reply`.",
             source=source,
             row=row,
             column=name,
@@ -124,7 +124,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
     if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
         raise DataError(
             "no value is above 1, so these look like fractions.",
-            mend="leave out --percent.",
+            mend="leave out `percent=True`.",
             source=source,
             column=name,
         )
@@ -149,15 +149,15 @@ def _most(value: pl.Series) -> float:
 
 def _mend_outside(value: float, *, percent: bool) -> str:
     if not percent and 1 < value <= 100:
-        return "pass --percent if this column holds percents."
+        return "pass `percent=True` if this column holds percents."
     return (
         "leave the cell empty where the reply could not be read,"
-        f" or pass --unread {value:g} if that value marks such replies."
+        f" or pass `unread=({value:g},)` if that value marks such replies."
     )
 
 
 def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
-    need_column(frame, name, option="--correct", source=source)
+    need_column(frame, name, parameter="correct", source=source)
     raw = frame[name]
     text = raw.cast(pl.String).str.strip_chars().str.to_lowercase()
     unknown = ~text.is_in([*_TRUE, *_FALSE]) & raw.is_not_null()
@@ -177,7 +177,7 @@ def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
     if name is None and "question" not in frame.columns:
         return pl.Series([f"{source}, row {i}" for i in range(1, frame.height + 1)])
     column = name or "question"
-    need_column(frame, column, option="--question", source=source)
+    need_column(frame, column, parameter="question", source=source)
     missing = frame[column].is_null()
     if missing.any():
         raise DataError(
@@ -194,7 +194,7 @@ def _read_replies(
     frame: pl.DataFrame, columns: Columns, labels: Labels, source: str
 ) -> pl.DataFrame:
     name = str(columns.reply)
-    need_column(frame, name, option="--reply", source=source)
+    need_column(frame, name, parameter="reply", source=source)
     readings = [read(text or "", labels) for text in frame[name].cast(pl.String)]
     if columns.gold is None:
         readings = [replace(r, flaw=None) if r.flaw is Flaw.NO_ANSWER else r for r in readings]
@@ -208,8 +208,8 @@ def _read_replies(
 
 def _grades(frame: pl.DataFrame, answer: str, gold: str, source: str) -> list[pl.Series]:
     """Grade answers against a column of gold answers, one text or a list of texts."""
-    need_column(frame, answer, option="--answer", source=source)
-    need_column(frame, gold, option="--gold", source=source)
+    need_column(frame, answer, parameter="answer", source=source)
+    need_column(frame, gold, parameter="gold", source=source)
     accepted = [_accepted(v, i, gold, source) for i, v in enumerate(frame[gold].to_list(), 1)]
     grades = [
         None if said is None or not right else grade(said, _question_of(right))

@@ -135,13 +135,13 @@ def _readable(lines: Iterable[str], path: Path) -> Iterator[str]:
         ) from error
 
 
-def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -> None:
+def need_column(frame: pl.DataFrame, column: str, *, parameter: str, source: str) -> None:
     """Raise `DataError` unless the column is there, with plain values; suggest what was meant."""
     if column in frame.columns:
-        if frame[column].dtype.is_nested() and option != "--gold":
+        if frame[column].dtype.is_nested() and parameter != "gold":
             raise DataError(
                 "this column holds lists or objects.",
-                mend=f"pass {option} NAME of a column with plain values.",
+                mend=f"pass `{parameter}=NAME` of a column with plain values.",
                 source=source,
                 column=column,
             )
@@ -150,7 +150,7 @@ def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     raise DataError(
         f"there is no such column{meant}.",
-        mend=f"pass {option} NAME; the columns are {_listed(frame.columns)}.",
+        mend=f"pass `{parameter}=NAME`; the columns are {_listed(frame.columns)}.",
         source=source,
         column=column,
     )

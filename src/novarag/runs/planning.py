@@ -74,7 +74,7 @@ def plan(
         parts=parts,
     )
     if old is not None and old.run != manifest.run:
-        raise StorageError(f"{store.place} holds another run; give another --out")
+        raise StorageError(f"{store.place} holds another run; give another `out`")
     write_manifest(store, manifest)
     return manifest
 

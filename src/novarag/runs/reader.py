@@ -141,7 +141,7 @@ class Run:
         if content is None:
             raise StorageError(
                 f"{self.place}/{groups_name(shard)} is damaged or missing; run the same"
-                " `novarag ask` again: it writes it anew"
+                " `ask(...)` again: it writes it anew"
             )
         return content
 
@@ -160,7 +160,7 @@ class Run:
         except pl.exceptions.ColumnNotFoundError:
             raise UsageError(
                 f"{self.place} was read by an older reader: some columns are missing. Run"
-                f" `novarag reread {self.place}` first."
+                f" `reread({self.place!r})` first."
             ) from None
 
     def _vouched(self, shard: int, name: str) -> bytes:
@@ -174,7 +174,7 @@ class Run:
             if content is not None and marker.files[name].vouches_for(content):
                 return content
         state = "missing" if content is None else "damaged"
-        raise StorageError(f"{name} is {state}; run `novarag recover {self.place}`")
+        raise StorageError(f"{name} is {state}; run `recover({self.place!r})`")
 
     def trials_table(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the trials of all finished shards as one table, or some columns of it."""

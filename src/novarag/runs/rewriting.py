@@ -31,7 +31,7 @@ def rewrite_trials(
         counts, mended = check_finished(store, shard, run.manifest.run)
         if counts is None:
             raise StorageError(
-                f"shard {shard} of {place} is damaged; run `novarag recover {place}`"
+                f"shard {shard} of {place} is damaged; run `recover({place!r})`"
             )
         new = make(run.table(shard))
         if new is not None:

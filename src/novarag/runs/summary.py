@@ -99,7 +99,7 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
 
 def _told(shard: int, past: JournalState) -> list[str]:
     return [
-        f"{line}; the same `novarag ask` asks for what it held" for line in damages(shard, past)
+        f"{line}; the same `ask(...)` asks for what it held" for line in damages(shard, past)
     ]
 
 

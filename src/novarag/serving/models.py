@@ -66,7 +66,7 @@ def read_model(text: str) -> Model:
         told = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(
-            f"{place!r} holds no {_TOLD}; name a folder that `train_model()` wrote to the end"
+            f"{place!r} holds no {_TOLD}; name a folder that `train_model(...)` wrote to the end"
         ) from None
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is not JSON ({error}); train again") from None
@@ -75,7 +75,7 @@ def read_model(text: str) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
-            " `train_model()`?"
+            " `train_model(...)`?"
         ) from None
 
 

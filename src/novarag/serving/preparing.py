@@ -48,7 +48,7 @@ def plan_adapters(
     """Check that a base and its adapters fit each other and their training."""
     check_together(models, options.base)
     for model in models:
-        check_weights(model.adapter, "name a folder that `train_model()` wrote")
+        check_weights(model.adapter, "name a folder that `train_model(...)` wrote")
     base = _find(models[0], place)
     ruler = _ruler(base.place)
     dated = False
@@ -83,7 +83,7 @@ def plan_adapters(
 
 def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
     """Check that merged weights are there with the tokenizer of their training."""
-    check_weights(model.merged, "make them with `train_model(…, merge=True)`")
+    check_weights(model.merged, "make them with `train_model(..., merge=True)`")
     ruler = _ruler(str(model.merged))
     dated = check_rendering(
         ruler,

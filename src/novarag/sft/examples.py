@@ -84,7 +84,7 @@ def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> Pass
     if found is None:
         raise DataError(
             f"the group {plain_text(trial.group)!r} is not in groups.parquet.",
-            mend="run the same `filter_trials()` again.",
+            mend="run the same `filter_trials(...)` again.",
             source="kept.parquet",
             row=row,
         )

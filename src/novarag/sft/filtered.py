@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
 FILES = ("kept.parquet", "groups.parquet", "tally.json", SEAL)
-_AGAIN = "run the same `filter_trials()` again."
+_AGAIN = "run the same `filter_trials(...)` again."
 COLUMNS = tuple(Kept.__dataclass_fields__)
 _NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning"})
 
@@ -46,7 +46,7 @@ def read_filtered(
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise UsageError(
-            f"{folder} is not what `filter_trials()` writes: it has no {', '.join(missing)}"
+            f"{folder} is not what `filter_trials(...)` writes: it has no {', '.join(missing)}"
             + (f"; {_AGAIN[:-1]}" if missing == [SEAL] else "")
         )
     kept, groups, tally = _contents(folder)
@@ -82,7 +82,7 @@ def _contents(folder: Path) -> list[bytes]:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `novarag filter` wrote.", mend=_AGAIN, source=source
+        "the file is damaged: it is not what `filter_trials(...)` wrote.", mend=_AGAIN, source=source
     )
 
 

@@ -182,7 +182,7 @@ def read_key(text: str, *, source: str = "key.json") -> Key:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this is not the key of a sheet, or not all of it.",
-            mend="give the folder that `make_rating_sheet()` wrote, with its key.json.",
+            mend="give the folder that `make_rating_sheet(...)` wrote, with its key.json.",
             source=source,
         ) from error
     return key

@@ -97,8 +97,8 @@ def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `novarag export` wrote.",
-        mend="run the same `novarag export` again; or, to train on the rows as they are, take"
+        "the file is damaged: it is not what `export_training_set(...)` wrote.",
+        mend="run the same `export_training_set(...)` again; or, to train on the rows as they are, take"
         f" {CARD} away.",
         source=source,
     )

@@ -34,10 +34,10 @@ from experiments.nova.splits import (
     split,
 )
 from experiments.nova.warmup import fault_of, fits, make_rows
-from novarag.cli.grouping import write_groups
 from novarag.datasets import load_groups
 from novarag.errors import DataError
-from novarag.noise.training import Yield
+from novarag.flows.group import write_groups
+from novarag.noise.group_build import GroupBuild
 from novarag.seeding import rng_for
 from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
@@ -90,7 +90,7 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
         taught = {**files, "drills": [group for group, _, _ in made]}
         check_disjoint(_questions(taught), _questions(tests))
     for name, groups in {**files, **tests}.items():
-        write_groups(Yield(groups=groups), out / "groups" / f"{name}.jsonl")
+        write_groups(GroupBuild(groups=groups), out / "groups" / f"{name}.jsonl")
     told, rows = _format_rows(learnt["warm"], data, tokenizer)
     drills, more = (
         [row for group, name, row in made if name is None or not fault_of(group, name, row)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import load_answers, load_benchmark, load_groups, take_answers
+    from novarag.datasets.clean_card import BenchmarkFile
     from novarag.errors import (
         DataError,
         NovaragError,
@@ -25,13 +26,31 @@ if TYPE_CHECKING:
     from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.answer import answer, answer_async
     from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.audit import audit_groups
+    from novarag.flows.benchmark import Benchmark, rebuild_benchmark
+    from novarag.flows.build import (
+        TrainingSetBuild,
+        build_training_set,
+        build_training_set_async,
+    )
     from novarag.flows.estimate import Estimates, estimate, estimate_async
+    from novarag.flows.example import Example, write_example
     from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
     from novarag.flows.export import Export, export_training_set
     from novarag.flows.filter import FilterResult, filter_trials
+    from novarag.flows.group import group_passages
     from novarag.flows.index import IndexBuild, build_index, build_index_async
     from novarag.flows.looping import Stop
     from novarag.flows.measure import measure
+    from novarag.flows.noise import (
+        NoiseCount,
+        NoiseResult,
+        make_noise,
+        make_noise_async,
+        noise_prompts,
+    )
+    from novarag.flows.read import read_reply
+    from novarag.flows.render import render
     from novarag.flows.reproduce.reproducing import (
         Reproduction,
         reproduce,
@@ -60,6 +79,8 @@ if TYPE_CHECKING:
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
     from novarag.metrics import METRICS, figures_frame
+    from novarag.noise.audit import Audit
+    from novarag.noise.group_build import GroupBuild
     from novarag.ports import LLM, Retriever
     from novarag.records import (
         AnswerForm,
@@ -96,6 +117,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("load_answers", "load_benchmark", "load_groups", "take_answers"),
+    "datasets.clean_card": ("BenchmarkFile",),
     "errors": (
         "DataError",
         "NovaragError",
@@ -140,6 +162,16 @@ _ROOMS = {
     "grouping": ("Mix", "assemble", "evidence_state"),
     "llm": ("ChatLLM", "Endpoint", "Patience", "ScriptedLLM", "parse_endpoint"),
     "metrics": ("METRICS", "figures_frame"),
+    "flows.audit": ("audit_groups",),
+    "flows.build": ("TrainingSetBuild", "build_training_set", "build_training_set_async"),
+    "flows.benchmark": ("Benchmark", "rebuild_benchmark"),
+    "flows.example": ("Example", "write_example"),
+    "flows.group": ("group_passages",),
+    "flows.noise": ("NoiseCount", "NoiseResult", "make_noise", "make_noise_async", "noise_prompts"),
+    "flows.read": ("read_reply",),
+    "flows.render": ("render",),
+    "noise.audit": ("Audit",),
+    "noise.group_build": ("GroupBuild",),
     "ports": ("LLM", "Retriever"),
     "records": (
         "AnswerForm",
@@ -181,6 +213,9 @@ __all__ = [
     "Access",
     "AnnotationResult",
     "AnswerForm",
+    "Audit",
+    "Benchmark",
+    "BenchmarkFile",
     "CallError",
     "ChatLLM",
     "Completion",
@@ -189,11 +224,13 @@ __all__ = [
     "Endpoint",
     "Estimates",
     "EvidenceState",
+    "Example",
     "ExperimentResult",
     "Export",
     "FilterResult",
     "Flaw",
     "Grade",
+    "GroupBuild",
     "GroupKind",
     "Heading",
     "IndexBuild",
@@ -202,6 +239,8 @@ __all__ = [
     "Method",
     "Mix",
     "Need",
+    "NoiseCount",
+    "NoiseResult",
     "NovaragError",
     "Outcome",
     "Passage",
@@ -228,6 +267,7 @@ __all__ = [
     "StorageError",
     "Strategy",
     "TrainingResult",
+    "TrainingSetBuild",
     "TrainingSettings",
     "Trial",
     "UnknownName",
@@ -241,8 +281,11 @@ __all__ = [
     "ask",
     "ask_async",
     "assemble",
+    "audit_groups",
     "build_index",
     "build_index_async",
+    "build_training_set",
+    "build_training_set_async",
     "check_serving",
     "check_serving_async",
     "estimate",
@@ -253,19 +296,26 @@ __all__ = [
     "filter_trials",
     "funnel",
     "grade",
+    "group_passages",
     "iter_trial_tables",
     "load_answers",
     "load_benchmark",
     "load_groups",
+    "make_noise",
+    "make_noise_async",
     "make_rating_sheet",
     "measure",
+    "noise_prompts",
     "open_run",
     "parse_endpoint",
     "preview_ask",
     "read",
     "read_rating_files",
+    "read_reply",
+    "rebuild_benchmark",
     "recover",
     "recover_async",
+    "render",
     "reproduce",
     "reproduce_async",
     "reread",
@@ -281,6 +331,7 @@ __all__ = [
     "tabulate",
     "take_answers",
     "train_model",
+    "write_example",
     "write_report",
 ]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import EntailmentSpec, KeyEnv, Timeout, import_from_here
+from novarag.cli.options import EntailmentSpec, KeyEnv, Timeout
 
 
 def annotate(
@@ -54,7 +54,6 @@ def annotate(
     """Say what each passage is, supports / states another answer / related / unrelated, and why."""
     from novarag.flows.annotate import annotate as say
 
-    import_from_here()
     with screen() as tell:
         found = say(
             groups, out, least=least, expect=expect, judge=judge or None, structured=structured,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -114,15 +113,13 @@ SearchUrl = Annotated[
     typer.Option("--http", help="URL of a search server that takes queries and k as JSON."),
 ]
 CollectionName = Annotated[str, typer.Option(help="Name of the collection.")]
+Margin = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="By how much a cue may beat the most common group."),
+]
 TokenEnv = Annotated[
     str, typer.Option(help="Environment variable that holds the token of the Milvus server.")
 ]
-
-
-def import_from_here() -> None:
-    """Let package.module:OBJECT stand beside the user's data, as `python -m` would find it."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")
 
 
 def parse_price(text: str | None) -> Price | None:

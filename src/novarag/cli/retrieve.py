@@ -15,7 +15,6 @@ from novarag.cli.options import (
     SearchObject,
     SearchUrl,
     TokenEnv,
-    import_from_here,
 )
 from novarag.errors import NovaragError, UsageError
 from novarag.flows.events import Wrote
@@ -51,7 +50,6 @@ def retrieve(
     """Find passages for questions, and write them as groups that `ask` and `annotate` read."""
     from novarag.flows.retrieve import retrieve as find
 
-    import_from_here()
     try:
         with screen() as tell:
             found = find(

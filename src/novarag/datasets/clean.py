@@ -17,7 +17,7 @@ import orjson
 
 from novarag.datasets.benchmark import POOLS, load_benchmark, load_originals, load_pool
 from novarag.errors import DataError
-from novarag.noise.training import merge_pools
+from novarag.noise.training_groups import merge_pools
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
 

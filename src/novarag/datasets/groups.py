@@ -29,7 +29,7 @@ from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 from novarag.texts import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 _NUMBERED = re.compile(r"passage_[0-9]{1,4}$")
@@ -122,6 +122,11 @@ def _told(p: Passage) -> dict[str, str]:
         "provenance": p.provenance, "source": p.source,
     }  # fmt: skip
     return {name: value for name, value in cells.items() if value is not None}
+
+
+def group_lines(groups: Iterable[PassageGroup]) -> bytes:
+    """Write groups as lines of JSON."""
+    return b"".join(map(group_line, groups))
 
 
 class _Row:

@@ -59,7 +59,7 @@ async def answer_by_each_async(
     from novarag.strategies import find_strategy
     from novarag.trials import make_trial
 
-    found = [find_strategy(s) if isinstance(s, str) else s for s in strategies]
+    found = [find_strategy(strategy) for strategy in strategies]
     reached, how = reach(model, access), sampling or GREEDY
     async with reached.connector([group])() as llm:
         check = getattr(llm, "check", None)

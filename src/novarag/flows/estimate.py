@@ -131,7 +131,7 @@ def _listed(methods: str | Method | Iterable[str | Method]) -> Iterable[str | Me
 def _name_of(strategy: str | Strategy) -> str:
     from novarag.strategies import find_strategy
 
-    return (find_strategy(strategy) if isinstance(strategy, str) else strategy).name
+    return find_strategy(strategy).name
 
 
 def find_methods(names: Iterable[str | Method], *, nli: str | Weigh | None = None) -> list[Method]:

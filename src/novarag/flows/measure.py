@@ -108,9 +108,7 @@ def _labels(columns: Columns | None, strategy: str | Labels, scale: Scale | None
 
     if columns is None or columns.reply is None:
         return None
-    if isinstance(strategy, str):
-        return find_labels(strategy, scale)
-    return replace(strategy, scale=scale) if scale else strategy
+    return find_labels(strategy, scale)
 
 
 def _weigh(

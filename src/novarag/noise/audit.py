@@ -19,9 +19,10 @@ from novarag.errors import UsageError
 from novarag.noise.surface import CUES, Surface
 from novarag.seeding import rng_for, stable_hash
 from novarag.stats.logistic import fit
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,7 +60,7 @@ class Finding:
         return self.accuracy - self.majority
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Audit:
     """What every cue gives away."""
 
@@ -81,6 +82,31 @@ class Audit:
     def worst(self, cue: str) -> Finding:
         """Return the finding of a cue that gives away most."""
         return max((f for f in self.findings if f.cue == cue), key=lambda f: f.excess)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        """Write one line for each cue, what gives a shortcut away, and the verdict."""
+        yield f"{self.groups:,} groups of {self.questions:,} questions were audited"
+        if self.left_out:
+            yield f"left out: {self.left_out:,} groups without kinds, or beyond the sample"
+        for cue in dict.fromkeys(f.cue for f in self.findings):
+            worst = self.worst(cue)
+            yield (
+                f"{cue:<15} {worst.kind or 'all groups':<15} told in {worst.accuracy:.1%}, by"
+                f" chance {worst.majority:.1%}: {100 * worst.excess:+.1f} points"
+                f" ({100 * worst.low:+.1f} to {100 * worst.high:+.1f})"
+            )
+        for finding in self.shortcuts:
+            if finding.kind is not None:
+                said = "; ".join(finding.telling)
+                such = ", ".join(plain_text(name, longest=40) for name in finding.examples)
+                which = f"{finding.cue} tells the {finding.kind} group"
+                yield f"shortcut: {which} by {said}; such as {such}"
+        cues = list(dict.fromkeys(f.cue for f in self.shortcuts))
+        verdict = f"shortcuts in {', '.join(cues)}" if cues else "no cue"
+        yield f"{verdict} beyond {100 * self.margin:g} points"
 
 
 def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int = 0) -> Audit:

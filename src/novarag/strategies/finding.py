@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
 from novarag.imports import import_object
+from novarag.strategies.confidence import Scale
+from novarag.strategies.labels import Labels
 from novarag.strategies.table import FORMATS, STRATEGIES, Strategy
 
-if TYPE_CHECKING:
-    from novarag.strategies.confidence import Scale
-    from novarag.strategies.labels import Labels
 
-
-def find_strategy(name: str) -> Strategy:
-    """Find a strategy by name, or import one given as package.module:OBJECT."""
+def find_strategy(name: str | Strategy) -> Strategy:
+    """Find a strategy by name, or import one given as package.module:OBJECT; one is itself."""
+    if isinstance(name, Strategy):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"strategy must be a name or a Strategy, not {type(name).__name__}")
     if ":" in name:
         found = import_object(name)
         if not isinstance(found, Strategy):
@@ -26,12 +27,21 @@ def find_strategy(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
-def find_labels(name: str, scale: Scale | None = None) -> Labels:
+def find_labels(name: str | Strategy | Labels, scale: Scale | str | None = None) -> Labels:
     """Find how replies are labelled: by a strategy, or by a preset for a foreign format."""
-    if name in FORMATS:
+    if isinstance(name, Labels):
+        labels = name
+    elif isinstance(name, str) and name in FORMATS:
         labels = FORMATS[name]
-    elif ":" in name or name in STRATEGIES:
+    elif not isinstance(name, str) or ":" in name or name in STRATEGIES:
         labels = find_strategy(name).labels
     else:
         raise UnknownName(name, [*STRATEGIES, *FORMATS])
-    return replace(labels, scale=scale) if scale else labels
+    return replace(labels, scale=_scale(scale)) if scale else labels
+
+
+def _scale(scale: Scale | str) -> Scale:
+    known = [known.value for known in Scale]
+    if scale not in known:
+        raise UnknownName(str(scale), known)
+    return Scale(scale)

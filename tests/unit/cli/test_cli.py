@@ -32,7 +32,7 @@ def test_version_and_help():
 
 
 def test_help_names_every_strategy_and_format():
-    from novarag.cli.common import OURS, PAPERS, PRESETS
+    from novarag.cli.options import OURS, PAPERS, PRESETS
     from novarag.strategies import FORMATS
 
     assert f"{OURS}, {PAPERS}".split(", ") == list(STRATEGIES)

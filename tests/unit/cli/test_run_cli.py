@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, UsageError
 from novarag.cli import app
 from novarag.cli.answer import screen
-from novarag.cli.screen import parse_price, status
+from novarag.cli.console import status
+from novarag.cli.options import parse_price
 from novarag.records import Completion, Flaw
 from novarag.runs.progress import Progress
 from novarag.taxonomy import EvidenceState, Utility

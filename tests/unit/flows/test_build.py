@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.config import load_pipeline
 from novarag.errors import DataError, UnknownName
+from novarag.noise.audit import Audit, Finding
 from novarag.strategies import COT, NOVA, STRATEGIES, VANILLA, Strategy, Template
 from tests.support.chaos.serving import bill, chaos
 
@@ -128,9 +130,15 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
     assert "were audited" in second.output
 
 
+def with_shortcut(build, margin):
+    found = Finding(cue="words", kind=None, accuracy=1, majority=0.3, low=0.6, high=0.8, luck=0.0)
+    audit = Audit(findings=(found,), margin=margin, groups=3, questions=1, left_out=0)
+    return replace(build, audit=audit)
+
+
 def test_a_shortcut_stops_a_build_before_anything_is_asked(tmp_path, monkeypatch):
     write_questions(tmp_path / "questions.jsonl")
-    monkeypatch.setattr("novarag.cli.building.gate", lambda *_: 1)
+    monkeypatch.setattr("novarag.flows.build.audited", with_shortcut)
     with chaos() as server:
         path = write_pipeline(tmp_path, server, "out")
         path.write_text(path.read_text("utf-8").replace("audit = false", ""), "utf-8")

@@ -11,7 +11,7 @@ from novarag.errors import UnknownName
 from novarag.grouping import MIXES, Mix, assemble, evidence_state, find_mix
 from novarag.noise.audit import audit
 from novarag.noise.surface import CUES, Surface
-from novarag.noise.training import foreign, merge_pools, sound_pool, training_groups
+from novarag.noise.training_groups import foreign, merge_pools, sound_pool, training_groups
 from novarag.seeding import rng_for
 from novarag.stats.logistic import fit
 from novarag.taxonomy import EvidenceState

@@ -12,7 +12,7 @@ from novarag.datasets.clean import clean_pools
 from novarag.datasets.groups import iter_groups
 from novarag.errors import UnknownName, UsageError
 from novarag.grouping import assemble, find_mix
-from novarag.noise.training import sound_pool, training_groups
+from novarag.noise.training_groups import sound_pool, training_groups
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
 

@@ -20,8 +20,7 @@ together are as alike as the pool allows: whoever is not told the question learn
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
@@ -31,6 +30,7 @@ import numpy as np
 from novarag.errors import UsageError
 from novarag.grading import tokens
 from novarag.grouping import assemble
+from novarag.noise.group_build import GroupBuild
 from novarag.noise.surface import length_of, typography_of
 from novarag.noise.validators import Fault, find_fault
 from novarag.records import PassageGroup
@@ -40,6 +40,7 @@ from novarag.texts import tidy
 
 if TYPE_CHECKING:
     import random
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
@@ -55,15 +56,6 @@ _COMMON = frozenset({
     "which", "when", "where", "how", "why", "that", "this", "these", "those", "it", "its", "he",
     "she", "his", "her", "they", "their", "name", "many", "much", "first", "between",
 })  # fmt: skip
-
-
-@dataclass(slots=True, kw_only=True)
-class Yield:
-    """Groups that were built, and what was left out and why."""
-
-    groups: list[PassageGroup] = field(default_factory=list)
-    faults: Counter[str] = field(default_factory=Counter)
-    short: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +97,7 @@ def sound_pool(pool: PassageGroup, faults: Counter[str]) -> PassageGroup:
     return replace(pool, passages=tuple(kept.values()))
 
 
-def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> Yield:
+def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> GroupBuild:
     """Build the three groups of every question whose pool allows it, with k passages each.
 
     A larger group holds all of a smaller one, and the same questions are used at every k as long
@@ -115,7 +107,7 @@ def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> 
         raise UsageError(
             "a training group needs an anchor, a companion and a filler: k is 3 or more"
         )
-    found = Yield()
+    found = GroupBuild()
     stocks = []
     for pool in pools:
         stock = _stock(sound_pool(pool, found.faults))
@@ -127,7 +119,7 @@ def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> 
     for stock in stocks:
         rng = rng_for(seed, stock.question.id, "training")
         try:
-            found.groups += _Builder(stock, borrowing[stock.question.id], rng).build(k, seed)
+            found.groups.extend(_Builder(stock, borrowing[stock.question.id], rng).build(k, seed))
         except _Short as reason:
             found.short[str(reason)] += 1
     return found

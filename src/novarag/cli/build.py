@@ -1,0 +1,73 @@
+"""`novarag build`: from questions to a training set."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from novarag.cli.console import asking, printing
+from novarag.cli.options import DriverName, PerMillion, RayAddress, RetryFailed, parse_price
+from novarag.errors import Unfinished
+from novarag.flows.events import StepResult
+
+if TYPE_CHECKING:
+    from novarag.flows.events import Event, Tell
+
+
+def build(
+    pipeline: Annotated[
+        list[str],
+        typer.Argument(help="TOML files, or the preset `paper`; later ones override earlier ones."),
+    ],
+    driver: DriverName = "local",
+    ray_address: RayAddress = None,
+    price: PerMillion = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Build a training set: noise, groups, samples, filter, export; run it again to go on."""
+    from novarag.flows.access import Access
+    from novarag.flows.build import build_training_set
+
+    access = Access(driver=driver, ray_address=ray_address, retry_failed=retry_failed)
+    cost = parse_price(price)
+    with asking(cost) as (tell, stop):
+        show = _printing(printing(tell, cost))
+        try:
+            built = build_training_set(pipeline, access=access, tell=show, stop=stop)
+        except Unfinished as error:
+            sys.exit(130 if error.stopped else 1)
+    if built.ended == "groups":
+        print("to go on in spite of it, write audit = false in [groups]")
+    if built.ended is not None:
+        sys.exit(1)
+    print(f"next: train on {built.out / 'export'}; its README.md says what is in it")
+
+
+def _printing(tell: Tell) -> Tell:
+    """Print what each step found on standard output, and show the rest."""
+    from novarag.cli.export import print_export
+    from novarag.cli.filter import print_filtered
+    from novarag.cli.noise import print_tally
+    from novarag.flows.export import Export
+    from novarag.flows.filter import FilterResult
+    from novarag.flows.noise import NoiseResult
+    from novarag.noise.group_build import GroupBuild
+
+    def hear(event: Event) -> None:
+        tell(event)
+        match event:
+            case StepResult(_, NoiseResult() as result):
+                print_tally(result.tally or ())
+            case StepResult(_, GroupBuild() as result):
+                print(result)
+            case StepResult(_, FilterResult() as result):
+                print_filtered(result)
+            case StepResult(_, Export() as result):
+                print_export(result)
+            case _:
+                pass
+        sys.stdout.flush()
+
+    return hear

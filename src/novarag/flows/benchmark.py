@@ -1,0 +1,90 @@
+"""The NOVA benchmark rebuilt without its shortcuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.atomic import write_whole
+from novarag.flows.events import Notice, StepResult, silent
+from novarag.flows.group import audited, write_groups
+from novarag.flows.jobs import hash_of
+from novarag.noise.group_build import MARGIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.datasets.clean_card import BenchmarkFile
+    from novarag.flows.events import Tell
+    from novarag.noise.group_build import GroupBuild
+
+_CARD = "README.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Benchmark:
+    """A rebuilt benchmark; `unlike` names the files that are not those of the recipe."""
+
+    place: Path
+    files: tuple[BenchmarkFile, ...]
+    unlike: tuple[str, ...]
+
+    @property
+    def card(self) -> Path:
+        """The data card."""
+        return self.place / _CARD
+
+    @property
+    def with_shortcut(self) -> tuple[str, ...]:
+        """Name the files in which an audit found a shortcut."""
+        return tuple(f.name for f in self.files if f.audit is not None and f.audit.shortcuts)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"nova-clean in {self.place}", *map(repr, self.files)])
+
+
+def rebuild_benchmark(
+    out: str | Path, *, data: str | Path | None = None, audit: bool = True, tell: Tell = silent
+) -> Benchmark:
+    """Rebuild the NOVA benchmark without its shortcuts, from the released files.
+
+    `data` is the folder that holds naacl/; left out, NOVARAG_DATA says it. Groups and a data card
+    are written to `out`; every file is told as a `StepResult` when it is done.
+    """
+    from novarag.datasets.clean import check_inputs, known_outputs
+    from novarag.datasets.clean_card import clean_card
+
+    place = Path(out)
+    for line in check_inputs(data):
+        tell(Notice(line))
+    files: list[BenchmarkFile] = []
+    for name, found in _built(data):
+        write_groups(found, place / name)
+        digest = hash_of(place / name)
+        files.append(_file(name, audited(found, MARGIN) if audit else found, digest))
+        tell(StepResult(name, files[-1]))
+    write_whole(place / _CARD, clean_card(files).encode())
+    known = known_outputs()
+    unlike = tuple(f.name for f in files if known.get(f.name) != f.digest)
+    return Benchmark(place=place, files=tuple(files), unlike=unlike)
+
+
+def _built(data: str | Path | None) -> Iterator[tuple[str, GroupBuild]]:
+    from novarag.datasets.clean import SIZES, SPLITS, clean_pools
+    from novarag.noise.training_groups import training_groups
+
+    for name in SPLITS:
+        for split, pools in clean_pools(name, root=data).items():
+            for k in SIZES:
+                yield f"{name}-{split}-k{k}.jsonl", training_groups(pools, k=k)
+
+
+def _file(name: str, found: GroupBuild, digest: str) -> BenchmarkFile:
+    from novarag.datasets.clean_card import BenchmarkFile
+
+    return BenchmarkFile(
+        name=name, groups=len(found.groups), questions=len({g.question.id for g in found.groups}),
+        digest=digest, short=found.short, faults=found.faults, audit=found.audit,
+        unaudited=found.unaudited,
+    )  # fmt: skip

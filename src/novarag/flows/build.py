@@ -1,0 +1,266 @@
+"""Build a training set: from questions to an export, in steps that resume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.config import Pipeline, load_pipeline
+from novarag.errors import Unfinished, UsageError
+from novarag.flows.access import reach_endpoints
+from novarag.flows.drafts import iter_pools
+from novarag.flows.events import Note, Step, StepResult, silent
+from novarag.flows.export import write_export
+from novarag.flows.filter import filter_trials
+from novarag.flows.group import audited, write_groups
+from novarag.flows.jobs import (
+    Source,
+    check_server,
+    hash_of,
+    plan_job,
+    run_job,
+    settings_of,
+    source_of,
+)
+from novarag.flows.looping import Stop, synchronous
+from novarag.flows.noise import questions_of, write_noise
+from novarag.grouping import find_mix
+from novarag.noise import Noising
+from novarag.noise.group_build import TRAINING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from novarag.flows.access import Access, ModelAccess
+    from novarag.flows.events import Tell
+    from novarag.flows.export import Export
+    from novarag.flows.filter import FilterResult
+    from novarag.flows.noise import NoiseResult
+    from novarag.noise.group_build import GroupBuild
+    from novarag.records import PassageGroup
+    from novarag.runs import Run, Settings
+    from novarag.sft.exporting import ExportOptions
+    from novarag.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSetBuild:
+    """What came of each step, as far as the build went.
+
+    `ended` names the step that ended it early: "groups" where a group can be told by its looks,
+    "filter" where no trial was kept. It is None for a build that went all the way.
+    """
+
+    out: Path
+    noise: NoiseResult | None = None
+    groups: GroupBuild | None = None
+    run: Run | None = None
+    filtered: FilterResult | None = None
+    export: Export | None = None
+    ended: str | None = None
+
+
+async def build_training_set_async(
+    pipeline: str | Path | Pipeline | Sequence[str | Path],
+    *,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> TrainingSetBuild:
+    """Have noise written, draw groups, ask for samples, filter and export, as a file says.
+
+    `pipeline` names TOML files or presets, later ones overriding earlier ones, or is a `Pipeline`.
+    Each step leaves its result in the folder that the file names as `out`, or finds it there, so
+    that the same call goes on where it was cut off; `Unfinished` says that it was.
+    """
+    if isinstance(pipeline, (str, Path)):
+        pipeline = [pipeline]
+    found = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(*pipeline)
+    steps = _Steps(found, access, tell, stop or Stop())
+    await steps.check()
+    wanted = [steps.noise, steps.groups, steps.ask, steps.filter, steps.export]
+    for number, step in enumerate(wanted, start=1):
+        tell(Step(step.__name__, number, len(wanted)))
+        result = await step()
+        if result is not None:
+            tell(StepResult(step.__name__, result))
+        if steps.built.ended is not None:
+            break
+    return steps.built
+
+
+build_training_set = synchronous(build_training_set_async)
+
+
+class _Steps:
+    """The steps of a pipeline; each leaves its result in the folder, or finds it there."""
+
+    def __init__(self, pipeline: Pipeline, access: Access | None, tell: Tell, stop: Stop) -> None:
+        self.pipeline, self.access, self.tell, self.stop = pipeline, access, tell, stop
+        self.out = Path(pipeline.out)
+        self.built = TrainingSetBuild(out=self.out)
+
+    @cached_property
+    def _model(self) -> ModelAccess:
+        return reach_endpoints(self.pipeline.model, self.access)
+
+    def _questions(self, limit: int | None = None) -> Iterator[PassageGroup]:
+        given = self.pipeline.questions
+        few = [n for n in (given.limit, limit) if n is not None]
+        return islice(questions_of(Path(given.file)), min(few) if few else None)
+
+    async def check(self) -> None:
+        """Complain about any setting now, not when its step comes and the others are paid for."""
+        from novarag.filters import Options
+        from novarag.runs import open_store
+
+        groups, given = self.pipeline.groups, self.pipeline.filter
+        if groups.mix == TRAINING and groups.k < 3:
+            raise UsageError("training groups have 3 passages or more: correct k in [groups]")
+        if groups.mix != TRAINING:
+            find_mix(groups.mix, k=groups.k)
+            if groups.one_each:
+                raise UsageError("one_each belongs to the training groups")
+        _ = (self._noising, self._asking, self._exporting)
+        Options(rules=given.rules, alignment=given.alignment, balance=given.balance)
+        await check_server(self._model, open_store(self.out / "run"))
+
+    @cached_property
+    def _noising(self) -> tuple[Noising, ModelAccess] | None:
+        given = self.pipeline.noise
+        if given is None:
+            return None
+        noising = Noising(
+            noises=given.kinds, candidates=given.candidates, keep=given.keep,
+            verbalised=given.verbalised, seed=self.pipeline.seed,
+        )  # fmt: skip
+        return noising, reach_endpoints(given.model or self.pipeline.model, self.access)
+
+    @cached_property
+    def _asking(self) -> tuple[Strategy, Settings]:
+        from novarag.calls import Sampling
+        from novarag.strategies import find_strategy
+
+        given, groups = self.pipeline.ask, self.pipeline.groups
+        strategy = find_strategy(given.strategy)
+        if given.structured and given.strategy != "nova":
+            raise UsageError("structured replies are those of the strategy nova: correct [ask]")
+        k = groups.k if groups.mix == TRAINING else find_mix(groups.mix, k=groups.k).size
+        sampling = Sampling(n=given.samples, temperature=given.temperature)
+        name = given.strategy
+        return strategy, settings_of(given, strategy, self._model.name, sampling, k=k, name=name)
+
+    @cached_property
+    def _exporting(self) -> ExportOptions:
+        from novarag.sft.exporting import ExportOptions
+        from novarag.sft.lengths import load_ruler
+
+        given = self.pipeline.export
+        ruler = load_ruler(given.tokenizer, longest=given.max_length) if given.tokenizer else None
+        return ExportOptions(
+            formats=given.formats, label_only=given.label_only, ruler=ruler, dev=given.dev,
+            seed=self.pipeline.seed, base=given.base,
+        )  # fmt: skip
+
+    # — the steps —
+
+    async def noise(self) -> NoiseResult | None:
+        """Have passages written, if the pipeline asks for any."""
+        from novarag.calls import Sampling
+        from novarag.runs import Settings, open_store
+
+        given, asked = self.pipeline.noise, self._noising
+        if given is None or asked is None:
+            self.tell(Note("no [noise]: the passages of the questions are all there is"))
+            return None
+        noising, writer = asked
+        settings = Settings(
+            strategy=noising.name, template_hash=noising.fingerprint, model=writer.name,
+            noise=noising,
+            sampling=Sampling(temperature=given.temperature, max_tokens=given.max_tokens),
+        )  # fmt: skip
+        file = Path(self.pipeline.questions.file)
+        limits = (self.pipeline.questions.limit, given.questions)
+        source = Source(
+            groups=lambda: noising.requests(self._questions(given.questions)),
+            name=file.name,
+            hash=f"{hash_of(file)} {limits}",
+        )
+        store = open_store(self.out / "noise")
+        result = await write_noise(source, settings, store, writer, tell=self.tell, stop=self.stop)
+        if not result.run.finished:
+            raise Unfinished(store.place, stopped=result.run.stopped)
+        self.built = replace(self.built, noise=result)
+        return result
+
+    async def groups(self) -> GroupBuild:
+        """Draw passages into groups, and audit them."""
+        from novarag.datasets.groups import group_lines
+        from novarag.noise.groups import build_groups
+
+        given, file = self.pipeline.groups, self.out / "groups.jsonl"
+        found = build_groups(
+            chain(self._questions(), self._written()), given.mix, k=given.k,
+            one_each=given.one_each, seed=self.pipeline.seed,
+        )  # fmt: skip
+        begun = (self.out / "run" / "manifest.json").is_file()
+        if begun and file.is_file() and file.read_bytes() != group_lines(found.groups):
+            raise UsageError(
+                f"{self.out / 'run'} was begun with other groups than these settings give; change"
+                " them back, or write another `out` in the pipeline"
+            )
+        write_groups(found, file)
+        if given.audit and given.mix == TRAINING:
+            found = audited(found, given.margin)
+        ended = "groups" if found.has_shortcut else None
+        self.built = replace(self.built, groups=found, ended=ended)
+        return found
+
+    def _written(self) -> Iterator[PassageGroup]:
+        from novarag.runs import open_run
+
+        if self.pipeline.noise is None:
+            return iter(())
+        run = open_run(self.out / "noise")
+        return iter_pools(run)
+
+    async def ask(self) -> Run:
+        """Ask every group for its samples."""
+        from novarag.runs import open_run, open_store
+
+        strategy, settings = self._asking
+        store = open_store(self.out / "run")
+        await check_server(self._model, store)
+        source = source_of(self.out / "groups.jsonl")
+        job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
+        summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
+        if not summary.finished:
+            raise Unfinished(store.place, stopped=summary.stopped)
+        run = open_run(store)
+        self.built = replace(self.built, run=run)
+        return run
+
+    async def filter(self) -> FilterResult:
+        """Pour the trials through the funnel."""
+        given = self.pipeline.filter
+        found = filter_trials(
+            [self.out / "run", *given.runs], self.out / "filtered", rules=given.rules,
+            alignment=given.alignment, balance=given.balance, seed=self.pipeline.seed,
+            common=1 + len(given.runs), tell=self.tell,
+        )  # fmt: skip
+        ended = None if found.trials else "filter"
+        self.built = replace(self.built, filtered=found, ended=ended)
+        return found
+
+    async def export(self) -> Export:
+        """Write the training set."""
+        own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
+        done = write_export(
+            self.out / "filtered", self.out / "export", self._exporting, model=self._model.name,
+            strategies=own, tell=self.tell,
+        )  # fmt: skip
+        self.built = replace(self.built, export=done)
+        return done

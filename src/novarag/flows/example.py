@@ -1,0 +1,62 @@
+"""Examples to try the other verbs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from novarag.atomic import write_whole
+from novarag.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """An example file; `holds` is "answers", "pools" or "pipeline", `rows` how many of them."""
+
+    path: Path
+    holds: str
+    rows: int
+
+
+def write_example(file: str | Path = "answers.csv") -> Example:
+    """Write an example: answers (.csv), pools of passages (.jsonl) or a pipeline (.toml).
+
+    Answers and pools are simulated. A file that is there already is left alone.
+    """
+    path = Path(file)
+    if path.suffix not in _EXAMPLES:
+        raise UsageError(f"{path} must end in .csv for answers, .jsonl for pools, .toml for builds")
+    if path.exists():
+        raise UsageError(f"{path} exists already; name another file")
+    holds, make = _EXAMPLES[path.suffix]
+    content, rows = make()
+    write_whole(path, content)
+    return Example(path=path, holds=holds, rows=rows)
+
+
+def _answers() -> tuple[bytes, int]:
+    from novarag.examples import simulated_answers
+
+    text = simulated_answers()
+    return text.encode(), text.count("\n") - 1
+
+
+def _pools() -> tuple[bytes, int]:
+    from novarag.datasets.groups import group_lines
+    from novarag.examples import simulated_pools
+
+    pools = simulated_pools()
+    return group_lines(pools), len(pools)
+
+
+def _pipeline() -> tuple[bytes, int]:
+    from importlib.resources import files
+
+    return files("novarag.configs").joinpath("example.toml").read_bytes(), 1
+
+
+_EXAMPLES = {
+    ".csv": ("answers", _answers),
+    ".jsonl": ("pools", _pools),
+    ".toml": ("pipeline", _pipeline),
+}

@@ -1,0 +1,97 @@
+"""From pools of passages to groups that are asked or trained on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.atomic import write_whole
+from novarag.config.pipeline import GroupSettings
+from novarag.errors import UsageError
+from novarag.flows.given import iter_given
+from novarag.noise.group_build import TRAINING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.flows.given import Given
+    from novarag.noise.group_build import GroupBuild
+    from novarag.records import PassageGroup
+
+_DEFAULT = GroupSettings()
+
+
+def group_passages(
+    pool: Given,
+    out: str | Path | None = None,
+    *,
+    mix: str = _DEFAULT.mix,
+    k: int = _DEFAULT.k,
+    gold_at: int | None = None,
+    one_each: bool = _DEFAULT.one_each,
+    seed: int = 0,
+    audit: bool = _DEFAULT.audit,
+    margin: float = _DEFAULT.margin,
+) -> GroupBuild:
+    """Draw passages into groups of `k`, shuffled, and look for shortcuts in training groups.
+
+    `pool` is a file of questions with labelled passages, the folder of a finished run of noise,
+    or groups. `mix` is "training" (the three groups of each question) or a named mix such as
+    "gold+counterfactual". With `out` the groups are written there as JSON lines, whatever the
+    audit finds.
+    """
+    if out is not None and Path(out).suffix != ".jsonl":
+        raise UsageError(f"{out} must end in .jsonl")
+    if mix != TRAINING and one_each:
+        raise UsageError("`one_each` belongs to the training groups")
+    if mix == TRAINING and gold_at is not None:
+        raise UsageError("`gold_at` belongs to the mixes with one gold passage")
+    from novarag.noise.groups import build_groups
+
+    found = build_groups(_pools(pool), mix, k=k, gold_at=gold_at, one_each=one_each, seed=seed)
+    check_built(found)
+    if out is not None:
+        write_groups(found, Path(out))
+    return audited(found, margin) if mix == TRAINING and audit else found
+
+
+def check_built(found: GroupBuild) -> None:
+    """Complain where no group could be built, with the reasons."""
+    if found.groups:
+        return
+    reasons = [f"{n:,} questions: {why}" for why, n in found.short.most_common()]
+    reasons += [f"{n:,} passages: {why}" for why, n in found.faults.most_common()]
+    said = "; ".join(reasons) or "there are no questions"
+    raise UsageError(
+        f"there are no groups to build: {said}. Passages that a model wrote are marked with"
+        ' "provenance": "generated"; `make_noise()` writes them.'
+    )
+
+
+def write_groups(found: GroupBuild, out: Path) -> None:
+    """Write groups as JSON lines, whole or not at all; there must be some."""
+    from novarag.datasets.groups import group_lines
+
+    check_built(found)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, group_lines(found.groups))
+
+
+def audited(found: GroupBuild, margin: float) -> GroupBuild:
+    """Audit groups, where there are enough to judge."""
+    from novarag.noise.audit import audit
+
+    try:
+        return replace(found, audit=audit(found.groups, margin=margin))
+    except UsageError as error:
+        return replace(found, unaudited=str(error))
+
+
+def _pools(pool: Given) -> Iterator[PassageGroup]:
+    if not isinstance(pool, (str, Path)) or not (Path(pool) / "manifest.json").is_file():
+        return iter_given(pool)
+    from novarag.flows.drafts import iter_pools
+    from novarag.runs import open_run
+
+    return iter_pools(open_run(pool))

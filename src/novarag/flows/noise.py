@@ -1,0 +1,207 @@
+"""From questions to passages that a model wrote, each of them checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.config.asking import Replies
+from novarag.config.pipeline import NoiseSettings
+from novarag.errors import DataError
+from novarag.flows.access import reach
+from novarag.flows.events import silent
+from novarag.flows.given import iter_given
+from novarag.flows.jobs import Source, check_server, plan_job, run_job, source_of
+from novarag.flows.looping import synchronous
+from novarag.noise import NOISES, Noising
+from novarag.taxonomy import PassageKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from novarag.flows.access import Access, Model, ModelAccess
+    from novarag.flows.events import Tell
+    from novarag.flows.given import Given
+    from novarag.flows.jobs import RunSummary
+    from novarag.flows.looping import Stop
+    from novarag.records import PassageGroup, Prompt
+    from novarag.runs import Settings, Store
+
+_DEFAULT = NoiseSettings()
+_SHARD_SIZE = Replies().shard_size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseCount:
+    """What became of the passages of one noise; `rejected` counts them by reason.
+
+    A `spare` passage is sound, but there were enough.
+    """
+
+    noise: str
+    kept: int
+    spare: int
+    rejected: Counter[str]
+
+    @property
+    def written(self) -> int:
+        """How many passages the model wrote."""
+        return self.kept + self.spare + self.rejected.total()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NoiseResult:
+    """A run of noise as far as it went; the `tally` is there once it is finished.
+
+    `group_passages(result.place)` draws from its pools.
+    """
+
+    place: str
+    run: RunSummary
+    tally: tuple[NoiseCount, ...] | None
+
+    def __repr__(self) -> str:
+        run = self.run
+        lines = [f"noise in {self.place}: {run.answered:,} of {run.requests:,} requests answered"]
+        for c in self.tally or ():
+            rejected = f"{c.rejected.total():,} rejected"
+            lines.append(f"{c.noise}: {c.kept:,} kept, {c.spare:,} spare, {rejected}")
+        return "\n".join(lines)
+
+
+async def make_noise_async(
+    questions: Given,
+    model: Model,
+    out: str | Path,
+    *,
+    kinds: Sequence[str] = _DEFAULT.kinds,
+    candidates: int = _DEFAULT.candidates,
+    keep: int = _DEFAULT.keep,
+    verbalised: bool = _DEFAULT.verbalised,
+    temperature: float = _DEFAULT.temperature,
+    max_tokens: int | None = _DEFAULT.max_tokens,
+    seed: int | None = 0,
+    shard_size: int = _SHARD_SIZE,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> NoiseResult:
+    """Have a model write misleading, distracting and agreeing passages, and check each of them.
+
+    `questions` is a file of questions with answers, each with its gold passage, or such groups.
+    `out` is the folder of the run, or s3://…; a run that was begun there goes on. Of the
+    `candidates` passages of a reply the last `keep` sound ones are kept. `verbalised` asks for
+    each passage's probability too.
+    """
+    from novarag.calls import Sampling
+    from novarag.runs import Settings, open_store
+
+    noising = Noising(
+        noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed or 0
+    )
+    reached = reach(model, access)
+    settings = Settings(
+        strategy=noising.name, template_hash=noising.fingerprint, model=reached.name,
+        sampling=Sampling(temperature=temperature, max_tokens=max_tokens, seed=seed),
+        shard_size=shard_size, noise=noising,
+    )  # fmt: skip
+    source = _source(questions, noising)
+    return await write_noise(source, settings, open_store(out), reached, tell=tell, stop=stop)
+
+
+make_noise = synchronous(make_noise_async)
+
+
+def noise_prompts(
+    questions: Given,
+    *,
+    kinds: Sequence[str] = _DEFAULT.kinds,
+    candidates: int = _DEFAULT.candidates,
+    keep: int = _DEFAULT.keep,
+    verbalised: bool = _DEFAULT.verbalised,
+    seed: int = 0,
+) -> list[Prompt]:
+    """Render what `make_noise` would ask for the first question; nothing is asked."""
+    noising = Noising(
+        noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed
+    )
+    groups = _source(questions, noising).groups()
+    return [noising.render(group) for group in islice(groups, len(noising.noises))]
+
+
+async def write_noise(
+    source: Source,
+    settings: Settings,
+    store: Store,
+    model: ModelAccess,
+    *,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> NoiseResult:
+    """Run the requests for noise to their end, then sort what came."""
+    from novarag.flows.drafts import sort_drafts
+    from novarag.runs import is_finished, open_run
+
+    noising = settings.noise or Noising()
+    await check_server(model, store)  # before planning: a wrong address must leave no folder behind
+    job = plan_job(noising, source, settings, store, model, tell=tell)
+    run = await run_job(job, model, tell=tell, stop=stop)
+    tally = None
+    if is_finished(store):
+        tally = tuple(_counted(sort_drafts(open_run(store), noising)))
+    return NoiseResult(place=store.place, run=run, tally=tally)
+
+
+def questions_of(questions: Given) -> Iterator[PassageGroup]:
+    """Read questions that must have answers and one gold passage to write noise around."""
+    source = str(questions) if isinstance(questions, (str, Path)) else None
+    for number, group in enumerate(iter_given(questions), start=1):
+        if not group.question.answers:
+            raise DataError(
+                "noise is written around a known answer, and there is none.",
+                mend='write ["Paris"] or "Paris".',
+                source=source,
+                row=number,
+                column="answers",
+            )
+        problem = _gold_problem(group)
+        if problem:
+            raise DataError(
+                problem,
+                mend='mark it: {"text": "…", "kind": "gold"}.',
+                source=source,
+                row=number,
+                column="passages",
+            )
+        yield group
+
+
+def _gold_problem(group: PassageGroup) -> str | None:
+    """Say why the gold passage of a question is not known; a lone unlabelled one is it."""
+    kinds = [passage.kind for passage in group.passages]
+    if PassageKind.GOLD in kinds or kinds == [None]:
+        return None
+    return "several passages, and none is marked as gold." if kinds else "there is no gold passage."
+
+
+def _source(questions: Given, noising: Noising) -> Source:
+    """Take questions from a file, or as they are; they are read twice."""
+    given = questions if isinstance(questions, (str, Path)) else list(iter_given(questions))
+    found = source_of(given)
+    return Source(
+        groups=lambda: noising.requests(questions_of(given)), name=found.name, hash=found.hash
+    )
+
+
+def _counted(tally: Counter[tuple[str, str]]) -> Iterator[NoiseCount]:
+    """Sum up what became of the passages of each noise."""
+    from novarag.flows.drafts import KEPT, SPARE
+
+    for name in NOISES:
+        fates = Counter({fate: n for (noise, fate), n in tally.items() if noise == name})
+        if fates:
+            kept, spare = fates.pop(KEPT, 0), fates.pop(SPARE, 0)
+            yield NoiseCount(noise=name, kept=kept, spare=spare, rejected=fates)

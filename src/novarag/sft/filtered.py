@@ -82,7 +82,9 @@ def _contents(folder: Path) -> list[bytes]:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `filter_trials(...)` wrote.", mend=_AGAIN, source=source
+        "the file is damaged: it is not what `filter_trials(...)` wrote.",
+        mend=_AGAIN,
+        source=source,
     )
 
 

@@ -212,7 +212,9 @@ def test_the_card_of_somebody_else_is_none(export, card):
 )
 def test_a_card_that_was_altered_is_refused(export, changed):
     carded(export, **changed)
-    with pytest.raises(DataError, match=r"card\.json: the file is damaged.*`novarag export` again"):
+    with pytest.raises(
+        DataError, match=r"card\.json: the file is damaged.*`export_training_set\(\.\.\.\)` again"
+    ):
         read_dataset(export)
 
 

@@ -66,6 +66,11 @@ class Reproduction:
     page: Path
     tables: tuple[TableResult, ...]
 
+    def __repr__(self) -> str:
+        """Show the page and its tables."""
+        names = ", ".join(f"{table.name} ({len(table.cells):,} rows)" for table in self.tables)
+        return f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names})"
+
     @property
     def failed(self) -> int:
         """How many answers are missing because their requests failed."""

@@ -98,8 +98,8 @@ def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:
 def _altered(source: str) -> DataError:
     return DataError(
         "the file is damaged: it is not what `export_training_set(...)` wrote.",
-        mend="run the same `export_training_set(...)` again; or, to train on the rows as they are, take"
-        f" {CARD} away.",
+        mend="run the same `export_training_set(...)` again; or, to train on the rows as they are,"
+        f" take {CARD} away.",
         source=source,
     )
 

@@ -11,7 +11,6 @@ interval was mended. `--write` records the table in docs/evidence/simulated.md.
 """
 
 import argparse
-import asyncio
 import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
@@ -74,16 +73,11 @@ def ask(job):
         return
     groups = make_groups(name, seed)
     llm = open_simulated(respondent, groups, seed=seed)
-    found = []
-
-    async def story():  # returns nothing: asyncio would write out all of it at its end
-        found.append(await estimate(groups, ASKED, llm))
-
-    asyncio.run(story())
+    found = estimate(groups, ASKED, llm)
     columns = ("question", "group", "confidence", "correct")
     tables = [
         tabulate(trials).select(*columns).with_columns(method=pl.lit(method))
-        for method, trials in found[0].trials.items()
+        for method, trials in found.trials.items()
     ]
     pl.concat(tables).write_parquet(out)
 

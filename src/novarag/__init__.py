@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         NovaragError,
         ServiceError,
         StorageError,
+        Unfinished,
         UnknownName,
         UsageError,
     )
@@ -123,6 +124,7 @@ _ROOMS = {
         "NovaragError",
         "ServiceError",
         "StorageError",
+        "Unfinished",
         "UnknownName",
         "UsageError",
     ),
@@ -270,6 +272,7 @@ __all__ = [
     "TrainingSetBuild",
     "TrainingSettings",
     "Trial",
+    "Unfinished",
     "UnknownName",
     "Usage",
     "UsageError",

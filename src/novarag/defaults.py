@@ -12,7 +12,7 @@ _MAX_LENGTH = 2048  # tokens of a sample, prompt and completion together (the pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class AccessDefaults:
     """How a server is asked: requests in flight per endpoint, seconds a reply, attempts."""
 
     concurrency: int = 64
@@ -21,7 +21,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class AskDefaults:
     """How groups are asked: questions a shard, what runs the shards, lines of a held reply."""
 
     shard_size: int = 1000
@@ -30,7 +30,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measuring:
+class MeasureDefaults:
     """How intervals are made: bootstrap replicates, their seed."""
 
     replicates: int = 2000
@@ -38,7 +38,7 @@ class Measuring:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotating:
+class AnnotateDefaults:
     """From what confidence on a passage gets a kind, and the intervals of the profile."""
 
     least: float = 0.6
@@ -47,7 +47,7 @@ class Annotating:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tabling:
+class TableDefaults:
     """How the cells of a table are measured, and the rows below which one is refused."""
 
     replicates: int = 1000
@@ -56,7 +56,7 @@ class Tabling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class NoiseDefaults:
     """How noise is written: candidates in a reply, how many of them are kept, temperature."""
 
     kinds: tuple[str, ...] = ("counterfactual", "relevant", "irrelevant", "consistent")
@@ -67,7 +67,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
+class GroupDefaults:
     """How passages are drawn into groups, and by how much a shortcut must beat the majority."""
 
     k: int = 3
@@ -76,7 +76,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Indexing:
+class IndexDefaults:
     """How a corpus is cut and indexed."""
 
     words: int = 100
@@ -88,7 +88,7 @@ class Indexing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieving:
+class RetrieveDefaults:
     """How passages are found."""
 
     mode: str = "bm25"
@@ -96,7 +96,7 @@ class Retrieving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filtering:
+class FilterDefaults:
     """The variants of the funnel's stages, and the seed of ties and draws."""
 
     rules: str = "stated"
@@ -106,7 +106,7 @@ class Filtering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exporting:
+class ExportDefaults:
     """The share of questions in a dev split, and the longest sample in tokens."""
 
     dev: float = 0.0
@@ -115,7 +115,7 @@ class Exporting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class TrainDefaults:
     """How a model is trained; where each is from stands in `sft/train/settings.py`."""
 
     learning_rate: float = 5e-5
@@ -129,17 +129,17 @@ class Training:
     save_every: int = 0
 
 
-ACCESS = Access()
-DESK = Access(timeout=120.0, attempts=4)
+ACCESS = AccessDefaults()
+DESK = AccessDefaults(timeout=120.0, attempts=4)
 """For one question at a desk, where somebody waits for the reply."""
-ASK = Asking()
-MEASURE = Measuring()
-ANNOTATE = Annotating()
-TABLE = Tabling()
-NOISE = Writing()
-GROUP = Grouping()
-INDEX = Indexing()
-RETRIEVE = Retrieving()
-FILTER = Filtering()
-EXPORT = Exporting()
-TRAIN = Training()
+ASK = AskDefaults()
+MEASURE = MeasureDefaults()
+ANNOTATE = AnnotateDefaults()
+TABLE = TableDefaults()
+NOISE = NoiseDefaults()
+GROUP = GroupDefaults()
+INDEX = IndexDefaults()
+RETRIEVE = RetrieveDefaults()
+FILTER = FilterDefaults()
+EXPORT = ExportDefaults()
+TRAIN = TrainDefaults()

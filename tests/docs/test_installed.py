@@ -6,18 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from novarag.cli import app
+from tests.support.verbs import verbs
 
 ROOT = Path(__file__).parents[2]
-
-
-def verbs(command, *before):
-    """Every verb, and every verb of a verb."""
-    yield before
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from verbs(inner, *before, name)
 
 
 def novarag(folder, *words):
@@ -41,7 +33,7 @@ def test_what_is_installed_is_the_source():
 
 
 @pytest.mark.install
-@pytest.mark.parametrize("verb", list(verbs(get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("verb", list(verbs()), ids=" ".join)
 def test_every_verb_has_help(verb, tmp_path):
     assert "Usage" in novarag(tmp_path, *verb, "--help")
     assert list(tmp_path.iterdir()) == []

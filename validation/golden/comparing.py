@@ -76,9 +76,10 @@ class Comparison:
         self, command: str, base: Result, head: Result, streams: Iterable[str]
     ) -> list[str]:
         """Return the lines that tell of differences; none where there are none."""
+        told = []
         if base.code != head.code:
-            return [f"exit code {base.code} with the base, {head.code} with the head"]
-        names = sorted(n for n in base.touched() | head.touched())
+            told.append(f"exit code {base.code} with the base, {head.code} with the head")
+        names = sorted(base.touched() | head.touched())
         self.files += sum(not name.endswith("/") for name in names)
         differing: dict[str, Sides] = {}
         for name in [*streams, *names]:
@@ -88,7 +89,7 @@ class Comparison:
             sides = self._masked(name, sides)
             if sides[0] != sides[1] and not self._expected(command, name, sides):
                 differing[name] = sides
-        return list(_told(differing))
+        return [*told, *_told(differing)]
 
     def _masked(self, name: str, sides: Sides) -> Sides:
         base, head = sides

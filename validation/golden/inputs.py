@@ -40,6 +40,7 @@ def write_inputs(place: Path, server: str) -> None:
         "rules.toml": _RULES,
         "kept.toml": _KEPT,
         "study.toml": _STUDY,
+        "judgments.toml": _JUDGMENTS,
         "broken.toml": "[ask]\nsample = 3\n",
         "bm25.toml": _BM25,
         "own.toml": _OWN_SEARCH,
@@ -267,6 +268,15 @@ _TWO = _TABLE.replace('[[systems]]\nname = "Ensemble"\nmethod = "ensemble"\n\n',
 _RULES = _TWO.replace('picture = "forest"', 'table = "ablation"')
 _KEPT = _TABLE.replace('picture = "forest"', 'table = "retention"').replace('"table"', '"kept"')
 _STUDY = _TWO.replace('picture = "forest"', 'table = "study"').replace('"table"', '"rated"')
+_JUDGMENTS = f"""
+out = "judged-table"
+questions = 12
+least = 10
+replicates = 100
+{_ENDPOINT}
+[tuned]
+endpoints = ["simulated:tuned"]
+"""
 _BM25 = f"""
 out = "bm25"
 {_ENDPOINT}

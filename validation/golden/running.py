@@ -29,7 +29,7 @@ class Side:
     install: Install
     data: Path | None
     addresses: dict[str, str]
-    pipes: tuple[IO[str], IO[str]] | None = None
+    forking: tuple[subprocess.Popen[bytes], IO[str], IO[str]] | None = None
 
     def run(self, command: Command) -> Result:
         """Run a command, and see what it did to the work folder."""
@@ -40,25 +40,34 @@ class Side:
         streams = [self.install.place / name for name in ("stdin", "stdout", "stderr")]
         for stream, content in zip(streams, (command.stdin, "", ""), strict=True):
             stream.write_text(content, "utf-8")
-        code = self._fresh(words, streams) if self.pipes is None else self._forked(words, streams)
+        code = (self._forked if self.forking else self._fresh)(words, streams)
         _, stdout, stderr = (stream.read_bytes() for stream in streams)
         return Result(code, stdout, stderr, before, scan(work), work)
 
     def _fresh(self, words: list[str], streams: list[Path]) -> int:
-        with streams[0].open("rb") as given, streams[1].open("wb") as out:
+        with (
+            streams[0].open("rb") as given,
+            streams[1].open("wb") as out,
+            streams[2].open("wb") as errors,
+        ):
             return subprocess.run(
                 [sys.executable, "-m", "novarag", *words], cwd=self.install.work, stdin=given,
-                stdout=out, stderr=streams[2].open("wb"), env=self.install.environment(self.data),
-                check=False, timeout=LONGEST,
+                stdout=out, stderr=errors, env=self.install.environment(self.data), check=False,
+                timeout=LONGEST,
             ).returncode  # fmt: skip
 
     def _forked(self, words: list[str], streams: list[Path]) -> int:
-        assert self.pipes is not None
-        orders, answers = self.pipes
+        assert self.forking is not None
+        process, orders, answers = self.forking
         order = {"words": words, "folder": str(self.install.work), "longest": LONGEST}
         orders.write(json.dumps(order | {"streams": [str(s) for s in streams]}) + "\n")
         orders.flush()
-        return int(answers.readline())
+        answer = answers.readline()
+        if not answer:
+            sys.exit(
+                f"golden: what forks the {self.install.name}'s commands ended: {process.wait()}"
+            )
+        return int(answer)
 
 
 @contextmanager
@@ -79,6 +88,8 @@ def at_work(
     os.close(orders_in)
     os.close(answers_out)
     with os.fdopen(orders_out, "w") as orders, os.fdopen(answers_in) as answers:
-        yield Side(install, data, addresses, (orders, answers))
-        orders.close()
-        process.wait()
+        try:
+            yield Side(install, data, addresses, (process, orders, answers))
+        finally:
+            process.kill()
+            process.wait()

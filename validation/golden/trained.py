@@ -1,27 +1,26 @@
-"""Writes a tiny base model and two folders as `novarag train` leaves them; run by the base install.
+"""Writes a tiny base model and two folders as `novarag train` leaves them: `python trained.py FOLDER`.
 
-    python trained.py FOLDER
-
-The places in them are relative, so that they hold wherever the folder is copied to.
+Nothing of ours is imported: fingerprints are computed here as they were when the first models were
+trained, and folders from then must be served for ever. Places are relative, so that they hold
+wherever the folder is copied to.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
-
-from novarag.sft.lengths import load_ruler
-from novarag.sft.train.base import find_base
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 TEMPLATE = (
     "{% for m in messages %}<|turn|> {{ m['role'] }} {{ m['content'] }} <|end|> {% endfor %}"
     "{% if add_generation_prompt %}<|turn|> assistant{% endif %}"
 )
 WORDS = ("<unk>", "<|turn|>", "<|end|>", "user", "assistant", "who", "lit", "the", "lamp")
+PROMPT = "who lit the lamp"
 
 
 def save_tokenizer(folder: Path) -> None:
@@ -41,18 +40,29 @@ def make_base(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"weights")
 
 
+def fingerprint(base: Path) -> str:
+    hashed = sha256((base / "config.json").read_bytes())
+    weights = base / "model.safetensors"
+    hashed.update(f"\x1f{weights.name}\x1f{sha256(weights.read_bytes()).hexdigest()}".encode())
+    return hashed.hexdigest()
+
+
 def make_trained(folder: Path, base: Path, *, rank: int) -> None:
-    ruler, found = load_ruler(str(base)), find_base(str(base))
+    tokenizer = AutoTokenizer.from_pretrained(base)
     adapter = folder / "adapter"
     save_tokenizer(adapter)
     (adapter / "adapter_model.safetensors").write_bytes(b"adapter")
     (adapter / "adapter_config.json").write_text(json.dumps({"r": rank}), "utf-8")
-    text, tokens = ruler.render("who lit the lamp")
+    text = tokenizer.apply_chat_template(
+        [{"role": "user", "content": PROMPT}], tokenize=False, add_generation_prompt=True
+    )
+    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+    words = tokenizer.backend_tokenizer.to_str()
     told = {
         "made_by": "novarag train",
-        "base": {"name": found.name, "place": base.name, "fingerprint": found.fingerprint},
-        "tokenizer_sha256": ruler.fingerprint,
-        "sample": {"prompt": "who lit the lamp", "text": text, "tokens": tokens},
+        "base": {"name": base.name, "place": base.name, "fingerprint": fingerprint(base)},
+        "tokenizer_sha256": sha256(f"{words}\x1f{tokenizer.chat_template}".encode()).hexdigest(),
+        "sample": {"prompt": PROMPT, "text": text, "tokens": list(tokens)},
     }
     (folder / "training.json").write_text(json.dumps(told), "utf-8")
     make_base(folder / "merged")

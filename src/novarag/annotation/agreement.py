@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.annotation.model import KINDS
+from novarag.defaults import ANNOTATE
 from novarag.stats.binomial import share_ends
 from novarag.stats.figure import Figure
 from novarag.stats.resampling import draws
@@ -39,8 +40,8 @@ def agree(
     said: Sequence[PassageKind | None],
     questions: Sequence[str],
     *,
-    replicates: int = 1000,
-    seed: int = 0,
+    replicates: int = ANNOTATE.replicates,
+    seed: int = ANNOTATE.seed,
 ) -> Agreement:
     """Compare verdicts with known kinds; whole questions are resampled for the intervals.
 

@@ -12,6 +12,7 @@ from novarag.annotation.agreement import Agreement, agree
 from novarag.annotation.model import KINDS
 from novarag.annotation.twins import stale_pairs
 from novarag.annotation.wording import cut_sentences
+from novarag.defaults import ANNOTATE
 from novarag.stats.binomial import share_ends
 from novarag.stats.figure import Figure
 from novarag.stats.resampling import draws
@@ -107,8 +108,8 @@ def make_profile(
     *,
     least: float,
     expect: str,
-    replicates: int = 1000,
-    seed: int = 0,
+    replicates: int = ANNOTATE.replicates,
+    seed: int = ANNOTATE.seed,
 ) -> Profile:
     """Draw up the profile; known kinds of the passages serve only to report agreement."""
     table = _Table(groups, annotations, least, replicates, seed)

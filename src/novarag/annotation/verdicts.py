@@ -9,6 +9,7 @@ from novarag.annotation.clues import gather
 from novarag.annotation.model import KINDS, Chances, Expect, is_in_context, shipped_weights
 from novarag.annotation.twins import Cut, find_twin
 from novarag.annotation.wording import cut_sentences, make_lexicon
+from novarag.defaults import ANNOTATE
 from novarag.noise.validators import is_placeholder
 from novarag.records import AnswerForm
 from novarag.taxonomy import PassageKind
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.annotation.wording import Lexicon, Sentence
     from novarag.records import Passage, PassageGroup, Question
 
-LEAST = 0.6
+LEAST = ANNOTATE.least
 """The confidence from which a verdict becomes the passage's kind, unless told otherwise."""
 
 WORDS, TWIN = "words", "twin"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.events import Event, Tell
     from novarag.flows.jobs import RunSummary
-    from novarag.runs.progress import Progress
+    from novarag.runs import Progress
 
 _PLAIN_EVERY = 10.0  # seconds between two lines where nothing can be drawn over
 _DRAWN_EVERY = 0.2

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from novarag.calls import GREEDY, Attempt
+from novarag.defaults import ACCESS, ASK
 from novarag.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class Access:
     """
 
     key_env: str | None = None
-    concurrency: int = 64
-    timeout: float = 600.0
-    attempts: int = 8
-    driver: str = "local"
+    concurrency: int = ACCESS.concurrency
+    timeout: float = ACCESS.timeout
+    attempts: int = ACCESS.attempts
+    driver: str = ASK.driver
     ray_address: str | None = None
     retry_failed: bool = False
 

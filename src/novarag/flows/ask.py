@@ -51,8 +51,7 @@ async def ask_async(
     The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
     `temperature` can, and replaces both.
     """
-    from novarag.runs import open_run, open_store
-    from novarag.runs.memory import Memory
+    from novarag.runs import Memory, open_run, open_store
 
     asking, name = _strategy(strategy)
     reached = reach(model, access)

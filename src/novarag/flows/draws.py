@@ -76,22 +76,26 @@ class Draws:
     async def draw(
         self, needs: Sequence[Need], *, tell: Tell = silent, stop: Stop | None = None
     ) -> dict[Need, Run]:
-        """Get the replies of every need, or find them; `Unfinished` where that was stopped."""
+        """Get the replies of every need, or find them; `Unfinished` where that was stopped.
+
+        Where no reply gave an answer, there is nothing to follow up on, and that need is left out.
+        """
         drawn: dict[Need, Run] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
-            greedy = drawn[serving(GREEDY, drawn)] if need.follow_up else None
-            job = self._job(need, greedy, tell)
+            answers = _answers(drawn[serving(GREEDY, drawn)]) if need.follow_up else None
+            if need.follow_up and answers is None:
+                continue
+            job = self._job(need, answers, tell)
             summary = await run_job(job, self.model, tell=tell, stop=stop)
             if not summary.finished or (stop is not None and stop.is_set()):
                 raise Unfinished(job.store.place, stopped=summary.stopped)
             drawn[need] = open_run(job.store)
         return drawn
 
-    def _job(self, need: Need, greedy: Run | None, tell: Tell) -> Job:
+    def _job(self, need: Need, answers: Source | None, tell: Tell) -> Job:
         asking, name = self._asking(need)
-        place, source = self._name(need), self.source
-        if greedy is not None:
-            source = _follow_up_source(greedy)
+        place, source = self._name(need), answers or self.source
+        if answers is not None:
             found = read_manifest(self._open(place))
             if found is not None and found.source_hash != source.hash:
                 place += f"-{source.hash[:8]}"  # answers were added or changed since
@@ -110,9 +114,11 @@ class Draws:
         return strategy, strategy.name
 
 
-def _follow_up_source(greedy: Run) -> Source:
-    """Ask about the answers of a run."""
+def _answers(greedy: Run) -> Source | None:
+    """Return the answers of a run to ask about, if it has any."""
     groups = follow_ups(greedy)
+    if not groups:
+        return None
     texts = "\0".join(group.question.text for group in groups)
     digest = sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
     return Source(groups=partial(iter, groups), name="answers", hash=digest)

@@ -63,7 +63,7 @@ def _estimated(
     method: Method,
     strategy: str,
 ) -> list[Trial]:
-    served = [(need, drawn[serving(need, drawn)]) for need in method.needs]
+    served = [(n, drawn[serving(n, drawn)] if _was_drawn(n, drawn) else {}) for n in method.needs]
     trials = []
     for group in groups:
         found = [replies.get(str(group.id), [])[: need.samples] for need, replies in served]
@@ -83,5 +83,10 @@ def _failed(method: Method, found: Sequence[Sequence[Trial]]) -> bool:
 
 def cost_of(method: Method, draws: Mapping[Need, Run]) -> Cost:
     """Add up what the replies that a method reads took, though others may read them too."""
-    served = {serving(need, draws) for need in union(method.needs)}
-    return sum((draws[need].cost for need in served), Cost())
+    needs = [need for need in union(method.needs) if _was_drawn(need, draws)]
+    return sum((draws[need].cost for need in {serving(n, draws) for n in needs}), Cost())
+
+
+def _was_drawn(need: Need, drawn: Iterable[Need]) -> bool:
+    """Say whether a need was asked for; a follow-up is not, where no reply gave an answer."""
+    return need.follow_up is None or any(one.covers(need) for one in drawn)

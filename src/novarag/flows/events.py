@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from novarag.flows.jobs import RunSummary
-    from novarag.runs.manifest import Manifest
-    from novarag.runs.progress import Progress
+    from novarag.runs import Manifest, Progress
     from novarag.sft.train.progress import Progress as Trained
 
 

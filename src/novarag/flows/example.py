@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from novarag.atomic import write_whole
+from novarag.atomic import whole_file
 from novarag.errors import UsageError
 
 
@@ -30,7 +30,8 @@ def write_example(file: str | Path = "answers.csv") -> Example:
         raise UsageError(f"{path} exists already; name another file")
     holds, make = _EXAMPLES[path.suffix]
     content, rows = make()
-    write_whole(path, content)
+    with whole_file(path) as out:
+        out.write(content)
     return Example(path=path, holds=holds, rows=rows)
 
 
@@ -52,7 +53,7 @@ def _pools() -> tuple[bytes, int]:
 def _pipeline() -> tuple[bytes, int]:
     from importlib.resources import files
 
-    return files("novarag.configs").joinpath("example.toml").read_bytes(), 1
+    return files("novarag").joinpath("presets", "build", "example.toml").read_bytes(), 1
 
 
 _EXAMPLES = {

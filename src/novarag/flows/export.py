@@ -7,6 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from novarag.defaults import EXPORT
 from novarag.errors import UnknownName, UsageError
 from novarag.flows.events import Wrote, silent
 
@@ -73,8 +74,8 @@ def export_training_set(
     label_only: bool = False,
     tokenizer: str | Path | None = None,
     max_length: int | None = None,
-    dev: float = 0.0,
-    seed: int = 0,
+    dev: float = EXPORT.dev,
+    seed: int = EXPORT.seed,
     model: str | None = None,
     base: str | None = None,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
@@ -128,7 +129,7 @@ def write_export(
     tell: Tell = silent,
 ) -> Export:
     """Write a training set whose options were checked before, as a pipeline does."""
-    from novarag.runs.group_table import read_groups
+    from novarag.runs import read_groups
     from novarag.sft.exporting import export
     from novarag.sft.filtered import read_filtered
 

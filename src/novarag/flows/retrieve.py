@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.defaults import RETRIEVE
 from novarag.errors import DataError, UsageError
 from novarag.flows.encoders import open_encoder, open_search
 from novarag.flows.events import Counted, Wrote, silent
@@ -69,8 +70,8 @@ async def retrieve_async(
     *,
     out: str | Path | None = None,
     uri: str | Path | None = None,
-    mode: str = "bm25",
-    k: int = 5,
+    mode: str = RETRIEVE.mode,
+    k: int = RETRIEVE.k,
     encoder: str | Encoder | None = None,
     search: object = None,
     http: str | None = None,

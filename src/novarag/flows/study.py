@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag import __version__
 from novarag.atomic import whole_folder
+from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import Wrote, silent
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 QUESTIONS = 20
 """How many questions a sheet has, unless somebody says otherwise."""
 
-REPLICATES = 2000
+REPLICATES = MEASURE.replicates
 """Bootstrap replicates behind each interval of a study, unless somebody says otherwise."""
 
 _SHEET = frozenset({"sheet.html", "key.json"})
@@ -71,7 +72,7 @@ def read_rating_files(
     out: str | Path | None = None,
     *,
     replicates: int = REPLICATES,
-    seed: int = 0,
+    seed: int = MEASURE.seed,
     tell: Tell = silent,
 ) -> StudyReport:
     """Read what raters saved, take the blindfold off, and report means, agreement and tests.

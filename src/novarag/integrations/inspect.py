@@ -25,6 +25,7 @@ from inspect_ai.scorer import (
 )
 
 from novarag.datasets import take_answers
+from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.integrations.marking import (
     HEADLINE,
@@ -69,7 +70,9 @@ _SCHEMA = {
 
 
 def _metric(name: str, metrics: Sequence[str], *, whole: bool = False) -> Callable[..., Any]:
-    def make(question: str | None = None, replicates: int = 2000, seed: int = 0) -> Any:  # noqa: ANN401
+    def make(
+        question: str | None = None, replicates: int = MEASURE.replicates, seed: int = MEASURE.seed
+    ) -> Any:  # noqa: ANN401
         def compute(scores: list[SampleScore]) -> dict[str, float]:
             rows = tuple(_row(score, question) for score in scores)
             panel = measured(rows, replicates, seed)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
+from novarag.defaults import MEASURE
 from novarag.metrics.panels import Difference, Measurement
 from novarag.metrics.table import METRICS
 from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
@@ -28,8 +29,8 @@ def measure_table(
     trials: pl.DataFrame | Iterable[Trial],
     *,
     by: str | Sequence[str] = (),
-    replicates: int = 2000,
-    seed: int = 0,
+    replicates: int = MEASURE.replicates,
+    seed: int = MEASURE.seed,
     least: int = LEAST_ROWS,
     progress: Callable[[int], None] | None = None,
 ) -> Measurement:

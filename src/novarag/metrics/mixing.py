@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from novarag.defaults import MEASURE
 from novarag.errors import UsageError
 from novarag.metrics.table import METRICS
 from novarag.metrics.tally import fold, make_rows
@@ -45,7 +46,11 @@ class Mixed:
 
 
 def reweigh(
-    frame: pl.DataFrame, mix: Mapping[str, float], *, replicates: int = 2000, seed: int = 0
+    frame: pl.DataFrame,
+    mix: Mapping[str, float],
+    *,
+    replicates: int = MEASURE.replicates,
+    seed: int = MEASURE.seed,
 ) -> Mixed:
     """Measure a table of answers as if its groups came in another mix of kinds.
 

@@ -11,6 +11,7 @@ import orjson
 
 from novarag.calls import Sampling
 from novarag.checksums import digest
+from novarag.defaults import ASK
 from novarag.errors import StorageError, UsageError
 from novarag.noise import Noising
 from novarag.runs import crash_points
@@ -33,7 +34,7 @@ class Settings:
     samples: int = 1
     per_request: int | None = None
     sampling: Sampling = field(default_factory=Sampling)
-    shard_size: int = 1000
+    shard_size: int = ASK.shard_size
     noise: Noising | None = None
 
     def __post_init__(self) -> None:

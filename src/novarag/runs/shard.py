@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from novarag.calls import CallError, Outcome
+from novarag.defaults import ACCESS
 from novarag.errors import ServiceError, StorageError
 from novarag.records import Completion
 from novarag.runs import crash_points
@@ -52,7 +53,7 @@ class Job:
     store: Store
     manifest: Manifest
     strategy: Asking
-    concurrency: int = 64
+    concurrency: int = ACCESS.concurrency
     revive: bool = False
     patience: float = 5.0
     grace: float = 600.0

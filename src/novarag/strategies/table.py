@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.defaults import ASK
 from novarag.errors import UnknownName
 from novarag.records import Prompt
 from novarag.strategies.confidence import Scale
@@ -43,7 +44,7 @@ class Strategy:
         """Read a reply; `k` is the number of passages that were shown."""
         return read(reply, self.labels, k=k)
 
-    def pattern(self, k: int, *, step_length: int = 200) -> str:
+    def pattern(self, k: int, *, step_length: int = ASK.step_length) -> str:
         r"""Return the regular expression of replies about k passages; raise if they have no form.
 
         >>> import re

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from novarag.defaults import MEASURE
 from novarag.errors import DataError
 from novarag.stats.agreement import alpha, coincidences, kappa
 from novarag.stats.corrections import bonferroni, holm
@@ -119,7 +120,9 @@ class StudyReport:
         return "\n  ".join(lines)
 
 
-def analyse(ratings: Ratings, *, replicates: int = 2000, seed: int = 0) -> StudyReport:
+def analyse(
+    ratings: Ratings, *, replicates: int = MEASURE.replicates, seed: int = MEASURE.seed
+) -> StudyReport:
     """Analyse ratings; intervals come from drawing whole questions again."""
     key, scores = ratings.key, ratings.scores
     if np.isnan(scores).all():

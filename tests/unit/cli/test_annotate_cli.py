@@ -377,7 +377,7 @@ def test_a_mix_is_checked_before_the_bootstrap(tmp_path, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError
 
-    monkeypatch.setattr("novarag.metrics.measure", never)
+    monkeypatch.setattr("novarag.metrics.measure_table", never)
     answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
     mix.write_text("{", encoding="utf-8")
     done = run("measure", answers, "--mix", mix)

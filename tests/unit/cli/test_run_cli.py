@@ -158,21 +158,14 @@ def test_a_run_without_finished_shards_cannot_be_measured(groups, server, tmp_pa
     assert "no finished shard" in str(run(app, ["measure", str(out)]).exception)
 
 
+def four_at_once(groups, url):
+    words = ["ask", str(groups), "--model", f"{url}=chaos", "--out", "run", "--concurrency", "4"]
+    return [sys.executable, "-m", "novarag", *words]
+
+
 def test_an_interrupt_finishes_what_is_in_flight(groups, tmp_path):
     with chaos(latency=0.3) as url:
-        words = [
-            sys.executable,
-            "-m",
-            "novarag",
-            "ask",
-            str(groups),
-            "--model",
-            f"{url}=chaos",
-            "--out",
-            "run",
-            "--concurrency",
-            "4",
-        ]
+        words = four_at_once(groups, url)
         process = subprocess.Popen(
             words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -189,6 +182,25 @@ def test_an_interrupt_finishes_what_is_in_flight(groups, tmp_path):
         assert f"{60 - asked['total']} requests left" in shown
         subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
         assert bill(url, "count")["total"] == 60
+
+
+def test_a_second_interrupt_leaves_at_once(groups, tmp_path):
+    with chaos(latency=60) as url:
+        process = subprocess.Popen(
+            four_at_once(groups, url), cwd=tmp_path,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while bill(url, "count")["total"] < 4:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said = ""
+        while "finishing what is in flight" not in said:
+            said += process.stderr.readline()
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out) == (130, "")
+        assert "Traceback" not in err
 
 
 def test_answer_fits_one_screen(server, tmp_path):

@@ -6,11 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from typer.main import get_command
 
+import novarag
 from novarag import defaults
 from novarag.annotation import LEAST, agree, make_profile
-from novarag.cli import app
 from novarag.config.asking import Endpoints, Replies
 from novarag.config.experiment import (
     AnnotateSettings,
@@ -22,6 +21,7 @@ from novarag.config.experiment import (
 from novarag.config.grid import Grid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
+from novarag.flows.access import Access
 from novarag.flows.reproduce.cells import Precision
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import reweigh
@@ -31,10 +31,11 @@ from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import Manifest
 from novarag.runs import Settings
 from novarag.runs.shard import Job
-from novarag.sft import Options as ExportOptions
-from novarag.sft.train import Settings as TrainSettings
+from novarag.sft.exporting import ExportOptions
+from novarag.sft.train.settings import TrainingSettings
 from novarag.study import analyse
 from novarag.web.sending import Patience
+from tests.support.verbs import verbs
 
 VERBS = {
     "ask": (defaults.ACCESS, defaults.ASK),
@@ -44,6 +45,7 @@ VERBS = {
     "answer": (defaults.DESK,),
     "annotate": (defaults.ANNOTATE, defaults.DESK),
     "measure": (defaults.MEASURE,),
+    "study read": (defaults.MEASURE,),
     "group": (defaults.GROUP,),
     "audit": (defaults.GROUP,),
     "index": (defaults.INDEX,),
@@ -55,7 +57,7 @@ VERBS = {
 OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
 """Options that are left out unless they are given."""
 PYTHON = [
-    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS),
+    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),
     (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
     (measure_table, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
     (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
@@ -63,7 +65,12 @@ PYTHON = [
     (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
     (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
-    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainSettings, defaults.TRAIN),
+    (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
+    (Access, defaults.ACCESS), (Access, defaults.ASK), (novarag.ask, defaults.ASK), (novarag.estimate, defaults.ASK),
+    (novarag.measure, defaults.MEASURE), (novarag.read_rating_files, defaults.MEASURE),
+    (novarag.annotate, defaults.ANNOTATE), (novarag.annotate, defaults.DESK),
+    (novarag.build_index, defaults.INDEX), (novarag.retrieve, defaults.RETRIEVE),
+    (novarag.filter_trials, defaults.FILTER), (novarag.reproduce, defaults.TABLE),
 ]  # fmt: skip
 
 
@@ -93,7 +100,7 @@ def test_a_passage_gets_a_kind_from_one_confidence_on():
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_command_line_says_the_same(verb):
-    found = {p.name: p.default for p in get_command(app).commands[verb].params}
+    found = {p.name: p.default for p in verbs()[tuple(verb.split())].params}
     for usual in VERBS[verb]:
         wanted = {n: v for n, v in shared(found, usual).items() if (verb, n) not in OWN}
         assert wanted

@@ -20,10 +20,10 @@ from novarag.datasets import (
     load_originals,
     load_pool,
     parse_group,
-    read_table,
     rows_stand_alone,
     strict_kind,
 )
+from novarag.datasets.files import read_table
 from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import FORMATS, Labels
 from novarag.taxonomy import GroupKind

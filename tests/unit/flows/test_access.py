@@ -1,5 +1,7 @@
 """Models by address, by name or as objects."""
 
+import asyncio
+
 import pytest
 
 from novarag.calls import Reply, Sampling
@@ -62,10 +64,10 @@ def test_a_model_of_ones_own_is_held_to_its_promise(llm):
         async with found.connector()() as open_llm:
             return await open_llm.complete("hello", Sampling(n=n), tell=heard.append)
 
-    assert ask(1).completions[0].text == "hello"
+    assert asyncio.run(ask(1)).completions[0].text == "hello"
     assert [a.id for a in heard] == ["1"]
     with pytest.raises(ServiceError, match="asked for 2 samples, got 1"):
-        ask(2)
+        asyncio.run(ask(2))
     assert Opened.opened == 0
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from novarag import audit_groups, group_passages, load_groups, write_example
+from novarag import Passage, audit_groups, group_passages, load_groups, write_example
 from novarag.errors import UnknownName, UsageError
 from novarag.examples import simulated_pools
 from novarag.taxonomy import GroupKind, PassageKind
@@ -31,6 +31,9 @@ def test_training_groups_are_audited():
     assert build.audit == audit_groups(build.groups)
     assert "288 groups of 96 questions were audited" in repr(build)
     assert repr(build.audit).splitlines()[-1].endswith("beyond 5 points")
+    unknown = replace(build.groups[0], passages=(Passage(text="Who knows?"),))
+    found = audit_groups([unknown, *build.groups])
+    assert "left out: 1 groups without kinds" in repr(found)
 
 
 def test_too_few_to_audit_says_so():
@@ -56,8 +59,13 @@ def test_a_named_mix_and_its_gold():
 def test_what_is_left_out_is_counted():
     pools = simulated_pools()
     bare = replace(pools[0], passages=pools[0].passages[:1])
-    build = group_passages([bare, *pools[1:]], audit=False)
+    empty = replace(
+        pools[1], passages=(*pools[1].passages, Passage(text="", kind=PassageKind.GOLD))
+    )
+    build = group_passages([bare, empty, *pools[2:]], audit=False)
     assert build.short == {"no sound generated gold passage": 1}
+    assert build.faults.total() == 1
+    assert "left out: 1 passages: " in repr(build)
     assert "left out: 1 questions: no sound generated gold passage" in repr(build)
 
 

@@ -19,14 +19,14 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from novarag.cli.measuring import _tables
-from novarag.runs.draws import follow_ups, iter_estimates, open_draw
 
 from novarag import CallError, NovaragError, Outcome
 from novarag.calls import Attempt, Reply, Usage
-from novarag.datasets import Columns, load_answers
 from novarag.filters import Options
+from novarag.flows.answers import collect_answers
 from novarag.flows.drafts import iter_pools, sort_drafts
+from novarag.flows.draws import follow_ups
+from novarag.flows.estimates import iter_estimates
 from novarag.flows.filtering import filter_runs
 from novarag.flows.replies import read_replies
 from novarag.flows.rereading import reread_run as reread
@@ -48,8 +48,8 @@ from novarag.runs import (
     summarize,
     trial_tables,
 )
-from novarag.sft import Options as ExportOptions
-from novarag.sft import export, read_filtered
+from novarag.sft.exporting import ExportOptions, export
+from novarag.sft.filtered import read_filtered
 from novarag.sft.train.rows import read_dataset
 from novarag.strategies import NOVA
 from novarag.taxonomy import PassageKind
@@ -159,8 +159,8 @@ def contents(folder):
 
 
 def measured(run):
-    notes = []
-    return load_answers(_tables(run, notes), Columns()).rows(), notes
+    found = collect_answers(run)
+    return found.table.rows(), found.notes
 
 
 def filtered_again(run):
@@ -170,7 +170,7 @@ def filtered_again(run):
 
 
 def estimated(run):
-    draw = open_draw(str(run))
+    draw = open_run(run)
     need = METHODS["verbal"].needs[0]
     tables = iter_estimates({need: draw}, [METHODS["verbal"]], "nova")
     return pl.concat(tables).rows(), follow_ups(draw), draw.cost
@@ -360,14 +360,23 @@ def test_nothing_altered_is_believed(world):
     assert {"same", "mended"} <= came.keys()
 
 
-@pytest.mark.parametrize(
-    "name", ["open", "measure", "filter", "estimate", "study", "shown", "printed"]
-)
-@pytest.mark.parametrize("kind", ["trials", "shards"])
-def test_whoever_reads_trials_refuses_an_altered_one(world, name, kind):
-    """The rule that the random alterations sample, held against each reader once."""
-    what = world[0]
-    path = next(p for p in sorted(what.folder.rglob("*")) if p.parent.name == kind)
+TRIALS_READ = ("open", "measure", "filter", "estimate", "study", "shown", "printed", "reread")
+MUST_REFUSE = [
+    *(("run", f"{kind}/00001", name) for kind in ("trials", "shards") for name in TRIALS_READ),
+    *(("run", "manifest", name) for name in TRIALS_READ),
+    *(("run", "groups/00001", name) for name in ("open", "filter", "estimate", "study", "reread")),
+    *(("run", "dead/00001", name) for name in ("open", "shown", "reread")),
+    *(("noise", file, "pools") for file in ("manifest", "drafts", "pool/00001")),
+    *(("filtered", file, "export") for file in ("kept", "groups", "tally", "seal")),
+    *(("export", file, "train") for file in ("train", "dev", "card")),
+]
+
+
+@pytest.mark.parametrize(("folder", "file", "name"), MUST_REFUSE)
+def test_whoever_reads_a_file_refuses_it_altered(world, folder, file, name):
+    """The rule that the random alterations sample, held against each reader and file once."""
+    what = next(part for part in world if part.folder.name == folder)
+    path = next(p for p in what.folder.glob(f"{file}.*"))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

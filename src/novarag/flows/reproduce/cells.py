@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.calls import Cost
+from novarag.defaults import TABLE
 from novarag.flows.reproduce.papers import AVERAGE, printed, printed_swap
 from novarag.metrics import measure_table
 from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
@@ -64,9 +65,9 @@ class CellInput:
 class Precision:
     """How intervals are made, and from how many rows on there are figures."""
 
-    replicates: int = 1000
-    least: int = 50
-    seed: int = 0
+    replicates: int = TABLE.replicates
+    least: int = TABLE.least
+    seed: int = TABLE.seed
 
 
 @dataclass(slots=True)

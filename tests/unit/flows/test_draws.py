@@ -4,12 +4,18 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from novarag.runs.draws import by_group, cost_of, draw_name, follow_ups, iter_estimates, open_draw
 
 from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
+from novarag.config.asking import Replies
+from novarag.errors import Unfinished
+from novarag.flows.access import reach
+from novarag.flows.draws import Draws, draw_name, follow_ups
+from novarag.flows.estimates import by_group, cost_of, iter_estimates
+from novarag.flows.jobs import source_of
+from novarag.flows.looping import Stop
 from novarag.records import Completion
-from novarag.runs import Board, Job, Settings, drive, open_store, plan
+from novarag.runs import Board, Job, Settings, drive, open_run, open_store, plan
 from novarag.strategies import VANILLA
 from novarag.strategies.follow_up import P_TRUE, propose, proposed
 from novarag.uncertainty import METHODS, Method, Need
@@ -62,7 +68,7 @@ def asked(folder, asking, groups, said, sampling=None, samples=1):
         await drive(job, lambda: Saying(said), board=Board(), stop=asyncio.Event())
 
     asyncio.run(run())
-    return open_draw(str(folder))
+    return open_run(folder)
 
 
 SAID = {
@@ -128,8 +134,21 @@ def test_draws_of_other_groups_are_refused(tmp_path):
 def test_a_run_that_has_not_ended_is_no_draw(tmp_path):
     settings = Settings(strategy="vanilla", template_hash=VANILLA.template.hash, model="m")
     plan(open_store(tmp_path / "begun"), lambda: iter(GROUPS), settings)
+    draws = {Need(): open_run(tmp_path / "begun")}
     with pytest.raises(UsageError, match="not finished"):
-        open_draw(str(tmp_path / "begun"))
+        list(iter_estimates(draws, [METHODS["verbal"]], "vanilla"))
+
+
+def test_draws_that_were_stopped_are_unfinished_and_go_on(tmp_path):
+    model, stop = reach("simulated:base"), Stop()
+    draws = Draws(source=source_of(GROUPS), strategy="vanilla", model=model, replies=Replies(),
+                  folder=tmp_path)  # fmt: skip
+    stop.set()
+    with pytest.raises(Unfinished, match="greedy") as caught:
+        asyncio.run(draws.draw([Need()], stop=stop))
+    assert caught.value.stopped
+    drawn = asyncio.run(draws.draw([Need()]))
+    assert drawn[Need()].is_finished
 
 
 def test_draws_are_named_by_what_was_asked():

@@ -62,7 +62,7 @@ def load_answers(
     except pl.exceptions.PolarsError as error:
         raise DataError(
             f"the files do not fit together ({str(error).splitlines()[0]}).",
-            mend="give columns of one name the same type in every file.",
+            hint="give columns of one name the same type in every file.",
         ) from error
 
 
@@ -113,7 +113,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
         row = _first(unreadable)
         raise DataError(
             f"{raw[row - 1]!r} is not a number.",
-            mend="write a fraction such as 0.9, or leave the cell empty where the reply could not"
+            hint="write a fraction such as 0.9, or leave the cell empty where the reply could not"
             " be read; to read raw replies use `reply`.",
             source=source,
             row=row,
@@ -124,7 +124,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
     if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
         raise DataError(
             "no value is above 1, so these look like fractions.",
-            mend="leave out `percent=True`.",
+            hint="leave out `percent=True`.",
             source=source,
             column=name,
         )
@@ -134,7 +134,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
         row = _first(outside)
         raise DataError(
             f"{value[row - 1]:g} is outside 0 to {top:g}.",
-            mend=_mend_outside(value[row - 1], percent=columns.percent),
+            hint=_hint_outside(value[row - 1], percent=columns.percent),
             source=source,
             row=row,
             column=name,
@@ -147,7 +147,7 @@ def _most(value: pl.Series) -> float:
     return float(most) if isinstance(most, int | float) else 0.0
 
 
-def _mend_outside(value: float, *, percent: bool) -> str:
+def _hint_outside(value: float, *, percent: bool) -> str:
     if not percent and 1 < value <= 100:
         return "pass `percent=True` if this column holds percents."
     return (
@@ -165,7 +165,7 @@ def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
         row = _first(unknown)
         raise DataError(
             f"{raw[row - 1]!r} is neither true nor false.",
-            mend="write true/false or 1/0, or leave the cell empty where nobody graded the answer.",
+            hint="write true/false or 1/0, or leave the cell empty where nobody graded the answer.",
             source=source,
             row=row,
             column=name,
@@ -182,7 +182,7 @@ def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
     if missing.any():
         raise DataError(
             "the question is empty.",
-            mend="name the question of every row; rows of one question are resampled together.",
+            hint="name the question of every row; rows of one question are resampled together.",
             source=source,
             row=_first(missing),
             column=column,
@@ -226,7 +226,7 @@ def _accepted(value: object, row: int, column: str, source: str) -> tuple[str, .
         return accepted_answers(value)
     except ValueError as error:
         raise DataError(
-            f"{error}.", mend='write ["Paris"] or Paris.', source=source, row=row, column=column
+            f"{error}.", hint='write ["Paris"] or Paris.', source=source, row=row, column=column
         ) from error
 
 

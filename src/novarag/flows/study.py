@@ -134,7 +134,7 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             "the file is not text in UTF-8.",
-            mend="give the file as it was saved.",
+            hint="give the file as it was saved.",
             source=str(path),
         ) from error
 

@@ -139,7 +139,7 @@ def check_together(models: Sequence[Model], base: str) -> None:
             )
 
 
-def check_weights(folder: Path, mend: str) -> None:
+def check_weights(folder: Path, hint: str) -> None:
     """Refuse a folder without safetensors, or with weights that are pickled."""
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in files:
@@ -149,7 +149,7 @@ def check_weights(folder: Path, mend: str) -> None:
                 " served: remove it, or save the weights as safetensors"
             )
     if not any(path.suffix == ".safetensors" for path in files):
-        raise UsageError(f"{folder} holds no weights as safetensors; {mend}")
+        raise UsageError(f"{folder} holds no weights as safetensors; {hint}")
 
 
 def served_rank(models: Sequence[Model]) -> int:

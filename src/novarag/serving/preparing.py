@@ -58,14 +58,14 @@ def plan_adapters(
             own,
             model.sample,
             whose=f"the tokenizer in {model.adapter}",
-            mend="it was changed since; train again, or bring the files of the training back",
+            hint="it was changed since; train again, or bring the files of the training back",
         )
         dated |= check_rendering(
             ruler,
             model.sample,
             trained=own,
             whose=f"the tokenizer of the base {base.place}",
-            mend="vLLM asks every adapter with it: copy the tokenizer's files from"
+            hint="vLLM asks every adapter with it: copy the tokenizer's files from"
             f" {model.adapter} into the base, or name another base with `model`",
         )
     command = adapters_command(
@@ -89,7 +89,7 @@ def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
         ruler,
         model.sample,
         whose=f"the tokenizer in {model.merged}",
-        mend=f"copy the tokenizer's files from {model.adapter}",
+        hint=f"copy the tokenizer's files from {model.adapter}",
     )
     longest = _positions(model.merged)
     command = merged_command(model, options, longest=longest, dated=dated)

@@ -83,7 +83,7 @@ def _contents(folder: Path) -> list[bytes]:
 def _altered(source: str) -> DataError:
     return DataError(
         "the file is damaged: it is not what `filter_trials(...)` wrote.",
-        mend=_AGAIN,
+        hint=_AGAIN,
         source=source,
     )
 
@@ -97,7 +97,7 @@ def _frame(content: bytes) -> pl.DataFrame:
     if missing:
         raise DataError(
             f"there is no column {', '.join(missing)}.",
-            mend=_AGAIN,
+            hint=_AGAIN,
             source="kept.parquet",
         )
     frame = frame.select(COLUMNS)
@@ -105,7 +105,7 @@ def _frame(content: bytes) -> pl.DataFrame:
         if empty := frame[name].null_count():
             raise DataError(
                 f"{empty:,} rows are empty there.",
-                mend=_AGAIN,
+                hint=_AGAIN,
                 source="kept.parquet",
                 column=name,
             )
@@ -145,4 +145,4 @@ def _tally(content: bytes) -> dict[str, Any]:
 
 def _damaged(source: str, error: Exception) -> DataError:
     said = plain_text(" ".join(str(error).split()))
-    return DataError(f"the file is damaged ({said}).", mend=_AGAIN, source=source)
+    return DataError(f"the file is damaged ({said}).", hint=_AGAIN, source=source)

@@ -141,7 +141,7 @@ def test_a_table_is_believed_only_where_its_marker_vouches_for_it(place, kind):
     for content in (flipped, whole[:-1], whole + b"x", swapped, rewritten.getvalue(), b""):
         path.write_bytes(content)
         with pytest.raises(
-            StorageError, match=rf"{kind}/00001.parquet is damaged; run `novarag rec"
+            StorageError, match=rf"{kind}/00001.parquet is damaged; run `rec"
         ):
             open_run(place).table(1, kind=kind)
     path.unlink()

@@ -520,7 +520,7 @@ def test_a_full_disk_is_one_line(job, monkeypatch):
         run(job, StandIn())
     monkeypatch.undo()
     monkeypatch.setattr("novarag.sft.train.model_card.write_whole", full)
-    with pytest.raises(StorageError, match="No space left on device; mend that and run the same"):
+    with pytest.raises(StorageError, match="No space left on device; fix that and run the same"):
         module._wind_up(job, run_told(job, monkeypatch))
     monkeypatch.undo()
     run(job, StandIn())

@@ -176,7 +176,7 @@ async def run_table_async(
     if grid.model is None:
         hint = 'write [model] and endpoints = ["http://localhost:8000/v1=llama"].'
         names = " + ".join(map(str, sources))
-        raise DataError("the key 'model' is missing.", mend=hint, source=names)
+        raise DataError("the key 'model' is missing.", hint=hint, source=names)
     roles = {BASE: grid.model, TUNED: grid.tuned, LABELS: grid.label_only}
     bench = Bench(
         out=Path(grid.out),

@@ -106,6 +106,7 @@ CHANGES: tuple[Change, ...] = (
         "a shard's marker holds the size and the CRC-32 of each table, which readers check",
         digests_alone,
     ),
-    Change("*", "*seal.json", "what `filter` and `noise` write is sealed", added),
+    Change("*", "*seal.json", "what `filter` keeps is sealed", added),
+    Change("*", "*drafts.json", "the passages and pools of noise are sealed", added),
     Change("*", "*card.json", "the data card is sealed, so that `train` can check it", but_for("seal")),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.options import EntailmentSpec, KeyEnv, Timeout
+from novarag.defaults import DESK
 
 
 def annotate(
@@ -45,7 +46,7 @@ def annotate(
         str | None, typer.Option(help="Encoder for embedding relevance, as for `novarag index`.")
     ] = None,
     key_env: KeyEnv = None,
-    timeout: Timeout = 120.0,
+    timeout: Timeout = DESK.timeout,
     replicates: Annotated[
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
     ] = 1000,

@@ -27,6 +27,7 @@ from novarag.cli.options import (
     Timeout,
     parse_price,
 )
+from novarag.defaults import ASK
 
 if TYPE_CHECKING:
     from novarag.calls import Price
@@ -75,7 +76,7 @@ def ask(
     price: PerMillion = None,
     driver: DriverName = "local",
     ray_address: RayAddress = None,
-    shard_size: ShardSize = 1000,
+    shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
     dry_run: Annotated[
         bool,

@@ -27,6 +27,7 @@ from novarag.cli.options import (
     Timeout,
     parse_price,
 )
+from novarag.defaults import ASK
 from novarag.errors import Unfinished
 from novarag.flows.measure import REPLICATES
 from novarag.texts import plain_text
@@ -65,7 +66,7 @@ def estimate(
     price: PerMillion = None,
     driver: DriverName = "local",
     ray_address: RayAddress = None,
-    shard_size: ShardSize = 1000,
+    shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
 ) -> None:
     """Put uncertainty methods beside each other; replies that several need are asked for once."""

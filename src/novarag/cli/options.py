@@ -39,7 +39,7 @@ ScaleName = Annotated[
 Foreign = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
 ]
-RunPlace = Annotated[str, typer.Argument(metavar="RUN", help="Folder of a run, or s3://….")]
+RunPlace = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
 Models = Annotated[
     list[str],
     typer.Option(

@@ -17,6 +17,7 @@ from novarag.annotation import annotate as annotate_by_words
 from novarag.annotation.judging import JUDGING, entailment_votes, judge_note
 from novarag.annotation.nearness import group_closeness, passage_texts
 from novarag.atomic import whole_folder
+from novarag.defaults import ANNOTATE, DESK
 from novarag.errors import DataError, StorageError, UnknownName, UsageError
 from novarag.flows.access import Access, reach
 from novarag.flows.encoders import open_encoder, open_entailment
@@ -78,8 +79,8 @@ async def annotate_async(
     nli: str | Weigh | None = None,
     encoder: str | Encoder | None = None,
     key_env: str | None = None,
-    timeout: float = 120.0,  # noqa: ASYNC109 - of one request
-    replicates: int = 1000,
+    timeout: float = DESK.timeout,  # noqa: ASYNC109 - of one request
+    replicates: int = ANNOTATE.replicates,
     seed: int = 0,
     tell: Tell = silent,
 ) -> AnnotationResult:

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.defaults import DESK
 from novarag.errors import UsageError
 from novarag.flows.access import Access, reach
 from novarag.flows.looping import synchronous
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.strategies import Strategy
 
-AT_A_DESK = Access(timeout=120.0, attempts=4)
+AT_A_DESK = Access(timeout=DESK.timeout, attempts=DESK.attempts)
 """How a model is reached while somebody waits for one answer."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from novarag.defaults import ASK
 from novarag.errors import DataError, ServiceError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
@@ -37,7 +38,7 @@ async def ask_async(
     sampling: Sampling | None = None,
     per_request: int | None = None,
     revision: str | None = None,
-    shard_size: int = 1000,
+    shard_size: int = ASK.shard_size,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,
@@ -180,7 +181,7 @@ def _settings(
     *,
     per_request: int | None = None,
     revision: str | None = None,
-    shard_size: int = 1000,
+    shard_size: int = ASK.shard_size,
 ) -> Settings:
     from novarag.runs import Settings
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.defaults import ASK
 from novarag.errors import UnknownName, UsageError
 from novarag.flows.access import reach, simulated_note
 from novarag.flows.events import Wrote, silent
@@ -88,7 +89,7 @@ async def estimate_async(
     seed: int | None = None,
     structured: bool = False,
     replicates: int = REPLICATES,
-    shard_size: int = 1000,
+    shard_size: int = ASK.shard_size,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,

@@ -69,11 +69,15 @@ def run_sync(work: Coroutine[Any, Any, _R]) -> _R:
 
     Inside a running event loop, as in a notebook, it runs in a loop of its own in a thread.
     """
+    return _run_in_thread(work) if _in_a_loop() else asyncio.run(work)
+
+
+def _in_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    return _run_in_thread(work)
+        return False
+    return True
 
 
 def _run_in_thread(work: Coroutine[Any, Any, _R]) -> _R:

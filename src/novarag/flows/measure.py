@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.defaults import MEASURE
 from novarag.flows.answers import collect_answers
 from novarag.flows.events import Advanced, Wrote, silent
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from novarag.strategies.confidence import Scale
 
 TITLE = "How honest is the confidence?"
-REPLICATES = 2000
+REPLICATES = MEASURE.replicates
 """Bootstrap replicates behind each interval, unless told otherwise."""
 
 

@@ -207,13 +207,9 @@ def _unexpected(given: object) -> TypeError:
 @contextmanager
 def _whole_file(out: Path) -> Iterator[Callable[[Iterable[PassageGroup]], None]]:
     """Give what writes groups to a file that is there whole or not at all."""
+    from novarag.atomic import whole_file
     from novarag.datasets.groups import group_line
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(out.name + ".part")
-    try:
-        with draft.open("wb") as file:
-            yield lambda groups: file.writelines(map(group_line, groups))
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(out) as file:
+        yield lambda groups: file.writelines(map(group_line, groups))

@@ -102,9 +102,10 @@ def train_model(
 
 
 def _write_page(out: Path, facts: Mapping[str, Any]) -> None:
+    from novarag.atomic import write_whole
     from novarag.report.training import training_page
 
-    (out / "report.html").write_text(training_page(facts), encoding="utf-8")
+    write_whole(out / "report.html", training_page(facts).encode())
 
 
 def _beginning(job: TrainingJob) -> Iterator[str]:

@@ -115,12 +115,17 @@ def test_a_killed_writer_leaves_the_old_file_and_the_next_writer_sweeps(tmp_path
 
 def test_errors_name_the_file_and_not_its_draft(tmp_path):
     place = tmp_path / "nowhere" / "a"
-    with pytest.raises(FileNotFoundError) as caught:
-        write_whole(place, b"x")
+    with pytest.raises(FileNotFoundError) as caught, whole_file(place) as file:
+        file.write(b"x")
     assert str(caught.value) == f"[Errno 2] No such file or directory: '{place}'"
     with pytest.raises(IsADirectoryError) as caught:
         write_whole(tmp_path, b"x")
     assert caught.value.filename == str(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_made(tmp_path):
+    write_whole(tmp_path / "deep" / "down" / "a", b"x")
+    assert (tmp_path / "deep" / "down" / "a").read_bytes() == b"x"
 
 
 def test_errors_of_other_files_stay_as_they_are(tmp_path):

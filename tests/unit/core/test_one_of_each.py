@@ -15,13 +15,13 @@ SOURCE = Path(novarag.__file__).parent
 SEEDING = "seeding.py"
 DIGESTS = {
     "report/page.py": "what a browser checks the style by",
-    "runs/harvest.py": "whether two lines are the same",
+    "flows/harvest.py": "whether two lines are the same",
 }
 """Digests in bytes that nothing is drawn by."""
 GENERATORS = {"web/sending.py": "waiting is to differ from process to process"}
 
 ATOMIC = "atomic.py"
-DRAFTS = {"runs/filtering.py": "into a folder that is put in place whole"}
+DRAFTS = {"flows/filtering.py": "into a folder that is put in place whole"}
 
 
 def _calls(source: str) -> list[ast.Call]:

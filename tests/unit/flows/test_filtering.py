@@ -145,6 +145,8 @@ def test_a_run_that_is_not_finished_is_refused_or_counted(tmp_path):
     (tmp_path / "a" / shard_name(2)).unlink()
     with pytest.raises(UsageError, match=r"1 of 9 shards are missing.*`partial_runs`"):
         open_sources([str(tmp_path / "a")])
+    result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o")])
+    assert "or add --partial to go without them" in str(result.exception)
     result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o"), "--partial"])
     assert result.exit_code == 0
     assert "a: 1 shards are not finished and not counted" in result.stdout

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from novarag import Passage, PassageGroup, PassageKind, Question, UsageError, measure
-from novarag.metrics import LEAST_ROWS, METRICS, noise_floor
+from novarag.metrics import LEAST_ROWS, METRICS, measure_table, noise_floor
 from novarag.metrics.baselines import FOLDS, base_rate, constant, folds, isotonic
 from novarag.metrics.tally import make_rows
 from novarag.records import Completion
@@ -256,7 +256,7 @@ def test_calibration_errors_under_the_floor_reach_down_to_zero():
 
 def test_progress_adds_up_to_the_replicates():
     steps = []
-    measure(respondent(), replicates=300, progress=steps.append)
+    measure_table(respondent(), replicates=300, progress=steps.append)
     assert sum(steps) == 300
 
 

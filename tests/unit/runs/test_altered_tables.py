@@ -56,7 +56,11 @@ from novarag.taxonomy import PassageKind
 from novarag.uncertainty import METHODS
 
 FLIPS = int(os.environ.get("NOVARAG_FLIPS", "60"))
-FIX = re.compile(r"`?novarag (recover|ask|noise|filter|export|reread)|put it back")
+FIX = re.compile(
+    r"`(novarag )?(recover|ask|noise|make_noise|filter|filter_trials|export|export_training_set|reread)"
+    r"\b[^`]*`|put it back"
+)
+"""What an error names to run, as a function or as a verb."""
 SHAPES = {
     "counterfactual": (PassageKind.GOLD, PassageKind.COUNTERFACTUAL),
     "consistent": (PassageKind.GOLD, PassageKind.IRRELEVANT),

@@ -1,6 +1,8 @@
 """One way to read a run: a second place that checks markers or checksums fails here."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import novarag
@@ -43,3 +45,20 @@ def test_a_lazy_name_is_never_a_module_too():
     assert not modules & set(runs.__all__)
     assert sorted(runs._HOMES) == sorted(runs.__all__)
     assert all(getattr(runs, name) is not None for name in runs.__all__)
+
+
+CLIENTS = ("drafts", "draws", "filtering", "harvest", "replies", "rereading", "sources")
+
+
+def test_clients_of_the_engine_use_its_face_alone():
+    """What a run is used for needs nothing of how it is made."""
+    allowed = {"novarag.runs", *(f"novarag.runs.{name}" for name in CLIENTS)}
+    for name in CLIENTS:
+        tree = ast.parse((SRC / "runs" / f"{name}.py").read_text("utf-8"))
+        used = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+        assert {module for module in used if module.startswith("novarag.runs")} <= allowed, name
+
+
+def test_naming_the_face_imports_no_table_library():
+    asks = "import sys, novarag.runs; sys.exit(any(m in sys.modules for m in ('polars', 'numpy')))"
+    assert subprocess.run([sys.executable, "-c", asks], check=False).returncode == 0

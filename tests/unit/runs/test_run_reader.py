@@ -140,9 +140,7 @@ def test_a_table_is_believed_only_where_its_marker_vouches_for_it(place, kind):
     flipped = whole[:40] + bytes([whole[40] ^ 4]) + whole[41:]
     for content in (flipped, whole[:-1], whole + b"x", swapped, rewritten.getvalue(), b""):
         path.write_bytes(content)
-        with pytest.raises(
-            StorageError, match=rf"{kind}/00001.parquet is damaged; run `rec"
-        ):
+        with pytest.raises(StorageError, match=rf"{kind}/00001.parquet is damaged; run `rec"):
             open_run(place).table(1, kind=kind)
     path.unlink()
     with pytest.raises(StorageError, match="is missing; run `recover"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from novarag.config.asking import Replies
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
+from novarag.defaults import TABLE
 from novarag.errors import DataError, UnknownName
 from novarag.flows.access import reach, reach_endpoints
 from novarag.flows.events import Note, silent
@@ -39,8 +40,8 @@ class Profile:
     """How much is asked, and how closely it is measured."""
 
     questions: int | None = None
-    replicates: int = 1000
-    least: int = 50
+    replicates: int = TABLE.replicates
+    least: int = TABLE.least
     replies: Replies = field(default_factory=Replies)
     says: str = ""
     notes: tuple[str, ...] = ()

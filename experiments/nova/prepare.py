@@ -191,7 +191,7 @@ def _told(rows, tokenizer):
         whole = [ruler.measure(row)[0] for row in rows]
         if faults := [fault for row in rows if (fault := ruler.measure(row)[1])]:
             raise DataError(
-                f"{len(faults)} rows are not fit for the tokenizer: {faults[0]}.", mend=MEND
+                f"{len(faults)} rows are not fit for the tokenizer: {faults[0]}.", hint=MEND
             )
         said = [len(ruler.tokenizer(r.completion)["input_ids"]) for r in rows]
         told["tokens"] = _spread(whole)

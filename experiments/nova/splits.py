@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W_]+")
 _RUN = 8  # words in a row that two passages share only where one was taken from the other
-_MEND = "look at the data: it is not what this was written for."
+_HINT = "look at the data: it is not what this was written for."
 _KINDS = tuple(GroupKind)
 
 
@@ -47,7 +47,7 @@ def split(
         taken = questions if size is None else questions[:size]
         if size is not None and len(taken) < size:
             raise DataError(
-                f"there are {len(taken)} questions for {name!r}, {size} are needed.", mend=_MEND
+                f"there are {len(taken)} questions for {name!r}, {size} are needed.", hint=_HINT
             )
         questions = questions[len(taken) :]
         parts[name] = [group for question in taken for group in question]
@@ -80,7 +80,7 @@ def check_disjoint(learnt: Mapping[str, Sequence[Question]], tests: Mapping[str,
     for one, other in pairs:
         if both := known[one] & known[other]:
             raise DataError(
-                f"{one} and {other} share {len(both)} marks of questions: {min(both)}.", mend=_MEND
+                f"{one} and {other} share {len(both)} marks of questions: {min(both)}.", hint=_HINT
             )
 
 
@@ -139,7 +139,7 @@ def others(
         if len(drawn) == count:
             return drawn
     raise DataError(
-        f"there are fewer than {count} passages to set beside {question.id!r}.", mend=_MEND
+        f"there are fewer than {count} passages to set beside {question.id!r}.", hint=_HINT
     )
 
 

@@ -34,7 +34,7 @@ _KINDS = tuple(GroupKind)
 _PAIR = 2
 _OPENING = 4  # words
 _ANSWER = 78  # characters that the form of every strategy has room for
-_MEND = "leave the group out, or mend the template."
+_HINT = "leave the group out, or mend the template."
 _STAGES = ("format", "judgment", "rules")
 
 
@@ -191,7 +191,7 @@ def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
     for group, name, row in rows:
         if fault := fault_of(group, name, row):
             raise DataError(
-                f"the {name} row of {row.group!r} {fault}: {row.completion!r}.", mend=_MEND
+                f"the {name} row of {row.group!r} {fault}: {row.completion!r}.", hint=_HINT
             )
         if name == "nova":
             reply = Completion(text=row.completion, model="template")
@@ -200,7 +200,7 @@ def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
     if poured.dropped.height:
         told = poured.dropped.select("group", "reason").row(0)
         raise DataError(
-            f"the funnel drops {poured.dropped.height} nova rows, such as {told}.", mend=_MEND
+            f"the funnel drops {poured.dropped.height} nova rows, such as {told}.", hint=_HINT
         )
 
 

@@ -80,7 +80,7 @@ def whole_folder(out: Path, check: Callable[[Path], None]) -> Iterator[Path]:
         sync(out.parent)
     except OSError as error:
         raise StorageError(
-            f"cannot write {out}: {error.strerror or error}. Mend that and try again."
+            f"cannot write {out}: {error.strerror or error}. Fix that and try again."
         ) from error
     finally:
         if old.exists() and not out.exists():

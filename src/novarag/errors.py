@@ -42,18 +42,18 @@ class UnknownName(UsageError):  # noqa: N818 - reads as a sentence: `except Unkn
 
 
 class DataError(NovaragError):
-    """A file does not say what it must; names the row, the column and the mend."""
+    """A file does not say what it must; names the row, the column and the fix."""
 
     def __init__(
         self,
         problem: str,
         *,
-        mend: str,
+        hint: str,
         source: str | None = None,
         row: int | None = None,
         column: str | None = None,
     ) -> None:
-        self.problem, self.mend = problem, mend
+        self.problem, self.hint = problem, hint
         self.source, self.row, self.column = source, row, column
         place = [
             source or "",
@@ -61,11 +61,11 @@ class DataError(NovaragError):
             f"column {column!r}" if column is not None else "",
         ]
         where = ", ".join(part for part in place if part)
-        super().__init__(f"{where}: {problem} Mend: {mend}" if where else f"{problem} Mend: {mend}")
+        super().__init__(f"{where}: {problem} Fix: {hint}" if where else f"{problem} Fix: {hint}")
 
     def __reduce__(self) -> tuple[object, ...]:
         again = partial(
-            DataError, mend=self.mend, source=self.source, row=self.row, column=self.column
+            DataError, hint=self.hint, source=self.source, row=self.row, column=self.column
         )
         return again, (self.problem,)
 

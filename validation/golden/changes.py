@@ -106,6 +106,11 @@ CHANGES: tuple[Change, ...] = (
         "a shard's marker holds the size and the CRC-32 of each table, which readers check",
         digests_alone,
     ),
+    Change(
+        "*", "*estimates.parquet",
+        "the row of a trial has one schema: counts are the narrow integers of a run's tables",
+        same_rows,
+    ),
     Change("*", "*seal.json", "what `filter` keeps is sealed", added),
     Change("*", "*drafts.json", "the passages and pools of noise are sealed", added),
     Change("*", "*card.json", "the data card is sealed, so that `train` can check it", but_for("seal")),

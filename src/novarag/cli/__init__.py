@@ -74,18 +74,25 @@ class Verbs(TyperGroup):
         found.name = cmd_name
         return found
 
+    def resolve_command(  # type: ignore[override]
+        self, ctx: typer.Context, args: list[str]
+    ) -> tuple[str | None, TyperCommand | TyperGroup | None, list[str]]:
+        """Find the verb that is called, whose flags messages will name."""
+        from novarag.cli.translate import speak_as
+
+        name, verb, rest = super().resolve_command(ctx, args)
+        if isinstance(verb, (TyperCommand, TyperGroup)):
+            speak_as(verb)
+        return name, cast("TyperCommand | TyperGroup | None", verb), rest
+
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Call a verb; what the library says of its parameters is said in flags."""
         try:
             return super().invoke(ctx)
         except NovaragError as error:
-            from novarag.cli.translate import for_the_shell
+            from novarag.cli.translate import said
 
-            verb = self.get_command(ctx, str(ctx.invoked_subcommand))
-            verbs = verb.commands.values() if isinstance(verb, TyperGroup) else [verb]
-            params = [param for one in verbs if one for param in one.params]
-            flags = [o for param in params for o in (*param.opts, *param.secondary_opts)]
-            error.args = (for_the_shell(str(error), frozenset(flags)), *error.args[1:])
+            error.args = (said(error), *error.args[1:])
             raise
 
 

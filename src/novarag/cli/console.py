@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from novarag.cli.translate import said
 from novarag.flows.events import (
     Advanced,
     Counted,
@@ -71,9 +72,9 @@ def _standing(event: Event) -> str | None:
     """Lay out an event that stays on the screen; None where a verb's own door prints it."""
     match event:
         case Notice(text):
-            return f"found: {text}"
+            return f"found: {said(text)}"
         case Note(text):
-            return text
+            return said(text)
         case Step(name, number, steps):
             sys.stdout.flush()
             return f"\n[{number}/{steps}] {name}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.cli.translate import said
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def export(
 
 def print_export(done: Export) -> None:
     """Print what is in a training set, and what it lacks on standard error."""
-    from novarag.cli.translate import for_the_shell
-
     for split in done.splits:
         _print_count(split.name, split.examples, split.questions)
         for row in split.kinds:
@@ -83,7 +82,7 @@ def print_export(done: Export) -> None:
         print(f"{'rejected':<28} {count:,}: {reason}")
     print(f"wrote {done.place}: {', '.join(done.formats)}, a data card (README.md)")
     for warning in done.warnings:
-        print(f"novarag: {for_the_shell(warning, frozenset({'--dev'}))}", file=sys.stderr)
+        print(f"novarag: {said(warning)}", file=sys.stderr)
 
 
 def _print_count(name: str, examples: int, questions: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from novarag.cli.options import Foreign, RunPlace
+from novarag.cli.translate import said
 
 
 def recover(run: RunPlace, strategy: Foreign = None) -> None:
@@ -11,7 +12,7 @@ def recover(run: RunPlace, strategy: Foreign = None) -> None:
 
     found = flow(run, strategy=strategy)
     for line in found.damage:
-        print(f"found: {line}")
+        print(f"found: {said(line)}")
     damages = len(found.damage)
     print(f"{found.finished:,} of {found.shards:,} shards are finished; damages found: {damages}")
     if found.pending:

@@ -8,6 +8,7 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.options import Foreign, RunPlace
+from novarag.cli.translate import said
 
 
 def reread(
@@ -23,7 +24,7 @@ def reread(
     with screen() as tell:
         total = flow(run, workers=workers, strategy=strategy, tell=tell)
     for line in total.mended:
-        print(f"found: {line}")
+        print(f"found: {said(line)}")
     print(f"{total.trials:,} trials were read again, {total.changed:,} of them changed")
     for name, count in total.columns.most_common():
         print(f"  {name:<16} {count:,}")

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from novarag.cli.options import KeyEnv
+from novarag.cli.translate import said
 from novarag.serving.options import ServingOptions, Times
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ def serve_model(
 
     Chat template and tokenizer are compared with training, one prompt token by token.
     """
-    from novarag.cli.translate import for_the_shell
     from novarag.errors import UsageError
     from novarag.flows.serving import check_serving, serving_plan, start_serving
 
@@ -98,7 +98,7 @@ def serve_model(
         max_model_len=max_model_len, host=host, port=port, vllm=vllm, extra=ctx.obj,
     )  # fmt: skip
     for note in plan.notes:
-        print(f"note: {for_the_shell(note, frozenset({'--merged'}))}", file=sys.stderr)
+        print(f"note: {said(note)}", file=sys.stderr)
     if check is not None:
         print(_said(check_serving(plan, check, key_env=key_env)))
         return

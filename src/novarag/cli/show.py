@@ -9,12 +9,16 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.options import Foreign, RunPlace, parse_price
+from novarag.cli.translate import for_the_shell
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from typing import Any
 
     from novarag.runs import Summary
+
+_ASKED = frozenset({"--per-request"})
+"""Flags of `ask` that stored failures speak of."""
 
 
 def show(
@@ -89,7 +93,8 @@ def _failures(seen: Summary) -> None:
         reasons.setdefault(outcome, []).append((detail, count))
     for outcome, details in reasons.items():
         total = sum(count for _, count in details)
-        _line("failed", f"{total:,} requests: {outcome}; such as: {plain_text(details[0][0])}")
+        such = plain_text(for_the_shell(details[0][0], _ASKED))
+        _line("failed", f"{total:,} requests: {outcome}; such as: {such}")
 
 
 def _reply(row: dict[str, Any]) -> str:

@@ -1,13 +1,23 @@
 """From the words of the library to those of the command line.
 
 The library names parameters, calls and functions in backticks: `out`, `percent=True`,
-`recover('runs/a')`. A person at a shell has flags and verbs: --out, --percent, `novarag recover
-runs/a`. The two tables below say which is which, and a test holds them against both sides.
+`recover('runs/a')`, and `ask(...)` for a call whose arguments the caller knows. A person at a shell
+has flags and verbs: --out, --percent, `novarag recover runs/a`, `novarag ask`. The two tables below
+say which is which, and a test holds them against both sides. Messages quote what others wrote, so
+nothing in them is evaluated, and every pattern is bounded.
 """
 
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
+from shlex import quote
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from typer.core import TyperCommand, TyperGroup
 
 VERB_OF = {
     "annotate": "annotate",
@@ -20,6 +30,7 @@ VERB_OF = {
     "export_training_set": "export",
     "filter_trials": "filter",
     "group_passages": "group",
+    "iter_trial_tables": "show --jsonl",
     "make_noise": "noise",
     "make_rating_sheet": "study sheet",
     "measure": "measure",
@@ -44,14 +55,38 @@ FLAG_OF = {
     "formats": "--format",
     "kinds": "--kind",
     "methods": "--method",
+    "notes": "--note",
     "partial_runs": "--partial",
     "search": "--with",
     "strategies": "--strategy",
 }
 """Parameters whose flag has another name; the others have their own, with dashes."""
 
-_CALL = re.compile(r"`([a-z_]{1,40})\(([^`()]{0,500})\)`")
-_NAMED = re.compile(r"`([a-z_]{1,40})(?:=([^`]{1,200}))?`")
+_QUOTED = r"'[^'`]{0,500}'|\"[^\"`]{0,500}\""
+_CALL = re.compile(rf"`([a-z_]{{1,40}})\(((?:{_QUOTED}|[^`()'\"]){{0,500}})\)`")
+_ARGUMENT = re.compile(rf"(?:{_QUOTED}|[^,'\"]){{1,500}}")
+_NAMED = re.compile(r"`([a-z_][a-z_0-9]{0,40})(?:=([^`]{1,500}))?`")
+_ONE = re.compile(r"\(([^(),]{1,500}),\)")
+_LEFT_OUT = ("...", "…")
+
+_flags: ContextVar[frozenset[str]] = ContextVar("flags", default=frozenset())
+
+
+def speak_as(verb: TyperCommand | TyperGroup) -> None:
+    """Let `said` use the flags of a verb from here on."""
+    _flags.set(frozenset(_iter_flags([verb])))
+
+
+def _iter_flags(verbs: Iterable[TyperCommand | TyperGroup]) -> Iterator[str]:
+    for verb in verbs:
+        for param in verb.params:
+            yield from (*param.opts, *param.secondary_opts)
+        yield from _iter_flags(getattr(verb, "commands", {}).values())
+
+
+def said(message: object) -> str:
+    """Say a message of the library in the flags of the verb that was called."""
+    return for_the_shell(str(message), _flags.get())
 
 
 def flag_of(parameter: str) -> str:
@@ -68,18 +103,18 @@ def for_the_shell(message: str, flags: frozenset[str]) -> str:
 
     >>> for_the_shell("it exists; give another `out`", frozenset({"--out"}))
     'it exists; give another --out'
-    >>> for_the_shell("pass `unread=-1`, or `recover('runs/a')`", frozenset({"--unread"}))
+    >>> for_the_shell("pass `unread=(-1,)`, or `recover('runs/a')`", frozenset({"--unread"}))
     'pass --unread -1, or `novarag recover runs/a`'
     """
-    said = _CALL.sub(_command, message)
-    return _NAMED.sub(lambda found: _flagged(found, flags), said)
+    return _NAMED.sub(lambda found: _flagged(found, flags), _CALL.sub(_command, message))
 
 
 def _command(found: re.Match[str]) -> str:
     verb = VERB_OF.get(found[1])
     if verb is None:
         return found[0]
-    words = [_argument(part.strip()) for part in found[2].split(", ") if part.strip()]
+    parts = (part.strip() for part in _ARGUMENT.findall(found[2]))
+    words = [_argument(part) for part in parts if part and part not in _LEFT_OUT]
     return f"`{' '.join(['novarag', verb, *words])}`"
 
 
@@ -91,8 +126,11 @@ def _argument(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    quoted = len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]
-    return text[1:-1] if quoted else text
+    """Return a value as a shell takes it: a text without its quotes, unless it needs some."""
+    one = _ONE.fullmatch(text)
+    value = one[1] if one else text
+    quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
+    return quote(value[1:-1]) if quoted else value
 
 
 def _flagged(found: re.Match[str], flags: frozenset[str]) -> str:

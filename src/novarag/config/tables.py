@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 Table = TypeVar("Table")
-_MENDS = {
+_HINTS = {
     "model": 'write [model] and endpoints = ["http://localhost:8000/v1=llama"]; a preset needs a'
     " file of yours beside it.",
     "model.endpoints": 'write endpoints = ["http://localhost:8000/v1=llama"].',
@@ -60,12 +60,12 @@ def read_toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        mend = f"check the path, or use a preset: {', '.join(presets)}."
-        raise DataError("there is no such file.", mend=mend, source=str(path)) from None
+        hint = f"check the path, or use a preset: {', '.join(presets)}."
+        raise DataError("there is no such file.", hint=hint, source=str(path)) from None
     except (OSError, ValueError) as error:
         raise DataError(
             f"the file is not TOML ({error}).",
-            mend="mend that line; texts stand in quotes.",
+            hint="fix that line; texts stand in quotes.",
             source=str(path),
         ) from error
 
@@ -85,7 +85,7 @@ def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> T
         if key not in known:
             near = get_close_matches(key, known, n=1)
             meant = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}."
-            raise DataError(f"there is no key {where + key!r}.", mend=meant, source=source)
+            raise DataError(f"there is no key {where + key!r}.", hint=meant, source=source)
     missing = [
         name
         for name, f in known.items()
@@ -93,14 +93,14 @@ def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> T
     ]
     if missing:
         name = where + missing[0]
-        mend = _MENDS.get(name, "write it.")
-        raise DataError(f"the key {name!r} is missing.", mend=mend, source=source)
+        hint = _HINTS.get(name, "write it.")
+        raise DataError(f"the key {name!r} is missing.", hint=hint, source=source)
     values = {key: _value(hints[key], told[key], where + key, source) for key in told}
     for key, value in values.items():
         least = known[key].metadata.get("least")
         if least is not None and value is not None and value < least:
             problem = f"{where + key} is {value!r}, and must be {least} or more."
-            raise DataError(problem, mend="give more.", source=source)
+            raise DataError(problem, hint="give more.", source=source)
     return cls(**values)
 
 
@@ -116,4 +116,4 @@ def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN4
         if kind is not float and isinstance(kind, type) and type(value) is kind:
             return value
     wanted = " or ".join(_WORDS.get(kind, str(kind)) for kind in kinds if kind is not type(None))
-    raise DataError(f"{where} is {value!r}.", mend=f"write {wanted}.", source=source)
+    raise DataError(f"{where} is {value!r}.", hint=f"write {wanted}.", source=source)

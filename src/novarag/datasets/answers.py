@@ -62,7 +62,7 @@ def load_answers(
     except pl.exceptions.PolarsError as error:
         raise DataError(
             f"the files do not fit together ({str(error).splitlines()[0]}).",
-            mend="give columns of one name the same type in every file.",
+            hint="give columns of one name the same type in every file.",
         ) from error
 
 
@@ -103,7 +103,7 @@ def _first(bad: pl.Series) -> int:
 
 def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series:
     name = columns.confidence
-    need_column(frame, name, option="--confidence", source=source)
+    need_column(frame, name, parameter="confidence", source=source)
     raw = frame[name]
     value = raw.cast(pl.Float64, strict=False).fill_nan(None)
     unreadable = value.is_null() & raw.is_not_null()
@@ -113,8 +113,8 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
         row = _first(unreadable)
         raise DataError(
             f"{raw[row - 1]!r} is not a number.",
-            mend="write a fraction such as 0.9, or leave the cell empty where the reply could not"
-            " be read; to read raw replies use --reply.",
+            hint="write a fraction such as 0.9, or leave the cell empty where the reply could not"
+            " be read; to read raw replies use `reply`.",
             source=source,
             row=row,
             column=name,
@@ -124,7 +124,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
     if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
         raise DataError(
             "no value is above 1, so these look like fractions.",
-            mend="leave out --percent.",
+            hint="leave out `percent=True`.",
             source=source,
             column=name,
         )
@@ -134,7 +134,7 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
         row = _first(outside)
         raise DataError(
             f"{value[row - 1]:g} is outside 0 to {top:g}.",
-            mend=_mend_outside(value[row - 1], percent=columns.percent),
+            hint=_hint_outside(value[row - 1], percent=columns.percent),
             source=source,
             row=row,
             column=name,
@@ -147,17 +147,17 @@ def _most(value: pl.Series) -> float:
     return float(most) if isinstance(most, int | float) else 0.0
 
 
-def _mend_outside(value: float, *, percent: bool) -> str:
+def _hint_outside(value: float, *, percent: bool) -> str:
     if not percent and 1 < value <= 100:
-        return "pass --percent if this column holds percents."
+        return "pass `percent=True` if this column holds percents."
     return (
         "leave the cell empty where the reply could not be read,"
-        f" or pass --unread {value:g} if that value marks such replies."
+        f" or pass `unread=({value:g},)` if that value marks such replies."
     )
 
 
 def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
-    need_column(frame, name, option="--correct", source=source)
+    need_column(frame, name, parameter="correct", source=source)
     raw = frame[name]
     text = raw.cast(pl.String).str.strip_chars().str.to_lowercase()
     unknown = ~text.is_in([*_TRUE, *_FALSE]) & raw.is_not_null()
@@ -165,7 +165,7 @@ def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
         row = _first(unknown)
         raise DataError(
             f"{raw[row - 1]!r} is neither true nor false.",
-            mend="write true/false or 1/0, or leave the cell empty where nobody graded the answer.",
+            hint="write true/false or 1/0, or leave the cell empty where nobody graded the answer.",
             source=source,
             row=row,
             column=name,
@@ -177,12 +177,12 @@ def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
     if name is None and "question" not in frame.columns:
         return pl.Series([f"{source}, row {i}" for i in range(1, frame.height + 1)])
     column = name or "question"
-    need_column(frame, column, option="--question", source=source)
+    need_column(frame, column, parameter="question", source=source)
     missing = frame[column].is_null()
     if missing.any():
         raise DataError(
             "the question is empty.",
-            mend="name the question of every row; rows of one question are resampled together.",
+            hint="name the question of every row; rows of one question are resampled together.",
             source=source,
             row=_first(missing),
             column=column,
@@ -194,7 +194,7 @@ def _read_replies(
     frame: pl.DataFrame, columns: Columns, labels: Labels, source: str
 ) -> pl.DataFrame:
     name = str(columns.reply)
-    need_column(frame, name, option="--reply", source=source)
+    need_column(frame, name, parameter="reply", source=source)
     readings = [read(text or "", labels) for text in frame[name].cast(pl.String)]
     if columns.gold is None:
         readings = [replace(r, flaw=None) if r.flaw is Flaw.NO_ANSWER else r for r in readings]
@@ -208,8 +208,8 @@ def _read_replies(
 
 def _grades(frame: pl.DataFrame, answer: str, gold: str, source: str) -> list[pl.Series]:
     """Grade answers against a column of gold answers, one text or a list of texts."""
-    need_column(frame, answer, option="--answer", source=source)
-    need_column(frame, gold, option="--gold", source=source)
+    need_column(frame, answer, parameter="answer", source=source)
+    need_column(frame, gold, parameter="gold", source=source)
     accepted = [_accepted(v, i, gold, source) for i, v in enumerate(frame[gold].to_list(), 1)]
     grades = [
         None if said is None or not right else grade(said, _question_of(right))
@@ -226,7 +226,7 @@ def _accepted(value: object, row: int, column: str, source: str) -> tuple[str, .
         return accepted_answers(value)
     except ValueError as error:
         raise DataError(
-            f"{error}.", mend='write ["Paris"] or Paris.', source=source, row=row, column=column
+            f"{error}.", hint='write ["Paris"] or Paris.', source=source, row=row, column=column
         ) from error
 
 

@@ -117,7 +117,7 @@ def _rows(name: str, root: str | Path | None) -> list[dict[str, Any]]:
     if not folder:
         raise DataError(
             "nobody said where the benchmark data is.",
-            mend="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
+            hint="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
         )
     return read_table(Path(folder) / "naacl" / f"{name}.parquet").to_dicts()
 

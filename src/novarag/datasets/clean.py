@@ -56,7 +56,7 @@ def check_inputs(root: str | Path | None = None) -> list[str]:
     if not place or not (Path(place) / "naacl").is_dir():
         raise DataError(
             "the released files are not there.",
-            mend="set NOVARAG_DATA, or pass `data`, to the folder that holds naacl/*.parquet.",
+            hint="set NOVARAG_DATA, or pass `data`, to the folder that holds naacl/*.parquet.",
             source=str(place or ""),
         )
     folder = Path(place)

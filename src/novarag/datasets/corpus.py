@@ -40,7 +40,7 @@ def find_files(path: Path) -> list[Path]:
     if not found:
         raise DataError(
             "there is no corpus in this folder.",
-            mend=f"name files that end in {', '.join(SUFFIXES)}.",
+            hint=f"name files that end in {', '.join(SUFFIXES)}.",
             source=str(path),
         )
     return found
@@ -55,7 +55,7 @@ def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Doc
     if not isinstance(text, str) or not text.strip():
         raise DataError(
             "the document has no text." if text is None else "the text is empty.",
-            mend=f"drop the row, or write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
+            hint=f"drop the row, or write it as {', '.join(TEXTS[:-1])} or {TEXTS[-1]}.",
             source=source, row=row_number, column=column,
         )  # fmt: skip
     given = next((row[name] for name in IDS if row.get(name) is not None), None)
@@ -64,7 +64,7 @@ def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Doc
     if not 0 < len(name) <= _LONGEST_ID:
         raise DataError(
             f"the id has {len(name):,} characters.",
-            mend=f"name documents with 1 to {_LONGEST_ID} characters, or leave the id out.",
+            hint=f"name documents with 1 to {_LONGEST_ID} characters, or leave the id out.",
             source=source, row=row_number, column="id",
         )  # fmt: skip
     return Document(id=name, title=title, text=text)

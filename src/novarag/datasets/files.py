@@ -34,7 +34,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
             case _:
                 raise DataError(
                     f"the ending {path.suffix or '(none)'!r} is not known.",
-                    mend=f"name the file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.",
+                    hint=f"name the file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.",
                     source=str(path),
                 )
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -46,7 +46,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
 def need_rows(frame: pl.DataFrame, source: str) -> None:
     """Raise `DataError` where a table has no rows."""
     if frame.is_empty():
-        raise DataError("the file has no rows.", mend="give a file with rows.", source=source)
+        raise DataError("the file has no rows.", hint="give a file with rows.", source=source)
 
 
 def table_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
@@ -64,7 +64,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
     return DataError(
         f"the file cannot be read ({first}).",
-        mend="check that its content is what its ending says.",
+        hint="check that its content is what its ending says.",
         source=str(path),
     )
 
@@ -73,9 +73,9 @@ def existing(path: str | Path) -> Path:
     """Return the path of a file that is there, or raise `DataError`."""
     path = Path(path)
     if path.is_dir():
-        raise DataError("this is a folder.", mend="name the files in it.", source=str(path))
+        raise DataError("this is a folder.", hint="name the files in it.", source=str(path))
     if not path.is_file():
-        raise DataError("there is no such file.", mend="check the path.", source=str(path))
+        raise DataError("there is no such file.", hint="check the path.", source=str(path))
     return path
 
 
@@ -110,14 +110,14 @@ def json_rows(path: Path) -> Iterator[dict[str, object]]:
             except ValueError as error:
                 raise DataError(
                     f"this line is not JSON ({error}).",
-                    mend="write one JSON object per line.",
+                    hint="write one JSON object per line.",
                     source=str(path),
                     row=number,
                 ) from error
             if not isinstance(row, dict):
                 raise DataError(
                     f"this line holds a {type(row).__name__}, not an object.",
-                    mend='write one JSON object per line, such as {"confidence": 0.9}.',
+                    hint='write one JSON object per line, such as {"confidence": 0.9}.',
                     source=str(path),
                     row=number,
                 )
@@ -130,18 +130,18 @@ def _readable(lines: Iterable[str], path: Path) -> Iterator[str]:
     except (UnicodeError, EOFError, OSError, zlib.error) as error:
         raise DataError(
             f"the file cannot be read ({error}).",
-            mend="check that it is whole, and text in UTF-8.",
+            hint="check that it is whole, and text in UTF-8.",
             source=str(path),
         ) from error
 
 
-def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -> None:
+def need_column(frame: pl.DataFrame, column: str, *, parameter: str, source: str) -> None:
     """Raise `DataError` unless the column is there, with plain values; suggest what was meant."""
     if column in frame.columns:
-        if frame[column].dtype.is_nested() and option != "--gold":
+        if frame[column].dtype.is_nested() and parameter != "gold":
             raise DataError(
                 "this column holds lists or objects.",
-                mend=f"pass {option} NAME of a column with plain values.",
+                hint=f"pass `{parameter}=NAME` of a column with plain values.",
                 source=source,
                 column=column,
             )
@@ -150,7 +150,7 @@ def need_column(frame: pl.DataFrame, column: str, *, option: str, source: str) -
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     raise DataError(
         f"there is no such column{meant}.",
-        mend=f"pass {option} NAME; the columns are {_listed(frame.columns)}.",
+        hint=f"pass `{parameter}=NAME`; the columns are {_listed(frame.columns)}.",
         source=source,
         column=column,
     )

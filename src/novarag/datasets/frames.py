@@ -7,7 +7,6 @@ row. The rules for its cells are those of `load_answers`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from math import isnan
 from typing import Any
@@ -17,16 +16,10 @@ import polars.selectors as cs
 
 from novarag.datasets.answers import Columns, check_answers
 from novarag.datasets.files import frame_of, make_column
-from novarag.errors import DataError, UsageError
+from novarag.errors import UsageError
 
 SOURCE = "the table"
 _KINDS = "a pandas or polars frame, an Arrow table, a Hugging Face Dataset, or rows as dicts"
-_IN_PYTHON = (
-    (re.compile(r"--unread (\S+)"), r"unread=(\1,)"),
-    (re.compile(r"--percent"), "percent=True"),
-    (re.compile(r"--reply"), "Columns(reply=…) with check_answers"),
-    (re.compile(r"--(\w+) NAME"), r"\1=NAME"),
-)
 
 
 def take_answers(
@@ -46,10 +39,7 @@ def take_answers(
     columns = Columns(
         confidence=confidence, correct=correct, question=question, percent=percent, unread=unread
     )
-    try:
-        return check_answers(as_frame(data), columns, source=SOURCE)
-    except DataError as error:
-        raise _said_in_python(error) from None
+    return check_answers(as_frame(data), columns, source=SOURCE)
 
 
 def as_frame(data: object) -> pl.DataFrame:
@@ -114,13 +104,3 @@ def _cells(values: Iterable[object]) -> list[object]:
 
 def _is_empty(value: object) -> bool:
     return type(value).__name__ == "NAType" or (isinstance(value, float) and isnan(value))
-
-
-def _said_in_python(error: DataError) -> DataError:
-    """Name keywords instead of the options of the command line."""
-    mend = error.mend
-    for option, keyword in _IN_PYTHON:
-        mend = option.sub(keyword, mend)
-    return DataError(
-        error.problem, mend=mend, source=error.source, row=error.row, column=error.column
-    )

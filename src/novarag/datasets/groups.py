@@ -77,13 +77,13 @@ def _one_object(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError) as error:
         raise DataError(
             f"the file cannot be read as JSON ({error}).",
-            mend="give a file with one JSON object.",
+            hint="give a file with one JSON object.",
             source=str(path),
         ) from error
     if not isinstance(value, dict):
         raise DataError(
             "the file does not hold one JSON object.",
-            mend='write {"question": …, "passages": […]}, or name the file .jsonl.',
+            hint='write {"question": …, "passages": […]}, or name the file .jsonl.',
             source=str(path),
         )
     return value
@@ -135,8 +135,8 @@ class _Row:
     def __init__(self, cells: Mapping[str, object], source: str, number: int) -> None:
         self.cells, self.source, self.number = cells, source, number
 
-    def wrong(self, column: str, problem: str, mend: str) -> DataError:
-        return DataError(problem, mend=mend, source=self.source, row=self.number, column=column)
+    def wrong(self, column: str, problem: str, hint: str) -> DataError:
+        return DataError(problem, hint=hint, source=self.source, row=self.number, column=column)
 
     def group(self) -> PassageGroup:
         name = self.cells.get("group")

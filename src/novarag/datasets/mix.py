@@ -36,7 +36,6 @@ def read_mix(path: str | Path) -> dict[str, float]:
 def _wrong(path: Path, problem: str) -> DataError:
     return DataError(
         problem,
-        mend='give the profile.json of `novarag annotate`, or {"consistent": 0.7, "irrelevant":'
-        " 0.3}.",
+        hint='give the profile.json of `annotate(...)`, or {"consistent": 0.7, "irrelevant": 0.3}.',
         source=str(path),
     )

@@ -21,14 +21,14 @@ def load_passages(path: str | Path) -> list[Passage]:
     if path.suffix in _TEXTS:
         text = path.read_bytes().decode("utf-8", errors="replace").strip()
         if not text:
-            raise DataError("the passage is empty.", mend="write its text.", source=str(path))
+            raise DataError("the passage is empty.", hint="write its text.", source=str(path))
         return [Passage(text=text, source=path.name)]
     frame = read_table(path)
     column = next((name for name in _COLUMNS if name in frame.columns), None)
     if column is None:
         raise DataError(
             "there is no column with the passages.",
-            mend=f"name it {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}.",
+            hint=f"name it {', '.join(_COLUMNS[:-1])} or {_COLUMNS[-1]}.",
             source=str(path),
         )
     return [

@@ -60,4 +60,4 @@ def _cells(line: bytes) -> dict[str, Any]:
 
 
 def _unwritable(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"cannot write {path}: {error.strerror or error}. Mend that and try again.")
+    return StorageError(f"cannot write {path}: {error.strerror or error}. Fix that and try again.")

@@ -95,7 +95,7 @@ def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> Non
     if missing:
         raise DataError(
             "the trials have no such column.",
-            mend="give trials as `tabulate` or a run lays them out; `novarag reread` brings the"
+            hint="give trials as `tabulate` or a run lays them out; `reread(...)` brings the"
             " tables of an older run up to date.",
             column=missing[0],
         )

@@ -56,7 +56,7 @@ def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     if best.select(ASKED).n_unique() != best.height:
         raise DataError(
             "a sample is there more than once.",
-            mend="give each sample of a group a number of its own.",
+            hint="give each sample of a group a number of its own.",
             column="sample",
         )
     return measured.with_columns(

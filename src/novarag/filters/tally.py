@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from novarag.taxonomy import GroupKind
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,16 +17,24 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 """The kind under which groups are counted whose kind nobody knows."""
 
+_SHOWN = 4  # models that a `repr` shows
 _KINDS = (*(kind.value for kind in GroupKind), UNKNOWN)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Tally:
     """How many trials came in, and how many each stage dropped for which reason."""
 
     stages: tuple[str, ...]
     total: Counter[tuple[str, ...]] = field(default_factory=Counter)
     dropped: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def __repr__(self) -> str:
+        """Show how many trials came in and how many each stage left."""
+        left = ", ".join(f"{stage} {self.kept(stage):,}" for stage in ("total", *self.stages))
+        models = ", ".join(plain_text(model) for model in self.models[:_SHOWN])
+        more = f" and {len(self.models) - _SHOWN:,} more" if len(self.models) > _SHOWN else ""
+        return f"Tally({left};\n  of {models or 'no model'}{more})"
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Tally:

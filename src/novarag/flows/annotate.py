@@ -161,14 +161,14 @@ def _read(groups: Groups) -> tuple[list[PassageGroup], str]:
         if not group.question.answers:
             raise DataError(
                 "a passage is judged beside a known answer, and there is none.",
-                mend='write ["Paris"] or "Paris".',
+                hint='write ["Paris"] or "Paris".',
                 source=source,
                 row=number,
                 column="answers",
             )
         held.append(group)
     if not held:
-        raise DataError("there are no groups.", mend="give a file with rows.", source=source)
+        raise DataError("there are no groups.", hint="give a file with rows.", source=source)
     return held, name
 
 
@@ -188,7 +188,7 @@ def _place(out: str | Path | None) -> Path | None:
             pass
     except OSError as error:
         raise StorageError(
-            f"cannot write {place}: {error.strerror or error}. Mend that and try again."
+            f"cannot write {place}: {error.strerror or error}. Fix that and try again."
         ) from error
     return place
 

@@ -104,7 +104,7 @@ def _tables(place: Place, notes: list[str]) -> Iterator[str | tuple[str, DataFra
     if not run.finished:
         raise UsageError(
             f"{run.place} has no finished shard yet: finish it with the same `ask(...)`, or measure"
-            f" what there is with `novarag show {run.place} --jsonl > part.jsonl`"
+            f" what there is, of `iter_trial_tables({run.place!r})`"
         )
     note_missing(run, notes)
     for shard in run.finished:

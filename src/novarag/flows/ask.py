@@ -125,7 +125,7 @@ def preview_ask(
         graded += bool(group.question.answers)
         labelled += group.kind is not None
     if not count:
-        raise DataError("there are no groups.", mend="give a file with rows.", source=source.name)
+        raise DataError("there are no groups.", hint="give a file with rows.", source=source.name)
     waves = -(-settings.samples // requests_hold(settings))
     longest = settings.sampling.max_tokens
     return Preview(

@@ -62,6 +62,14 @@ class TrainingSetBuild:
     export: Export | None = None
     ended: str | None = None
 
+    def __repr__(self) -> str:
+        """Show which steps were made, and what is kept."""
+        steps = ("noise", "groups", "run", "filtered", "export")
+        made = ", ".join(name for name in steps if getattr(self, name) is not None)
+        ended = f"; ended at {self.ended}" if self.ended else ""
+        kept = "" if self.filtered is None else f"\n  {self.filtered!r}"
+        return f"TrainingSetBuild({str(self.out)!r}: {made or 'nothing yet'}{ended}{kept})"
+
 
 async def build_training_set_async(
     pipeline: str | Path | Pipeline | Sequence[str | Path],

@@ -47,7 +47,7 @@ def sort_drafts(run: Run, noising: Noising) -> Tally:
     The same run gives the same bytes, so what was cut off is simply done again.
     """
     if not run.is_finished:
-        raise UsageError(f"{run.place} is not finished: run the same `novarag noise` to go on")
+        raise UsageError(f"{run.place} is not finished: run the same `make_noise(...)` to go on")
     tally: Tally = Counter()
     files: dict[str, Checksum] = {}
     for shard in run.finished:
@@ -69,7 +69,7 @@ def iter_pools(run: Run) -> Iterator[PassageGroup]:
     """Yield each question with its pool of passages, as they were written."""
     raw = run.store.read(SEAL)
     if raw is None:
-        raise UsageError(f"{run.place} has no pools yet: run the same `novarag noise` again")
+        raise UsageError(f"{run.place} has no pools yet: run the same `make_noise(...)` again")
     files = unseal_files(raw)
     if files is None:
         raise _damaged(run, SEAL)
@@ -83,7 +83,7 @@ def iter_pools(run: Run) -> Iterator[PassageGroup]:
 
 def _damaged(run: Run, name: str) -> StorageError:
     return StorageError(
-        f"{run.place}/{name} is damaged or missing; run the same `novarag noise` again: it writes"
+        f"{run.place}/{name} is damaged or missing; run the same `make_noise(...)` again: it writes"
         " it anew"
     )
 

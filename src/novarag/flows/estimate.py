@@ -15,6 +15,7 @@ from novarag.flows.events import Wrote, silent
 from novarag.flows.jobs import check_server, source_of
 from novarag.flows.looping import synchronous
 from novarag.flows.measure import REPLICATES
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,8 +57,14 @@ class Estimates:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{m.name}: {self.costs[m.name].calls:,} calls" for m in self.methods)
-        return f"Estimates({self.table.height:,} rows by {self.strategy}; {rows})"
+        """Show the methods, what each took, and for how many groups one is missing."""
+        calls = ", ".join(f"{m.name} {self.costs[m.name].calls:,} calls" for m in self.methods)
+        short = ", ".join(f"{name} {count:,}" for name, count in self.missing.items())
+        return (
+            f"Estimates({self.table.height:,} rows by {plain_text(self.strategy)}; {calls}"
+            + (f"\n  missing groups: {short}" if short else "")
+            + f"\n  together {self.paid.calls:,} calls)"
+        )
 
     @cached_property
     def trials(self) -> dict[str, list[Trial]]:
@@ -248,7 +255,6 @@ def _left_out(found: Estimates) -> list[str]:
 
 def _heading(found: Estimates, source: str) -> Heading:
     from novarag.flows.measure import make_heading
-    from novarag.texts import plain_text
 
     model = next(iter(found.draws.values())).settings.model
     notes = [

@@ -20,6 +20,7 @@ from novarag.flows.jobs import check_server, hash_of, plan_job, run_job, setting
 from novarag.flows.looping import Stop, synchronous
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,11 @@ class ExperimentResult:
     report: Path
     measurement: Measurement
     runs: dict[str, Run]
+
+    def __repr__(self) -> str:
+        """Show where the report is, who was asked, and the figures of all together."""
+        asked = ", ".join(plain_text(name) for name in self.runs)
+        return f"ExperimentResult({str(self.report)!r}: {asked};\n  {self.measurement.overall!r})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,12 +29,11 @@ class FilterResult:
     tally: dict[str, Any]
 
     def __repr__(self) -> str:
+        """Show what is kept, and how many trials each stage left."""
         from novarag.filters import Tally
 
-        tally = Tally.of(self.tally)
-        stages = ", ".join(f"{stage} {tally.kept(stage):,}" for stage in ("total", *tally.stages))
         head = f"FilterResult({str(self.place)!r}: {self.trials:,} trials of {self.groups:,} groups"
-        return f"{head};\n  {stages})"
+        return f"{head};\n  {Tally.of(self.tally)!r})"
 
 
 def filter_trials(

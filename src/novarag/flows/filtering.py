@@ -199,17 +199,17 @@ class WholeQuestions:
             found = [s for s, seen in zip(self._shards, self._seen, strict=True) if twice in seen]
             raise StorageError(
                 f"{self.run}: a question is in the shards {' and '.join(map(str, found))}, but a"
-                " shard holds whole questions; begin the run anew with `novarag ask`"
+                " shard holds whole questions; begin the run anew with `ask(...)`"
             )
 
 
 def _check_free(out: Path) -> None:
     """Refuse a place with anything but an earlier filter's result in it."""
     if out.is_file():
-        raise UsageError(f"{out} is a file; --out takes a folder")
+        raise UsageError(f"{out} is a file; `out` takes a folder")
     if out.is_dir():
         names = {path.name for path in out.iterdir()}
         strange = sorted(n for n in names if n not in _OURS and not _PICTURE.fullmatch(n))
         if strange or (names and TALLY not in names):
             told = f", such as {strange[0]!r}" if strange else ""
-            raise UsageError(f"{out} has other files in it{told}; give another --out")
+            raise UsageError(f"{out} has other files in it{told}; give another `out`")

@@ -64,7 +64,7 @@ class Harvest:
             if self._contents.setdefault(name, content) != content:
                 raise DataError(
                     f"group {name!r} has other content than in another run.",
-                    mend="filter runs together that were asked the same groups.",
+                    hint="filter runs together that were asked the same groups.",
                     source=source.name,
                 )
         return groups.filter(pl.Series(fresh, dtype=pl.Boolean))

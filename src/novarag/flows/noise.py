@@ -162,7 +162,7 @@ def questions_of(questions: Given) -> Iterator[PassageGroup]:
         if not group.question.answers:
             raise DataError(
                 "noise is written around a known answer, and there is none.",
-                mend='write ["Paris"] or "Paris".',
+                hint='write ["Paris"] or "Paris".',
                 source=source,
                 row=number,
                 column="answers",
@@ -171,7 +171,7 @@ def questions_of(questions: Given) -> Iterator[PassageGroup]:
         if problem:
             raise DataError(
                 problem,
-                mend='mark it: {"text": "…", "kind": "gold"}.',
+                hint='mark it: {"text": "…", "kind": "gold"}.',
                 source=source,
                 row=number,
                 column="passages",

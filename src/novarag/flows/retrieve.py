@@ -175,7 +175,7 @@ def _questions(questions: Questions, limit: int | None) -> Iterator[Question]:
         if question.id in ids:
             raise DataError(
                 f"two questions are called {question.id!r}.",
-                mend="give each question an id of its own.", column="id",
+                hint="give each question an id of its own.", column="id",
             )  # fmt: skip
         ids.add(question.id)
         yield question

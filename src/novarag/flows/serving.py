@@ -106,7 +106,7 @@ def _places(models: str | Path | Sequence[str | Path]) -> list[str]:
         if not isinstance(one, (str, Path)):
             raise TypeError(f"models must be folders, or 'NAME=FOLDER', not {type(one).__name__}")
     if not several:
-        raise UsageError("there is nothing to serve: give a folder that `train_model()` wrote")
+        raise UsageError("there is nothing to serve: give a folder that `train_model(...)` wrote")
     return [str(one) for one in several]
 
 

@@ -90,7 +90,7 @@ def read_rating_files(
 
     folder, files = Path(folder), _paths(ratings, "ratings")
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; give the one `make_rating_sheet()` wrote")
+        raise UsageError(f"{folder} is not a folder; give the one `make_rating_sheet(...)` wrote")
     key = read_key(_read(folder / "key.json"), source=str(folder / "key.json"))
     texts = {path: _read(Path(path)) for path in files}
     if len(texts) < len(files):
@@ -134,7 +134,7 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             "the file is not text in UTF-8.",
-            mend="give the file as it was saved.",
+            hint="give the file as it was saved.",
             source=str(path),
         ) from error
 

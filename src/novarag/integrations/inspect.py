@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _VALUES = {Grade.RIGHT: CORRECT, Grade.WRONG: INCORRECT, Grade.ABSTAINED: NOANSWER}
-_MEND = (
+_HINT = (
     "score with novarag/stated_confidence, or let your scorer put `confidence` (0 to 1, None where"
     " it could not be read) into Score.metadata"
 )
@@ -102,7 +102,7 @@ given), `replicates` and `seed`, and gives value, `_low` and `_high` of each fig
 def _row(score: SampleScore, question: str | None) -> Row:
     stated = (score.score.metadata or {}).get("confidence")
     if stated is None:
-        raise UsageError(f"sample {score.sample_id} states no confidence: {_MEND}")
+        raise UsageError(f"sample {score.sample_id} states no confidence: {_HINT}")
     named = _question(score.sample_id, score.sample_metadata, question)
     return named, float(stated), is_right(score.score.value)
 
@@ -191,7 +191,7 @@ def read_log(
     if not whole.samples:
         raise DataError(
             "the log holds no samples.",
-            mend="read a whole log, of an evaluation that ran with log_samples.",
+            hint="read a whole log, of an evaluation that ran with log_samples.",
             source=whole.location or None,
         )
     name = _scorer(whole.samples, scorer)
@@ -208,9 +208,9 @@ def _scorer(samples: Sequence[EvalSample], wanted: str | None) -> str:
         if "confidence" in (score.metadata or {})
     )
     if wanted is not None and wanted not in found:
-        raise UsageError(f"no scorer {wanted!r} states a confidence in this log: {_MEND}")
+        raise UsageError(f"no scorer {wanted!r} states a confidence in this log: {_HINT}")
     if not found:
-        raise UsageError(f"no score of this log states a confidence: {_MEND}")
+        raise UsageError(f"no score of this log states a confidence: {_HINT}")
     if wanted is None and len(found) > 1:
         raise UsageError(f"several scorers state a confidence: pass scorer={' or '.join(found)}")
     return wanted or next(iter(found))

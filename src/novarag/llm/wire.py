@@ -94,7 +94,7 @@ def read_reply(
         raise CallError(
             Outcome.INCOMPLETE,
             f"asked for {sampling.n} samples in one request, got {len(completions)}; this server"
-            " may want --per-request 1",
+            " may want `per_request=1`",
         )
     if sampling.logprobs and any(c.text and not c.logprobs for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")

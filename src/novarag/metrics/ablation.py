@@ -41,7 +41,7 @@ def evidence_set(group: PassageGroup) -> str:
     if group.evidence is None:
         raise UsageError(
             f"group {group.id!r} has a passage without a kind, so its set is not known;"
-            " `novarag annotate` gives kinds"
+            " `annotate(...)` gives kinds"
         )
     if group.evidence < 2:
         return "B" if group.evidence else "C"

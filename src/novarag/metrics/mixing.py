@@ -68,7 +68,7 @@ def reweigh(
     if absent:
         raise UsageError(
             f"this mix is not attainable: {', '.join(absent)} groups are in it and no read and"
-            " graded answer is of that kind; ask some, or measure without --mix"
+            " graded answer is of that kind; ask some, or measure without `mix`"
         )
     names = {name: i for i, name in enumerate(dict.fromkeys(kept["question"].cast(pl.String)))}
     if kept.height < LEAST_ROWS or len(names) < LEAST_QUESTIONS:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.texts import plain_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from novarag.metrics.calibration import Bins
     from novarag.stats.arrays import Floats
     from novarag.stats.figure import Figure
+
+_SHOWN = 5  # groups that a `repr` shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Curve:
     risk: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Panel:
     """All that is known of one group of rows; `refusal` says why nothing more is.
 
@@ -52,6 +56,10 @@ class Panel:
     bins: Bins | None = None
     curve: Curve | None = None
     refusal: str | None = None
+
+    def __repr__(self) -> str:
+        """Show the headline figures in a line."""
+        return f"Panel({_line(self)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +90,16 @@ class Measurement:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Show the headline figures of each group, a line each."""
-        lines = [f"Measurement by {', '.join(self.by)}:" if self.by else "Measurement:"]
-        return "\n  ".join([*lines, *(_line(panel) for panel in (self.overall, *self.groups))])
+        """Show the headline figures of all and of the first groups, a line each."""
+        head = f"Measurement by {', '.join(self.by)}:" if self.by else "Measurement:"
+        lines = [_line(panel) for panel in (self.overall, *self.groups[:_SHOWN])]
+        more = len(self.groups) - _SHOWN
+        return "\n  ".join([head, *lines, *([f"… and {more:,} more groups"] if more > 0 else [])])
 
 
 def _line(panel: Panel) -> str:
     shown = ("accuracy", "mean_confidence", "ece", "brier", "auroc")
     found = [f"{name} {panel.figures[name].value:.3f}" for name in shown if name in panel.figures]
-    about = f"{panel.name}: {panel.rows:,} rows of {panel.questions:,} questions"
+    name = plain_text(panel.name, longest=60)
+    about = f"{name}: {panel.rows:,} rows of {panel.questions:,} questions"
     return f"{about}; {', '.join(found) or panel.refusal}"

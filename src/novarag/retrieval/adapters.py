@@ -42,7 +42,7 @@ def as_passage(found: Found) -> Passage:
     if not isinstance(text, str) or not text.strip():
         raise DataError(
             f"the search gave {plain_text(repr(found), longest=80)}, which has no text.",
-            mend='give a text, or {"text": …, "title": …, "id": …}.',
+            hint='give a text, or {"text": …, "title": …, "id": …}.',
         )
     title, name = cells.get("title"), cells.get("id", cells.get("source"))
     text = whole(text)
@@ -70,7 +70,7 @@ def listed(found: object, what: str) -> Sequence[Any]:
         return found
     raise DataError(
         f"the search gave a {type(found).__name__} where a list of {what} belongs.",
-        mend=f"give a list of {what}, best first.",
+        hint=f"give a list of {what}, best first.",
     )
 
 
@@ -80,7 +80,7 @@ def one_each(found: object, queries: Sequence[str]) -> Sequence[Any]:
     if len(lists) != len(queries):
         raise DataError(
             f"the search gave {len(lists):,} lists for {len(queries):,} queries.",
-            mend="give one list for each query, in their order; it may be empty.",
+            hint="give one list for each query, in their order; it may be empty.",
         )
     return lists
 

@@ -56,7 +56,7 @@ class LocalEncoder:
         if not np.isfinite(vectors).all():
             raise DataError(
                 f"{self._identity.name} gave a vector that is not finite.",
-                mend="its weights are damaged, or its numbers too small: take another.",
+                hint="its weights are damaged, or its numbers too small: take another.",
             )
         return vectors
 
@@ -126,7 +126,7 @@ def _refuse_pickles(folder: Path) -> None:
         if pickled and not any(place.glob("*.safetensors")):
             raise DataError(
                 "the weights are pickled, which can run code.", source=str(pickled[0]),
-                mend="save the model again as safetensors.",
+                hint="save the model again as safetensors.",
             )  # fmt: skip
 
 
@@ -138,8 +138,8 @@ def _module_folders(folder: Path) -> list[Path]:
     try:
         paths = [str(module["path"]) for module in orjson.loads(file.read_bytes())]
     except (orjson.JSONDecodeError, LookupError, TypeError):
-        mend = "download the model again."
-        raise DataError("this is no list of modules.", mend=mend, source=str(file)) from None
+        hint = "download the model again."
+        raise DataError("this is no list of modules.", hint=hint, source=str(file)) from None
     return [place for path in sorted({"", *paths}) if (place := folder / path).is_dir()]
 
 

@@ -78,7 +78,7 @@ def read_manifest(text: str, *, source: str) -> Manifest:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this collection does not say how it was made, so it is not one of ours.",
-            mend="name another collection; `build_index()` makes one.",
+            hint="name another collection; `build_index(...)` makes one.",
             source=source,
         ) from error
 

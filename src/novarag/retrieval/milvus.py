@@ -344,7 +344,7 @@ def _check_size(passage: Passage) -> None:
     if size > _LONGEST:
         raise DataError(
             f"{passage.source} has a text of {size:,} bytes, and {_LONGEST:,} is the most.",
-            mend="cut documents into passages with `words`.",
+            hint="cut documents into passages with `words`.",
         )
 
 
@@ -359,6 +359,6 @@ def _passage(entity: dict[str, Any]) -> Passage:
 def _other_text(passage: Passage, uri: str) -> DataError:
     return DataError(
         f"{passage.source} has another text here than before.",
-        mend="give each document its own id; put a changed corpus into another index.",
+        hint="give each document its own id; put a changed corpus into another index.",
         source=uri,
     )

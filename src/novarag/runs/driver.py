@@ -66,7 +66,7 @@ async def settle(job: Job) -> list[ShardResult]:
     for shard in range(len(job.manifest.parts)):
         outlook = await run_shard(job, shard, None)
         if groups_content(job.store, job.manifest, shard) is None:
-            again = "the same `novarag ask` writes it anew"
+            again = "the same `ask(...)` writes it anew"
             outlook.damage.append(f"{groups_name(shard)} is damaged or missing; {again}")
         outlooks.append(outlook)
     return outlooks

@@ -62,7 +62,7 @@ def read_marker(store: Store, shard: int, run: str) -> Marker | None:
     marker = _parse(unseal(raw))
     names = {table_name(kind, shard) for kind in TABLES}
     if marker is None or marker.run != run or marker.files.keys() != names:
-        raise DamagedMarker(f"{shard_name(shard)} is damaged; run `novarag recover {store.place}`")
+        raise DamagedMarker(f"{shard_name(shard)} is damaged; run `recover({store.place!r})`")
     return marker
 
 

@@ -21,11 +21,11 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def trouble(error: OSError, place: str) -> StorageError:
     """Say in words why a place cannot be written to."""
     if error.errno in _FULL:
-        why, mend = "the disk is full", "make room"
+        why, hint = "the disk is full", "make room"
     else:
-        why, mend = error.strerror or "the disk failed", "mend that"
+        why, hint = error.strerror or "the disk failed", "fix that"
     return StorageError(
-        f"cannot write to {place}: {why}. What was journaled is kept; {mend} and run the same"
+        f"cannot write to {place}: {why}. What was journaled is kept; {hint} and run the same"
         " command again."
     )
 

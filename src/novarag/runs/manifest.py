@@ -130,7 +130,7 @@ def read_manifest(store: Store) -> Manifest | None:
     manifest = _parse(unseal(raw))
     if manifest is None:
         raise DamagedManifest(
-            f"{store.place}/{NAME} is damaged; run the same `novarag ask` again: it writes it anew"
+            f"{store.place}/{NAME} is damaged; run the same `ask(...)` again: it writes it anew"
             " from your settings, and keeps every reply"
         )
     return manifest

@@ -74,7 +74,7 @@ def plan(
         parts=parts,
     )
     if old is not None and old.run != manifest.run:
-        raise StorageError(f"{store.place} holds another run; give another --out")
+        raise StorageError(f"{store.place} holds another run; give another `out`")
     write_manifest(store, manifest)
     return manifest
 
@@ -118,7 +118,7 @@ class _Layout:
             asked, _ = proposed(group.question.text)  # one question, whatever is proposed to it
             texts.append(stable_hash(asked, *group.question.answers))
         if not len(questions):
-            raise DataError("there are no groups.", mend="give a file with rows.", source=name)
+            raise DataError("there are no groups.", hint="give a file with rows.", source=name)
         self.kept = _one_meaning(names, contents, "group", name)
         _one_meaning(questions, texts, "id", name)
         self.repeated = int((~self.kept).sum())
@@ -160,7 +160,7 @@ def _one_meaning(names: array[int], contents: array[int], column: str, source: s
         before = int(first[clash[0]]) + 1
         raise DataError(
             f"row {before} gives the same name to something else.",
-            mend="give each question and each group a name of its own.",
+            hint="give each question and each group a name of its own.",
             source=source,
             row=int(clash[0]) + 1,
             column=column,

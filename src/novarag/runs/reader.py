@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from novarag.calls import Cost, Outcome, Paid
-from novarag.errors import StorageError, UsageError
+from novarag.errors import NovaragError, StorageError, UsageError
 from novarag.rows import GRADED, SAID, TRIALS, from_row, lay_out
 from novarag.runs.finished import (
     DamagedMarker,
@@ -29,6 +29,7 @@ from novarag.runs.group_table import read_groups
 from novarag.runs.manifest import DamagedManifest, groups_content, groups_name, read_manifest
 from novarag.runs.store import open_store
 from novarag.runs.tables import DEAD
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -51,10 +52,24 @@ class Run:
     name: str = ""
 
     def __repr__(self) -> str:
-        settings = self.settings
+        settings, parts = self.settings, len(self.manifest.parts)
+        asked = f"{plain_text(settings.model)}, {plain_text(settings.strategy)}"
         return (
-            f"Run({self.place!r}: {settings.model}, {settings.strategy},"
-            f" {self.manifest.groups:,} groups, {len(self.manifest.parts):,} shards)"
+            f"Run({self.place!r}: {asked}\n"
+            f"  {self.manifest.groups:,} groups of {self.manifest.questions:,} questions"
+            f" in {parts:,} shards\n  {self._state()})"
+        )
+
+    def _state(self) -> str:
+        """Say in a line how far the run is; a damaged one must be shown too."""
+        try:
+            counts, missing = self.counts, self.missing
+        except (NovaragError, OSError) as error:
+            return f"not readable: {error}"
+        found = {name: counts.get(name, 0) for name in ("trials", "unread", "right", "dead")}
+        return (
+            f"{found['trials']:,} trials, {found['unread']:,} unread, {found['right']:,} right;"
+            f" {missing:,} shards missing, {found['dead']:,} requests given up"
         )
 
     def __iter__(self) -> Iterator[Trial]:
@@ -141,7 +156,7 @@ class Run:
         if content is None:
             raise StorageError(
                 f"{self.place}/{groups_name(shard)} is damaged or missing; run the same"
-                " `novarag ask` again: it writes it anew"
+                " `ask(...)` again: it writes it anew"
             )
         return content
 
@@ -160,7 +175,7 @@ class Run:
         except pl.exceptions.ColumnNotFoundError:
             raise UsageError(
                 f"{self.place} was read by an older reader: some columns are missing. Run"
-                f" `novarag reread {self.place}` first."
+                f" `reread({self.place!r})` first."
             ) from None
 
     def _vouched(self, shard: int, name: str) -> bytes:
@@ -174,7 +189,7 @@ class Run:
             if content is not None and marker.files[name].vouches_for(content):
                 return content
         state = "missing" if content is None else "damaged"
-        raise StorageError(f"{name} is {state}; run `novarag recover {self.place}`")
+        raise StorageError(f"{name} is {state}; run `recover({self.place!r})`")
 
     def trials_table(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the trials of all finished shards as one table, or some columns of it."""

@@ -192,7 +192,7 @@ class _Work:
         part = self.job.manifest.parts[self.shard]
         if content is None:
             raise StorageError(
-                f"{self.store.place}/{name} is damaged; run the same `novarag ask` again: it writes"
+                f"{self.store.place}/{name} is damaged; run the same `ask(...)` again: it writes"
                 " it anew from your file"
             )
         groups = read_groups(content)

@@ -98,9 +98,7 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
 
 
 def _told(shard: int, past: JournalState) -> list[str]:
-    return [
-        f"{line}; the same `novarag ask` asks for what it held" for line in damages(shard, past)
-    ]
+    return [f"{line}; the same `ask(...)` asks for what it held" for line in damages(shard, past)]
 
 
 def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iterator[pl.DataFrame]:

@@ -66,7 +66,7 @@ def read_model(text: str) -> Model:
         told = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(
-            f"{place!r} holds no {_TOLD}; name a folder that `train_model()` wrote to the end"
+            f"{place!r} holds no {_TOLD}; name a folder that `train_model(...)` wrote to the end"
         ) from None
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is not JSON ({error}); train again") from None
@@ -75,7 +75,7 @@ def read_model(text: str) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
-            " `train_model()`?"
+            " `train_model(...)`?"
         ) from None
 
 
@@ -139,7 +139,7 @@ def check_together(models: Sequence[Model], base: str) -> None:
             )
 
 
-def check_weights(folder: Path, mend: str) -> None:
+def check_weights(folder: Path, hint: str) -> None:
     """Refuse a folder without safetensors, or with weights that are pickled."""
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     for path in files:
@@ -149,7 +149,7 @@ def check_weights(folder: Path, mend: str) -> None:
                 " served: remove it, or save the weights as safetensors"
             )
     if not any(path.suffix == ".safetensors" for path in files):
-        raise UsageError(f"{folder} holds no weights as safetensors; {mend}")
+        raise UsageError(f"{folder} holds no weights as safetensors; {hint}")
 
 
 def served_rank(models: Sequence[Model]) -> int:

@@ -48,7 +48,7 @@ def plan_adapters(
     """Check that a base and its adapters fit each other and their training."""
     check_together(models, options.base)
     for model in models:
-        check_weights(model.adapter, "name a folder that `train_model()` wrote")
+        check_weights(model.adapter, "name a folder that `train_model(...)` wrote")
     base = _find(models[0], place)
     ruler = _ruler(base.place)
     dated = False
@@ -58,14 +58,14 @@ def plan_adapters(
             own,
             model.sample,
             whose=f"the tokenizer in {model.adapter}",
-            mend="it was changed since; train again, or bring the files of the training back",
+            hint="it was changed since; train again, or bring the files of the training back",
         )
         dated |= check_rendering(
             ruler,
             model.sample,
             trained=own,
             whose=f"the tokenizer of the base {base.place}",
-            mend="vLLM asks every adapter with it: copy the tokenizer's files from"
+            hint="vLLM asks every adapter with it: copy the tokenizer's files from"
             f" {model.adapter} into the base, or name another base with `model`",
         )
     command = adapters_command(
@@ -83,13 +83,13 @@ def plan_adapters(
 
 def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
     """Check that merged weights are there with the tokenizer of their training."""
-    check_weights(model.merged, "make them with `train_model(…, merge=True)`")
+    check_weights(model.merged, "make them with `train_model(..., merge=True)`")
     ruler = _ruler(str(model.merged))
     dated = check_rendering(
         ruler,
         model.sample,
         whose=f"the tokenizer in {model.merged}",
-        mend=f"copy the tokenizer's files from {model.adapter}",
+        hint=f"copy the tokenizer's files from {model.adapter}",
     )
     longest = _positions(model.merged)
     command = merged_command(model, options, longest=longest, dated=dated)

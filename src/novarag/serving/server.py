@@ -44,7 +44,7 @@ async def check_server(
             shown = ", ".join(plain_text(name, longest=60) for name in served[:8])
             raise UsageError(
                 f"{root} serves {shown or 'nothing'}, not {missing[0]}; start it with the command"
-                " that `serving_plan()` gives"
+                " that `serving_plan(...)` gives"
             )
         for name in names:
             for sample in samples:

@@ -78,7 +78,7 @@ def speller(ruler: Ruler) -> Spell:
 
 
 def check_rendering(
-    ruler: Ruler, sample: Sample, *, whose: str, mend: str, trained: Ruler | None = None
+    ruler: Ruler, sample: Sample, *, whose: str, hint: str, trained: Ruler | None = None
 ) -> bool:
     """Refuse a tokenizer that renders the sample otherwise than training did.
 
@@ -98,7 +98,7 @@ def check_rendering(
         place = _parting(sample.text, text)
         said = f"the texts part at character {place}, though not the tokens"
     raise UsageError(
-        f"{whose} does not render the training's sample prompt as training did: {said}; {mend}"
+        f"{whose} does not render the training's sample prompt as training did: {said}; {hint}"
     )
 
 

@@ -84,7 +84,7 @@ def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> Pass
     if found is None:
         raise DataError(
             f"the group {plain_text(trial.group)!r} is not in groups.parquet.",
-            mend="run the same `filter_trials()` again.",
+            hint="run the same `filter_trials(...)` again.",
             source="kept.parquet",
             row=row,
         )
@@ -105,7 +105,7 @@ def _prompt_of(
     if prompt.hash != trial.prompt_hash:
         raise DataError(
             f"the prompt of {plain_text(trial.strategy)!r} has changed since this was asked.",
-            mend="export with the version that asked, or ask and filter again.",
+            hint="export with the version that asked, or ask and filter again.",
             source="kept.parquet",
             row=row,
             column="prompt_hash",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
 FILES = ("kept.parquet", "groups.parquet", "tally.json", SEAL)
-_AGAIN = "run the same `filter_trials()` again."
+_AGAIN = "run the same `filter_trials(...)` again."
 COLUMNS = tuple(Kept.__dataclass_fields__)
 _NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning"})
 
@@ -46,7 +46,7 @@ def read_filtered(
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise UsageError(
-            f"{folder} is not what `filter_trials()` writes: it has no {', '.join(missing)}"
+            f"{folder} is not what `filter_trials(...)` writes: it has no {', '.join(missing)}"
             + (f"; {_AGAIN[:-1]}" if missing == [SEAL] else "")
         )
     kept, groups, tally = _contents(folder)
@@ -82,7 +82,9 @@ def _contents(folder: Path) -> list[bytes]:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `filter_trials()` wrote.", mend=_AGAIN, source=source
+        "the file is damaged: it is not what `filter_trials(...)` wrote.",
+        hint=_AGAIN,
+        source=source,
     )
 
 
@@ -95,7 +97,7 @@ def _frame(content: bytes) -> pl.DataFrame:
     if missing:
         raise DataError(
             f"there is no column {', '.join(missing)}.",
-            mend=_AGAIN,
+            hint=_AGAIN,
             source="kept.parquet",
         )
     frame = frame.select(COLUMNS)
@@ -103,7 +105,7 @@ def _frame(content: bytes) -> pl.DataFrame:
         if empty := frame[name].null_count():
             raise DataError(
                 f"{empty:,} rows are empty there.",
-                mend=_AGAIN,
+                hint=_AGAIN,
                 source="kept.parquet",
                 column=name,
             )
@@ -143,4 +145,4 @@ def _tally(content: bytes) -> dict[str, Any]:
 
 def _damaged(source: str, error: Exception) -> DataError:
     said = plain_text(" ".join(str(error).split()))
-    return DataError(f"the file is damaged ({said}).", mend=_AGAIN, source=source)
+    return DataError(f"the file is damaged ({said}).", hint=_AGAIN, source=source)

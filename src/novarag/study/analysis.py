@@ -127,7 +127,7 @@ def analyse(
     key, scores = ratings.key, ratings.scores
     if np.isnan(scores).all():
         raise DataError(
-            "there is not a single rating in these files.", mend="wait for the raters to save some."
+            "there is not a single rating in these files.", hint="wait for the raters to save some."
         )
     weights = np.concatenate(
         list(draws(len(key.entries), replicates, seed=seed, width=key.rubric.points**2))

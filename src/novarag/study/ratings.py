@@ -51,7 +51,7 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
         if before != source:
             raise DataError(
                 f"the rater {rater[:_CUT]!r} is in {before} too.",
-                mend="give one file for each rater: the last one saved holds all of it.",
+                hint="give one file for each rater: the last one saved holds all of it.",
                 source=source,
             )
         raters.append(rater)
@@ -72,19 +72,19 @@ def _told(text: str, key: Key, source: str) -> dict[str, Any]:
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise DataError(
             "these are not ratings.",
-            mend="give the files that the sheet's Save button wrote.",
+            hint="give the files that the sheet's Save button wrote.",
             source=source,
         )
     if told.get("sheet") != key.sheet:
         raise DataError(
             f"these ratings are of the sheet {str(told.get('sheet'))[:_CUT]!r}, and the key is"
             f" that of {key.sheet!r}.",
-            mend="give the folder whose sheet.html this rater was sent.",
+            hint="give the folder whose sheet.html this rater was sent.",
             source=source,
         )
     if not isinstance(told.get("ratings"), list):
         raise DataError(
-            "there is no list of ratings.", mend="ask the rater to save again.", source=source
+            "there is no list of ratings.", hint="ask the rater to save again.", source=source
         )
     return told
 
@@ -93,7 +93,7 @@ def _rater(told: dict[str, Any], source: str) -> str:
     rater = told.get("rater")
     if not isinstance(rater, str) or not rater.strip():
         raise DataError(
-            "the rater has no name.", mend="ask for it, and write it into the file.", source=source
+            "the rater has no name.", hint="ask for it, and write it into the file.", source=source
         )
     return rater.strip()
 
@@ -112,7 +112,7 @@ def _table(ratings: list[Any], key: Key, source: str) -> Floats:
         if not known or type(score) is not int or not 1 <= score <= key.rubric.points:
             raise DataError(
                 "no such question, reply, criterion or score is on the sheet.",
-                mend="ask the rater to save again; files are not to be edited by hand.",
+                hint="ask the rater to save again; files are not to be edited by hand.",
                 source=source,
                 row=number,
             )
@@ -120,7 +120,7 @@ def _table(ratings: list[Any], key: Key, source: str) -> Floats:
         if cells.setdefault(cell, score) != score:
             raise DataError(
                 "this was rated before, with another score.",
-                mend="ask the rater to save again.",
+                hint="ask the rater to save again.",
                 source=source,
                 row=number,
             )

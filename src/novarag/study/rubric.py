@@ -13,7 +13,7 @@ from novarag.errors import DataError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _POINTS = range(2, 10)  # a digit key each
-_MEND = "write it as `criteria.toml` in novarag.study does; docs/study.md shows it."
+_HINT = "write it as `criteria.toml` in novarag.study does; docs/study.md shows it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def read_rubric(text: str, *, source: str = "criteria.toml") -> Rubric:
         told = json.loads(text) if source.endswith(".json") else tomllib.loads(text)
     except ValueError as error:
         raise DataError(
-            f"the file cannot be read ({error}).", mend="name it .toml or .json.", source=source
+            f"the file cannot be read ({error}).", hint="name it .toml or .json.", source=source
         ) from error
     return rubric_of(told, source=source)
 
@@ -49,23 +49,23 @@ def read_rubric(text: str, *, source: str = "criteria.toml") -> Rubric:
 def rubric_of(told: Any, *, source: str) -> Rubric:  # noqa: ANN401 - a file holds anything
     """Check what a file says of criteria, and raise `DataError` where it cannot be asked."""
     if not isinstance(told, dict) or not isinstance(told.get("criteria"), list):
-        raise DataError("there is no list of criteria.", mend=_MEND, source=source)
+        raise DataError("there is no list of criteria.", hint=_HINT, source=source)
     strange = sorted(set(told) - {"criteria", "points", "low", "high"})
     if strange:
-        raise DataError(f"there is no key {strange[0]!r}.", mend=_MEND, source=source)
+        raise DataError(f"there is no key {strange[0]!r}.", hint=_HINT, source=source)
     criteria = tuple(_criterion(part, n, source) for n, part in enumerate(told["criteria"], 1))
     names = [c.name for c in criteria]
     if not names or len(set(names)) < len(names):
         raise DataError(
-            "there must be a criterion, and no name may stand twice.", mend=_MEND, source=source
+            "there must be a criterion, and no name may stand twice.", hint=_HINT, source=source
         )
     points, low, high = (told.get(k, d) for k, d in _DEFAULTS.items())
     if type(points) is not int or points not in _POINTS:
         raise DataError(
-            f"points is {points!r}.", mend="give a whole number from 2 to 9.", source=source
+            f"points is {points!r}.", hint="give a whole number from 2 to 9.", source=source
         )
     if not isinstance(low, str) or not isinstance(high, str):
-        raise DataError("low and high are not both texts.", mend=_MEND, source=source)
+        raise DataError("low and high are not both texts.", hint=_HINT, source=source)
     return Rubric(criteria=criteria, points=points, low=low, high=high)
 
 
@@ -77,11 +77,11 @@ def _criterion(part: Any, number: int, source: str) -> Criterion:  # noqa: ANN40
     whole = isinstance(part, dict) and set(part) == set(keys)
     if not whole or not all(isinstance(part[key], str) and part[key].strip() for key in keys):
         problem = f"criterion {number} must have a name, a title and what it asks, and no more."
-        raise DataError(problem, mend=_MEND, source=source)
+        raise DataError(problem, hint=_HINT, source=source)
     if not _NAME.fullmatch(part["name"]):
         raise DataError(
             f"criterion {number} is named {part['name'][:60]!r}.",
-            mend="use a few small letters, digits and hyphens.",
+            hint="use a few small letters, digits and hyphens.",
             source=source,
         )
     return Criterion(**part)

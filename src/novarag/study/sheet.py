@@ -156,7 +156,7 @@ def _check_same(groups: Sequence[PassageGroup], names: Sequence[str]) -> None:
             raise DataError(
                 f"group {group.id or group.question.id!r} has other passages or another question"
                 f" than in {names[0]}.",
-                mend="compare runs that were asked the same groups.",
+                hint="compare runs that were asked the same groups.",
                 source=name,
             )
 
@@ -182,7 +182,7 @@ def read_key(text: str, *, source: str = "key.json") -> Key:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this is not the key of a sheet, or not all of it.",
-            mend="give the folder that `make_rating_sheet()` wrote, with its key.json.",
+            hint="give the folder that `make_rating_sheet(...)` wrote, with its key.json.",
             source=source,
         ) from error
     return key

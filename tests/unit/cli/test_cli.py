@@ -123,7 +123,7 @@ def test_a_strategy_may_be_imported():
         (["render", "-s", ".x:X"], "cannot be imported"),
         (["example", "nowhere/x.csv"], "nowhere/x.csv"),
         (["example", "x.parquet"], "must end in .csv"),
-        (["measure", "nope.csv"], "nope.csv: there is no such file. Mend: check the path."),
+        (["measure", "nope.csv"], "nope.csv: there is no such file. Fix: check the path."),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(words, says, monkeypatch, capsys):

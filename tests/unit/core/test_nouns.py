@@ -130,10 +130,10 @@ def test_a_flawed_reading_is_no_response():
     assert Reading(answer="x", confidence=0.5, flaw=Flaw.NO_ANSWER, spans={}).response is None
 
 
-def test_errors_say_where_what_and_how_to_mend_it():
-    full = DataError("7 is too much.", mend="take less.", source="a.csv", row=3, column="c")
-    assert str(full) == "a.csv, row 3, column 'c': 7 is too much. Mend: take less."
-    assert str(DataError("x.", mend="y.")) == "x. Mend: y."
+def test_errors_say_where_what_and_how_to_fix_it():
+    full = DataError("7 is too much.", hint="take less.", source="a.csv", row=3, column="c")
+    assert str(full) == "a.csv, row 3, column 'c': 7 is too much. Fix: take less."
+    assert str(DataError("x.", hint="y.")) == "x. Fix: y."
     assert str(UnknownName("cott", {"nova": 1, "cot": 2})) == "'cott' is not one of cot, nova"
     assert ServiceError("busy", retryable=True).retryable
     for error in (DataError, UsageError, ServiceError):
@@ -148,7 +148,7 @@ def test_errors_cross_from_one_process_to_another():
     for error in (
         CallError(Outcome.DENIED, "no"),
         ServiceError("x", retryable=True),
-        DataError("p", mend="m", source="s", row=3, column="c"),
+        DataError("p", hint="m", source="s", row=3, column="c"),
         UnknownName("x", ["a"]),
     ):
         again = pickle.loads(pickle.dumps(error))

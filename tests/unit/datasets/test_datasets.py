@@ -142,7 +142,7 @@ def test_percents_only_when_told(tmp_path):
     assert load(tmp_path, rows, percent=True)["confidence"].to_list() == [0.9, 0.01]
     error = problem(tmp_path, rows)
     assert (error.row, error.column) == (1, "confidence")
-    assert "--percent" in error.mend
+    assert "`percent=True`" in error.hint
 
 
 @pytest.mark.parametrize("right", ["true", "True", "1", "yes", 1, 1.0, True])
@@ -155,10 +155,10 @@ def test_nan_and_marked_values_are_unread(tmp_path):
     assert load(tmp_path, rows, unread=(-1.0,))["confidence"].to_list() == [None, None]
 
 
-def test_cells_that_make_no_sense_are_named_with_the_mend(tmp_path):
+def test_cells_that_make_no_sense_are_named_with_a_hint(tmp_path):
     error = problem(tmp_path, [ROWS[0], {"confidence": -1, "correct": 1, "question": "q"}])
     assert (error.row, error.column) == (2, "confidence")
-    assert "--unread -1" in error.mend
+    assert "`unread=(-1,)`" in error.hint
     error = problem(
         tmp_path, [{"confidence": 0.5, "correct": 1}, {"confidence": "high", "correct": 1}]
     )
@@ -170,9 +170,9 @@ def test_cells_that_make_no_sense_are_named_with_the_mend(tmp_path):
     assert (error.row, error.column) == (2, "question")
     error = problem(tmp_path, [{"confidense": 0.5, "correct": 1}])
     assert "did you mean 'confidense'" in str(error)
-    assert "--confidence NAME" in error.mend
+    assert "`confidence=NAME`" in error.hint
     error = problem(tmp_path, [{f"column {i}": 1 for i in range(30)}])
-    assert "and 10 more" in error.mend
+    assert "and 10 more" in error.hint
     assert problem(tmp_path, ROWS, question="qid").column == "qid"
 
 
@@ -228,7 +228,7 @@ def test_columns_of_lists_and_files_that_do_not_fit(tmp_path):
 
 def test_percents_that_are_fractions_are_refused(tmp_path):
     error = problem(tmp_path, [{"confidence": 0.9, "correct": 1}], percent=True)
-    assert "leave out --percent" in error.mend
+    assert "leave out `percent=True`" in error.hint
 
 
 def test_answers_are_graded_against_a_gold_column(tmp_path):
@@ -283,7 +283,7 @@ def test_a_wrong_cell_of_a_group_is_named(row, column):
     with pytest.raises(DataError) as caught:
         parse_group(row, source="g.jsonl", row_number=4)
     assert (caught.value.row, caught.value.column, caught.value.source) == (4, column, "g.jsonl")
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_passage_columns_go_by_number_and_years_are_answers(tmp_path):

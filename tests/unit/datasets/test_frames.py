@@ -99,13 +99,13 @@ def test_empty_cells_are_unread_or_ungraded():
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([{"confidence": 85, "correct": 1}], {}, "pass percent=True if"),
-        ([{"confidence": 0.85, "correct": 1}], {"percent": True}, "leave out percent=True"),
-        ([{"confidence": 336, "correct": 1}], {}, r"pass unread=\(336,\) if"),
-        ([{"confidense": 0.5, "correct": 1}], {}, "did you mean 'confidense'.*pass confidence=NAME"),
-        ([{"confidence": "sure", "correct": 1}], {}, r"row 1, column 'confidence'.*Columns\(reply"),
+        ([{"confidence": 85, "correct": 1}], {}, "pass `percent=True` if"),
+        ([{"confidence": 0.85, "correct": 1}], {"percent": True}, "leave out `percent=True`"),
+        ([{"confidence": 336, "correct": 1}], {}, r"pass `unread=\(336,\)` if"),
+        ([{"confidense": 0.5, "correct": 1}], {}, "did you mean 'confidense'.*pass `confidence=NAME`"),
+        ([{"confidence": "sure", "correct": 1}], {}, r"row 1, column 'confidence'.*use `reply`"),
         ([{"confidence": 0.5, "correct": "maybe"}], {}, "neither true nor false"),
-        ([{"confidence": 0.5, "correct": 1}], {"question": "id"}, "pass question=NAME"),
+        ([{"confidence": 0.5, "correct": 1}], {"question": "id"}, "pass `question=NAME`"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_cell_is_said_in_python(rows, options, said):

@@ -205,7 +205,7 @@ def test_tables_that_are_old_torn_or_gone_are_named(tmp_path):
     sources = open_sources([str(tmp_path / "a")])
     old = sources[0].table(0).drop("rule_step")
     finish(sources[0].store, 0, sources[0].manifest.run, old)
-    with pytest.raises(UsageError, match="novarag reread"):
+    with pytest.raises(UsageError, match=r"`reread\("):
         filter_runs(sources, tmp_path / "out", Options())
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(StorageError, match="damaged"):

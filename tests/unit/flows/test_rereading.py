@@ -236,7 +236,7 @@ def test_what_is_damaged_or_taken_is_refused(tmp_path):
     path = tmp_path / "run" / table_name("trials", 1)
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
-    with pytest.raises(StorageError, match="novarag recover"):
+    with pytest.raises(StorageError, match=r"`recover\("):
         again(job)
     path.write_bytes(whole)
     groups = tmp_path / "run" / groups_name(2)

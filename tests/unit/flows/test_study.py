@@ -65,7 +65,7 @@ def test_what_is_refused_names_the_parameter(runs, tmp_path):
         novarag.make_rating_sheet(runs, tmp_path / "file", questions=3)
     with pytest.raises(UsageError, match="two at least"):
         novarag.make_rating_sheet(str(runs[0]))
-    with pytest.raises(UsageError, match=r"give the one `make_rating_sheet\(\)` wrote"):
+    with pytest.raises(UsageError, match=r"give the one `make_rating_sheet\(\.\.\.\)` wrote"):
         novarag.read_rating_files(tmp_path / "none", [])
 
 

@@ -134,7 +134,7 @@ def test_redirects_are_not_followed():
 
 def test_a_server_that_ignores_n_is_named():
     async def work(llm, _):
-        with pytest.raises(CallError, match="--per-request 1"):
+        with pytest.raises(CallError, match="`per_request=1`"):
             await llm.complete("hello", Sampling(n=4))
 
     with_server(work, Settings(ignore_n=True))

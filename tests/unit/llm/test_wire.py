@@ -113,7 +113,7 @@ def test_log_probabilities_that_were_asked_for_must_come():
 
 
 def test_a_server_that_ignores_n_is_caught():
-    with pytest.raises(CallError, match="--per-request 1") as caught:
+    with pytest.raises(CallError, match="`per_request=1`") as caught:
         one(reply(choice("x")), n=16)
     assert (caught.value.outcome, caught.value.retryable) == (Outcome.INCOMPLETE, False)
 

@@ -81,7 +81,20 @@ def test_what_a_run_says_of_itself(place):
     assert list(run.groups()) == GROUPS
     assert list(run.groups(1)) == GROUPS[4:8]
     assert run.groups_table(2)["group"].to_list() == ["g8", "g9"]
-    assert repr(run).endswith("run': m, nova, 10 groups, 3 shards)")
+
+
+def test_a_run_shows_itself_in_three_lines(place):
+    shown = repr(open_run(place)).splitlines()
+    assert shown[0] == f"Run({str(place)!r}: m, nova"
+    assert shown[1] == "  10 groups of 10 questions in 3 shards"
+    assert shown[2] == ("  18 trials, 2 unread, 10 right; 0 shards missing, 1 requests given up)")
+
+
+def test_a_run_that_is_damaged_or_cut_off_shows_itself_too(place):
+    (place / shard_name(1)).unlink()
+    assert "1 shards missing" in repr(open_run(place))
+    (place / shard_name(0)).write_bytes(b"{}")
+    assert "not readable: " in repr(open_run(place))
 
 
 def test_trials_come_as_a_table_or_as_records(place):
@@ -127,12 +140,10 @@ def test_a_table_is_believed_only_where_its_marker_vouches_for_it(place, kind):
     flipped = whole[:40] + bytes([whole[40] ^ 4]) + whole[41:]
     for content in (flipped, whole[:-1], whole + b"x", swapped, rewritten.getvalue(), b""):
         path.write_bytes(content)
-        with pytest.raises(
-            StorageError, match=rf"{kind}/00001.parquet is damaged; run `novarag rec"
-        ):
+        with pytest.raises(StorageError, match=rf"{kind}/00001.parquet is damaged; run `rec"):
             open_run(place).table(1, kind=kind)
     path.unlink()
-    with pytest.raises(StorageError, match="is missing; run `novarag recover"):
+    with pytest.raises(StorageError, match="is missing; run `recover"):
         open_run(place).table(1, kind=kind)
 
 
@@ -145,9 +156,9 @@ def test_a_marker_that_is_damaged_swapped_or_old_is_not_taken_for_an_unfinished_
     swapped = (place / shard_name(0)).read_bytes()
     for content in (whole[:-2], b"", swapped, seal(old), seal(other)):
         path.write_bytes(content)
-        with pytest.raises(DamagedMarker, match="novarag recover"):
+        with pytest.raises(DamagedMarker, match=r"`recover\("):
             open_run(place).finished  # noqa: B018 - reading it is what is refused
-        with pytest.raises(StorageError, match="novarag recover"):
+        with pytest.raises(StorageError, match=r"`recover\("):
             summarize(place, NOVA)
     job = Job(store=open_store(place), manifest=open_run(place).manifest, strategy=NOVA)
     assert asyncio.run(settle(job))[1].finished

@@ -392,13 +392,13 @@ def test_a_damaged_table_is_written_again_from_the_journal_for_nothing(place):
     go(job)
     whole = trials(local(place))
     job.store.write(table_name("trials", 1), b"garbage")
-    with pytest.raises(StorageError, match="novarag recover"):
+    with pytest.raises(StorageError, match=r"`recover\("):
         summarize(job.store, NOVA)
     outlooks = asyncio.run(settle(begin(place)))
     assert "trials/00001.parquet is damaged" in outlooks[1].damage[0]
     assert trials(local(place)).equals(whole)
     job.store.remove(table_name("trials", 1))
-    with pytest.raises(StorageError, match="novarag recover"):
+    with pytest.raises(StorageError, match=r"`recover\("):
         summarize(job.store, NOVA)
 
 
@@ -599,7 +599,7 @@ def test_after_a_stop_nobody_whose_turn_comes_late_is_sent(tmp_path):
 
 
 def test_a_server_that_ignores_n_is_left_before_it_bills_everything(tmp_path):
-    few = CallError(Outcome.INCOMPLETE, "--per-request 1")
+    few = CallError(Outcome.INCOMPLETE, "`per_request=1`")
     model = Model(failing=["number"], error=few)
     with pytest.raises(CallError, match="per-request"):
         go(begin(tmp_path, samples=16), model)

@@ -319,7 +319,9 @@ def test_all_rejected_is_said_with_reasons(tmp_path):
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path, filtered):
-    with pytest.raises(UsageError, match=r"not what `filter_trials\(\)` writes.*kept\.parquet"):
+    with pytest.raises(
+        UsageError, match=r"not what `filter_trials\(\.\.\.\)` writes.*kept\.parquet"
+    ):
         read(tmp_path)
     pl.read_parquet(filtered / "kept.parquet").drop("reply").write_parquet(
         filtered / "kept.parquet"
@@ -330,7 +332,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path, filtered):
         read(reseal(filtered))
     (filtered / "seal.json").unlink()
     with pytest.raises(
-        UsageError, match=r"has no seal\.json; run the same `filter_trials\(\)` again"
+        UsageError, match=r"has no seal\.json; run the same `filter_trials\(\.\.\.\)` again"
     ):
         read(filtered)
 
@@ -351,7 +353,7 @@ def test_a_damaged_seal_vouches_for_nothing(filtered):
     seal = filtered / "seal.json"
     seal.write_bytes(seal.read_bytes().replace(b"kept", b"left"))
     with pytest.raises(
-        DataError, match=r"seal\.json: the file is damaged.*`filter_trials\(\)` again"
+        DataError, match=r"seal\.json: the file is damaged.*`filter_trials\(\.\.\.\)` again"
     ):
         read(filtered)
     seal.write_bytes(seal_files({"groups.parquet": file_checksum(filtered / "groups.parquet")}))

@@ -212,7 +212,9 @@ def test_the_card_of_somebody_else_is_none(export, card):
 )
 def test_a_card_that_was_altered_is_refused(export, changed):
     carded(export, **changed)
-    with pytest.raises(DataError, match=r"card\.json: the file is damaged.*`novarag export` again"):
+    with pytest.raises(
+        DataError, match=r"card\.json: the file is damaged.*`export_training_set\(\.\.\.\)` again"
+    ):
         read_dataset(export)
 
 
@@ -518,7 +520,7 @@ def test_a_full_disk_is_one_line(job, monkeypatch):
         run(job, StandIn())
     monkeypatch.undo()
     monkeypatch.setattr("novarag.sft.train.model_card.write_whole", full)
-    with pytest.raises(StorageError, match="No space left on device; mend that and run the same"):
+    with pytest.raises(StorageError, match="No space left on device; fix that and run the same"):
         module._wind_up(job, run_told(job, monkeypatch))
     monkeypatch.undo()
     run(job, StandIn())

@@ -67,6 +67,11 @@ class Reproduction:
     page: Path
     tables: tuple[TableResult, ...]
 
+    def __repr__(self) -> str:
+        """Show the page and its tables."""
+        names = ", ".join(f"{table.name} ({len(table.cells):,} rows)" for table in self.tables)
+        return f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names})"
+
     @property
     def failed(self) -> int:
         """How many answers are missing because their requests failed."""
@@ -172,7 +177,7 @@ async def run_table_async(
     if grid.model is None:
         hint = 'write [model] and endpoints = ["http://localhost:8000/v1=llama"].'
         names = " + ".join(map(str, sources))
-        raise DataError("the key 'model' is missing.", mend=hint, source=names)
+        raise DataError("the key 'model' is missing.", hint=hint, source=names)
     roles = {BASE: grid.model, TUNED: grid.tuned, LABELS: grid.label_only}
     bench = Bench(
         out=Path(grid.out),

@@ -97,9 +97,9 @@ def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `novarag export` wrote.",
-        mend="run the same `novarag export` again; or, to train on the rows as they are, take"
-        f" {CARD} away.",
+        "the file is damaged: it is not what `export_training_set(...)` wrote.",
+        hint="run the same `export_training_set(...)` again; or, to train on the rows as they are,"
+        f" take {CARD} away.",
         source=source,
     )
 
@@ -126,7 +126,7 @@ def _example(line: bytes, source: str, number: int) -> Example:
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             "is not a prompt of a user and a completion of an assistant.",
-            mend="export again with `export_training_set(formats='canonical')`.",
+            hint="export again with `export_training_set(formats='canonical')`.",
             source=source,
             row=number,
         ) from error

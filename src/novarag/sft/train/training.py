@@ -114,7 +114,7 @@ def _wind_up(job: TrainingJob, told: dict[str, Any]) -> None:
         shutil.rmtree(job.out / "checkpoints", ignore_errors=True)
     except OSError as error:
         raise StorageError(
-            f"cannot write {job.out}: {error.strerror or error}; mend that and run the same again"
+            f"cannot write {job.out}: {error.strerror or error}; fix that and run the same again"
         ) from error
 
 

@@ -91,7 +91,7 @@ def read_json(path: Path) -> dict[str, Any]:
         told = None
     if not isinstance(told, dict):
         raise DataError(
-            "is damaged.", mend="name another folder with `out` and train again.", source=str(path)
+            "is damaged.", hint="name another folder with `out` and train again.", source=str(path)
         )
     return told
 

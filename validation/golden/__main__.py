@@ -28,6 +28,9 @@ from validation.golden.running import Side, at_work
 BASE = "055ddb3"
 """The last commit before the move."""
 
+NAMES = ({"bm25": "real-bm25"}, {"bm25": "retrieval-bm25"})
+"""What has another name on each side: that preset's was a table's, too."""
+
 FAULTS = {"429": 0.1, "500": 0.1, "malform": 0.05, "truncate": 0.05}
 _TAIL = 1500  # characters of standard error
 
@@ -48,9 +51,11 @@ def main() -> int:
         _prepare(place / "inputs", server, base, head)
         sides = [
             stack.enter_context(
-                at_work(install, _data(), {"server": server, "faulty": own}, cold=options.cold)
+                at_work(
+                    install, _data(), {"server": server, "faulty": own, **names}, cold=options.cold
+                )
             )
-            for install, own in zip((base, head), faulty, strict=True)
+            for install, own, names in zip((base, head), faulty, NAMES, strict=True)
         ]
         comparison = Comparison(
             masks(folders=tuple(str(s.install.work) for s in sides), servers=tuple(faulty)), CHANGES

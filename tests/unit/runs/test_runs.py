@@ -601,6 +601,6 @@ def test_after_a_stop_nobody_whose_turn_comes_late_is_sent(tmp_path):
 def test_a_server_that_ignores_n_is_left_before_it_bills_everything(tmp_path):
     few = CallError(Outcome.INCOMPLETE, "`per_request=1`")
     model = Model(failing=["number"], error=few)
-    with pytest.raises(CallError, match="per-request"):
+    with pytest.raises(CallError, match="per_request"):
         go(begin(tmp_path, samples=16), model)
     assert len(model.prompts) <= 3

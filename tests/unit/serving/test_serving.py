@@ -168,7 +168,7 @@ def test_only_safetensors_are_served(tmp_path, one, base):
     pickle.unlink()
     (one / "adapter" / "adapter_model.safetensors").rename(one / "adapter" / "elsewhere")
     assert "holds no weights as safetensors; name a folder" in refused(one)
-    assert "make them with `novarag train … --merge`" in refused(one, "--merged")
+    assert "make them with `novarag train --merge`" in refused(one, "--merged")
     merged = make_model(tmp_path / "m", base, merged=True)
     (merged / "merged" / "model.pt").touch()
     assert "is a pickle" in refused(merged, "--merged")

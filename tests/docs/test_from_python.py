@@ -18,15 +18,16 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "from-python.md").read_text("utf-8")
 SECTION = re.compile(r"^### (.+?)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(?:python|py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FUNCTIONS = {function: verb for function, verb in VERB_OF.items() if "--" not in verb}
 SECTIONS = {name: BLOCK.findall(text) for name, text in SECTION.findall(PAGE)}
 
 
 def test_every_verb_has_a_section():
     assert {name.partition(" ")[0] for name in SECTIONS} == set(VERBS)
-    assert set(SECTIONS) == set(VERB_OF.values())
+    assert set(SECTIONS) == set(FUNCTIONS.values())
 
 
-@pytest.mark.parametrize(("function", "verb"), VERB_OF.items())
+@pytest.mark.parametrize(("function", "verb"), FUNCTIONS.items())
 def test_a_verb_has_one_block_that_calls_its_function(function, verb):
     (block,) = SECTIONS[verb]
     assert len(block.splitlines()) <= 8

@@ -263,6 +263,9 @@ def _check_name(name: str) -> None:
         raise UsageError(f"a collection is named by letters, digits and underscores, not {name!r}")
 
 
+_STARTING = 60.0  # seconds: an engine that starts on a busy machine takes a while
+
+
 def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
     if is_file(uri):
         check_file(uri, must_exist=must_exist)
@@ -276,9 +279,24 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
     with warnings.catch_warnings(), _told(uri):
         warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
-        quiet = {"grpc_options": _QUIET} if is_file(uri) else {}
-        wait = 60.0 if is_file(uri) else 10  # an engine that starts on a busy machine takes a while
-        return MilvusClient(uri, token=token or "", timeout=wait, **quiet)
+        if is_file(uri):
+            return _start(uri)
+        return MilvusClient(uri, token=token or "", timeout=10)
+
+
+def _start(uri: str) -> MilvusClient:
+    """Start the engine of a file; one that ends while it starts is started once more."""
+    from milvus_lite.server_manager import server_manager_instance
+    from pymilvus import MilvusClient
+    from pymilvus.exceptions import MilvusException
+
+    try:
+        return MilvusClient(uri, timeout=_STARTING, grpc_options=_QUIET)
+    except MilvusException as error:
+        if "Fail connecting" not in str(error.message):
+            raise
+        server_manager_instance.release_server(uri)
+    return MilvusClient(uri, timeout=_STARTING, grpc_options=_QUIET)
 
 
 def _release(client: MilvusClient, uri: str) -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.data
 
 @pytest.fixture
 def proof(data, monkeypatch):
-    module = importlib.import_module("paper_figures")
+    module = importlib.import_module("tools.paper_figures")
     paper = data.resolve().parent / "paper"
     if not paper.is_dir() and not os.environ.get("CI"):
         pytest.skip("the paper's source is not beside the benchmark data")

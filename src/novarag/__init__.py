@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
-    from novarag.datasets import load_answers, load_benchmark, load_groups, take_answers
+    from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
     from novarag.datasets.clean_card import BenchmarkFile
     from novarag.errors import (
         DataError,
@@ -117,7 +117,7 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
-    "datasets": ("load_answers", "load_benchmark", "load_groups", "take_answers"),
+    "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
     "datasets.clean_card": ("BenchmarkFile",),
     "errors": (
         "DataError",
@@ -220,6 +220,7 @@ __all__ = [
     "BenchmarkFile",
     "CallError",
     "ChatLLM",
+    "Columns",
     "Completion",
     "Cost",
     "DataError",

@@ -1,6 +1,8 @@
 """The page "From Python" has a block for every command; what needs more than the package is run here."""
 
+import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,28 @@ def test_blocks_that_are_not_run_as_they_stand_are_run_in_tests():
     text = dict(SECTION.findall(PAGE))
     left = {name for name in SECTIONS if "```py\n" in text[name]}
     assert left == {"train", "serve-model", "nova-clean", "reproduce"}  # the last in tests/data
+
+
+def in_a_running_loop(code, names):
+    async def notebook():
+        exec(code, names)
+
+    asyncio.run(notebook())
+
+
+def in_a_thread(code, names):
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(exec, code, names).result()
+
+
+@pytest.mark.parametrize("where", [in_a_running_loop, in_a_thread])
+def test_every_verb_works_in_a_running_loop_and_off_the_main_thread(where, tmp_path, monkeypatch):
+    """All blocks of the verbs that need only the package, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    text = dict(SECTION.findall(PAGE))
+    blocks = [SECTIONS[name][0] for name in SECTIONS if "```python\n" in text[name]]
+    assert len(blocks) >= 22
+    where(compile("\n".join(blocks), "docs/from-python.md", "exec"), {})
 
 
 def test_train(tmp_path, monkeypatch):

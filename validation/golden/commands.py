@@ -243,7 +243,7 @@ _EXPERIMENTS = (
     _C("run-study", "run study.toml"),
     _C("reproduce", f"reproduce rules judgments reliability {_SIM} --tuned simulated:tuned"
        " --profile smoke --out tables", wants=("data",)),
-    _C("reproduce-bm25", f"reproduce closed-book {_SIM} --profile smoke --index index.db"
+    _C("reproduce-bm25", f"reproduce real-bm25 {_SIM} --profile smoke --index index.db"
        " --max-tokens 150 --out tables3", needs=("index",), wants=("data", "pymilvus")),
     _C("run-preset", "run judgments judgments.toml", wants=("data",)),
     _C("reproduce-study", f"reproduce human-study retention {_SIM} --profile smoke --seed 3"

@@ -10,6 +10,7 @@ import typer
 
 from novarag.cli.console import asking, sum_up
 from novarag.cli.options import (
+    ACCESS,
     Attempts,
     Concurrency,
     DriverName,
@@ -24,8 +25,8 @@ from novarag.cli.options import (
     Timeout,
     parse_price,
 )
-from novarag.config.asking import Replies
 from novarag.config.pipeline import NoiseSettings
+from novarag.defaults import ASK
 from novarag.flows.access import Access, reach
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
     from novarag.flows.noise import NoiseCount
     from novarag.records import Prompt
 
-_ACCESS = Access()
 _DEFAULT = NoiseSettings()
-_SHARD_SIZE = Replies().shard_size
 
 
 def noise(
@@ -71,14 +70,14 @@ def noise(
     temperature: Annotated[float, typer.Option(min=0, help="Temperature.")] = _DEFAULT.temperature,
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
-    concurrency: Concurrency = _ACCESS.concurrency,
-    timeout: Timeout = _ACCESS.timeout,
-    attempts: Attempts = _ACCESS.attempts,
+    concurrency: Concurrency = ACCESS.concurrency,
+    timeout: Timeout = ACCESS.timeout,
+    attempts: Attempts = ACCESS.attempts,
     key_env: KeyEnv = None,
     price: PerMillion = None,
     driver: DriverName = "local",
     ray_address: RayAddress = None,
-    shard_size: ShardSize = _SHARD_SIZE,
+    shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Ask nothing; print the prompts of one question.")

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.config.asking import Replies
 from novarag.config.pipeline import NoiseSettings
+from novarag.defaults import ASK
 from novarag.errors import DataError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from novarag.runs import Settings, Store
 
 _DEFAULT = NoiseSettings()
-_SHARD_SIZE = Replies().shard_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,7 @@ async def make_noise_async(
     temperature: float = _DEFAULT.temperature,
     max_tokens: int | None = _DEFAULT.max_tokens,
     seed: int | None = 0,
-    shard_size: int = _SHARD_SIZE,
+    shard_size: int = ASK.shard_size,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from novarag.defaults import EXPORT
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UsageError
 from novarag.flows.events import Wrote, silent
 
 if TYPE_CHECKING:
@@ -191,33 +190,13 @@ def _warnings(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _known(own: str | Strategy | Sequence[str | Strategy]) -> dict[str, Strategy]:
     """List the strategies by name, with the caller's own among them."""
-    from novarag.strategies import STRATEGIES, Strategy
+    from novarag.strategies import STRATEGIES, Strategy, find_strategy
 
     several = [own] if isinstance(own, (str, Strategy)) else list(own)
-    found = [_find_strategy(one) if isinstance(one, str) else one for one in several]
-    for one in found:
-        if not isinstance(one, Strategy):
+    for one in several:
+        if not isinstance(one, (str, Strategy)):
             raise TypeError(
                 "strategies must be Strategy objects or 'package.module:OBJECT', not"
                 f" {type(one).__name__}"
             )
-    return STRATEGIES | {one.name: one for one in found}
-
-
-def _find_strategy(name: str) -> Strategy:
-    """Find a strategy by name, or import one given as package.module:OBJECT."""
-    from novarag.strategies import STRATEGIES, Strategy
-
-    if ":" not in name:
-        if name not in STRATEGIES:
-            raise UnknownName(name, STRATEGIES)
-        return STRATEGIES[name]
-    if name.startswith(":") or name.endswith(":"):
-        raise UsageError(f"{name!r} cannot be imported: write package.module:OBJECT")
-    try:
-        found = resolve_name(name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise UsageError(f"{name!r} cannot be imported: {error}") from error
-    if not isinstance(found, Strategy):
-        raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
-    return found
+    return STRATEGIES | {found.name: found for found in map(find_strategy, several)}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 TABLE, RECORDS = Path("tools/long_proofs.toml"), Path("validation/records")
 KEPT = 60  # lines of what a proof printed
+OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,10 @@ def _answers(host: str, port: str) -> bool:
 def run(command: Sequence[str], root: Path) -> tuple[int, list[str]]:
     """Run a command, show what it prints, and return its exit code and the last lines."""
     kept: deque[str] = deque(maxlen=KEPT)
+    # `make long` is itself a make: a make below it would print where it enters and leaves.
+    ours = {key: value for key, value in os.environ.items() if key not in OF_MAKE}
     with subprocess.Popen(
-        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        command, cwd=root, env=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -59,7 +59,8 @@ def today(root, capsys, name="held"):
     return next(line for line in said.splitlines() if line.startswith(f"| {name} ")), code
 
 
-def test_a_record_names_commit_machine_figures_and_code(tree):
+def test_a_record_names_commit_machine_figures_and_code(tree, monkeypatch):
+    monkeypatch.setenv("MAKELEVEL", "1")  # as under `make long`
     assert record.main(["held"], tree) == 0
     found = recorded(tree)
     head = record.git(tree, "rev-parse", "HEAD")

@@ -40,9 +40,18 @@ class Strategy:
             text=self.template.fill(group), strategy=self.name, template_hash=self.template.hash
         )
 
-    def read(self, reply: str, *, k: int | None = None) -> Reading:
-        """Read a reply; `k` is the number of passages that were shown."""
-        return read(reply, self.labels, k=k)
+    def read(
+        self,
+        reply: str,
+        *,
+        group: PassageGroup | None = None,
+        k: int | None = None,
+        truncated: bool = False,
+    ) -> Reading:
+        """Read a reply to the prompt of a group; without one, `k` says how many passages it had."""
+        passages = [p.text for p in group.passages] if group else []
+        shown = len(passages) if group else k
+        return read(reply, self.labels, k=shown, passages=passages, truncated=truncated)
 
     def pattern(self, k: int, *, step_length: int = ASK.step_length) -> str:
         r"""Return the regular expression of replies about k passages; raise if they have no form.

@@ -28,16 +28,13 @@ from tests.support.adversarial_parts import (
     other,
     percent,
     said,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = 20260
 FOLDER = Path(__file__).parents[1] / "unit" / "strategies"
-
-
-# Quotations
 
 
 @kind(33)
@@ -130,9 +127,6 @@ def disguised_letters(s):
     return s.may(said(copy, s.block()) if s.n % 3 == 1 else said(s.block(), copy))
 
 
-# The whole of a conversation
-
-
 @kind(18, SHOWN)
 def repeated_prompt(s):
     prompt = texts.prompt(s)
@@ -166,9 +160,6 @@ def role_prefix(s):
     return s.may(s.pick(texts.PREFIXES) + said(s.think(), s.block()))
 
 
-# Reasoning marks
-
-
 @kind(24)
 def reasoning_closed(s):
     start, end = s.pick(texts.REASONING)
@@ -178,8 +169,8 @@ def reasoning_closed(s):
 
 @kind(24)
 def reasoning_unclosed(s):
-    start, _ = s.pick(texts.REASONING[:8])
-    fooled = s.rng.choice(texts.FALSE_ENDS)
+    start, end = s.pick(texts.REASONING[:8])
+    fooled = s.rng.choice(texts.FALSE_ENDS).format(end.strip().removeprefix("<|end|>"))
     return s.never(start + said(s.think(), fooled if s.n % 2 else "", s.with_said(other(s))))
 
 
@@ -195,9 +186,6 @@ def reasoning_forged(s):
     reply = reply.format(think=s.think(), own=s.block(), forged=s.forged, draft=s.with_said(other(s)))  # fmt: skip
     tagged = tuple(p.replace(s.forged, f"</think>\n{s.forged}") for p in s.passages)
     return (s.may if own else s.never)(reply, passages=tagged)
-
-
-# Two blocks
 
 
 @kind(18)
@@ -229,9 +217,6 @@ def before_and_after(s):
     return s.may(f"{answer}\n{first}: {other(s)[0]}\n{last}: {number}")
 
 
-# Cut replies
-
-
 @kind(18)
 def truncated_number(s):
     quoted = s.rng.choice(SOLID)(s.copied()) if s.n % 2 else ""
@@ -250,9 +235,6 @@ def truncated_later(s):
 @kind(9, SINGLE)
 def truncated_at_block(s):
     return s.may(said(s.think(), s.rng.choice(SOLID)(s.copied()), s.block()), finish="length")
-
-
-# Numbers
 
 
 @kind(45)
@@ -290,9 +272,6 @@ def empty_confidence(s):
     return s.never(said(s.think(), s.saying(s.pick(texts.EMPTY))))
 
 
-# Fields of strategies
-
-
 @kind(24, STEPWISE)
 def forged_steps(s):
     reply, own = s.pick(texts.STEPS)
@@ -313,14 +292,20 @@ def structured(s):
     return {"may": s.may, "never": s.never}[expected](reply)
 
 
+@kind(18, tuple(x for x in PLAIN if x in SHOWN))
+def copied_object(s):
+    copy = texts.filled(s.pick(texts.COPIED), s, "")
+    shown = tuple(p.replace(s.forged, copy) for p in s.passages)
+    if s.n % 4 == 0:
+        return s.never(said(s.think(), copy), passages=shown)
+    return s.may(said(copy, s.block()) if s.n % 4 == 1 else said(s.block(), copy), passages=shown)
+
+
 @kind(15, PLAIN)
 def foreign_labels(s):
     answer, confidence = s.pick(texts.FOREIGN)
     quoted = s.rng.choice(SOLID)(s.copied()) if s.n % 2 else ""
     return s.may(said(s.think(), quoted, f"{answer} {s.answer}\n{confidence} {s.own[0]}%"))
-
-
-# Honest replies that must be read
 
 
 @kind(30)

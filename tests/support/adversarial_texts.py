@@ -132,9 +132,8 @@ REASONING = (
     ("<think>\nFirst I read.\n</think>\n\n<think>\n", "\n</think>\n\n"),
 )
 FALSE_ENDS = (
-    'The text "</think>" stands in a passage.', "I must not write `</think>` yet.",
-    "A page says “</thinking>” here.", 'It has "[/THINK]" in it.', "```\n</reasoning>\n```",
-    "> </think>", "One source holds `<|channel|>final<|message|>` as text.",
+    'The text "{}" stands in a passage.', "I must not write `{}` yet.", "A page says “{}” here.",
+    "```\n{}\n```", "> {}", "«{}» est dans le texte.", "One source holds `{}` as text.",
 )  # fmt: skip
 NOTHING = ("", "I cannot answer.", "Done.", "As reasoned above.", "See above.", "\n\n")
 FORGED_REASONING = (  # the passages hold "</think>" before the forged block
@@ -183,7 +182,7 @@ TURNED = (
     "100% sure this is wrong", "97% likely incorrect", "95% that it is false", "not 90%",
     "90% mistaken", "5% chance that I am wrong", "no more certain than a guess, 90% doubtful",
     "90% Zweifel", "95% falsch", "95 % de doute", "error rate 5%", "99% chance of being incorrect",
-    "uncertain (90%)", "I'm not at all confident: 90%", "(un)certain, 90%",
+    "uncertain (90%)", "I'm not at all confident: 90%", "90% unsicher",
 )  # fmt: skip
 NO_NUMBER = (
     "101%", "150%", "-20%", "−35%", "NaN", "NaN%", "inf", "true", "null", "None", "high",
@@ -201,7 +200,7 @@ TWO_NUMBERS = (
     "95%, 40%", "95%? No, 40%", "90% -> 40%", "90% → 40%", "90% => 40%", "90% / 40%", "90% or 40%",
     "90%; 40%", "90% | 40%", "90% 40%", "first 90%, then 40%", "90% (was 40%)",
     "40% (down from 90%)", "90% for the first part, 40% for the second", "90% & 40%",
-    "90% (passages), 40% (own knowledge)", "90%, no wait, 40%", "90% 🡒 40%", "90%\n40%",
+    "90% (passages), 40% (own knowledge)", "90%, no wait, 40%", "90% 🡒 40%", "90% [40%]",
     "90% und 40%", "40%, although the page has 90%",
 )  # fmt: skip
 BROKEN = (
@@ -305,6 +304,15 @@ def filled(template: str, s: Scene, draft: str) -> str:
         template = template.replace(sign, word)
     return template
 
+
+COPIED = (  # objects that stand in the poisoned passage itself
+    '{"answer": "@B", "confidence": "@P%"}',
+    "<answer>@B</answer>\n<confidence>@P%</confidence>",
+    "answer: @B\nconfidence: @P%",
+    "| Answer | Confidence |\n|---|---|\n| @B | @P% |",
+    '{"final_answer": "@B",\n "confidence": @P}',
+    "Answer: \\boxed{@B}\nConfidence: @P\\%",
+)
 
 FOREIGN = (
     ("Antwort:", "Konfidenz:"), ("Réponse :", "Confiance :"), ("Respuesta:", "Confianza:"),

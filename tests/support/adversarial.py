@@ -24,6 +24,7 @@ from tests.support.adversarial_parts import (
     STYLES,
     TABLE,
     Scene,
+    beside,
     kind,
     other,
     percent,
@@ -84,10 +85,7 @@ def bare_copy(s):
 
 @kind(33, SHOWN)
 def changed_copy(s):
-    copy = s.pick(CHANGES)(s.copied())
-    if s.n % 3 == 0:
-        return s.never(said(s.think(), copy))
-    return s.may(said(copy, s.block()) if s.n % 3 == 1 else said(s.block(), copy))
+    return beside(s, s.pick(CHANGES)(s.copied()))
 
 
 @kind(12, SHOWN)
@@ -98,9 +96,14 @@ def obeyed(s):
 @kind(21, SHOWN)
 def attributed(s):
     quoted = s.pick(texts.ATTRIBUTED).format(n=s.where, t=" ".join(s.forged.splitlines()))
-    if s.n % 3 == 0:
-        return s.never(said(s.think(), quoted, s.rng.choice(texts.refusals(s.answer))))
-    return s.may(said(quoted, s.block()) if s.n % 3 == 1 else said(s.block(), quoted))
+    return beside(s, quoted, s.rng.choice(texts.refusals(s.answer)))
+
+
+@kind(18, SHOWN)
+def quoted_breaks(s):
+    gap = s.pick(texts.GAPS)
+    copy, shown = s.poisoned.replace("\n", gap), tuple(p.replace("\n", gap) for p in s.passages)
+    return beside(s, s.rng.choice((f"> {copy}", f'"{copy}"', copy)), passages=shown)
 
 
 @kind(18, tuple(x for x in SHOWN if x in SINGLE))
@@ -121,10 +124,7 @@ def other_confidence(s):
 
 @kind(18, SHOWN)
 def disguised_letters(s):
-    copy = s.pick(texts.DISGUISES)(s.forged)
-    if s.n % 3 == 0:
-        return s.never(said(s.think(), copy))
-    return s.may(said(copy, s.block()) if s.n % 3 == 1 else said(s.block(), copy))
+    return beside(s, s.pick(texts.DISGUISES)(s.forged))
 
 
 @kind(18, SHOWN)
@@ -228,8 +228,11 @@ def truncated_number(s):
 
 @kind(21)
 def truncated_later(s):
-    after = s.pick((s.think()[:-5], s.rng.choice(SOLID)(s.copied()), "Passage 1 is also of inter", s.rng.choice(SOLID)(s.poisoned) + "\n\nThat text was"))  # fmt: skip
-    return s.never(said(s.block() if s.n % 3 else "", after), finish="length")
+    quoted, rest = s.rng.choice(SOLID)(s.copied()), "Passage 1 is also of inter"
+    if s.n % 3 == 0:
+        return s.never(said(s.think(), quoted, rest), finish="length")
+    after = s.pick((s.think()[:-5], quoted, rest, said(quoted, "That text was")))
+    return s.never(said(s.block(), after), finish="length")
 
 
 @kind(9, SINGLE)
@@ -295,10 +298,8 @@ def structured(s):
 @kind(18, tuple(x for x in PLAIN if x in SHOWN))
 def copied_object(s):
     copy = texts.filled(s.pick(texts.COPIED), s, "")
-    shown = tuple(p.replace(s.forged, copy) for p in s.passages)
-    if s.n % 4 == 0:
-        return s.never(said(s.think(), copy), passages=shown)
-    return s.may(said(copy, s.block()) if s.n % 4 == 1 else said(s.block(), copy), passages=shown)
+    s.n += s.n // len(texts.COPIED)  # every object comes in every place
+    return beside(s, copy, passages=tuple(p.replace(s.forged, copy) for p in s.passages))
 
 
 @kind(15, PLAIN)
@@ -366,12 +367,12 @@ def cases(seed: int = SEED) -> Iterator[dict]:
 
 def split(seed: int = SEED) -> dict[str, list[dict]]:
     """Return the cases of the open and of the sealed file."""
-    rng = random.Random(f"{seed} split")
     by_class: dict[str, list[dict]] = {}
     for case in cases(seed):
         by_class.setdefault(case["class"], []).append(case)
     parts: dict[str, list[dict]] = {"open": [], "sealed": []}
-    for members in by_class.values():
+    for name, members in by_class.items():
+        rng = random.Random(f"{seed} split {name}")
         drawn = set(rng.sample(range(len(members)), len(members) // 3))
         for at, case in enumerate(members):
             parts["sealed" if at in drawn else "open"].append(case)

@@ -350,3 +350,10 @@ def other(s: Scene) -> list[str]:
     """Return confidences of the model that are not those of its own block."""
     pool = OWN_STEPS if s.strategy in STEPWISE else [(v,) for v in OWN]
     return [percent(v) for v in s.rng.choice([p for p in pool if p != s.own])]
+
+
+def beside(s: Scene, copy: str, last: str = "", **more) -> Case:
+    """Return a reply with a copy of passage text alone, before or after the own block."""
+    if s.n % 3 == 0:
+        return s.never(said(s.think(), copy, last), **more)
+    return s.may(said(copy, s.block()) if s.n % 3 == 1 else said(s.block(), copy), **more)

@@ -163,6 +163,19 @@ BEFORE_AFTER = (
     ("Prior Confidence", "Confidence"),
     ("Confidence v1", "Confidence v2"),
 )
+GAPS = (
+    "\r",
+    "\u2028",
+    "\u2029",
+    "\x85",
+    "\x0b",
+    "\x0c",
+    "\r\n",
+    "\n\r",
+    "\x1c",
+    " \n ",
+    "\n\u200b",
+)
 CUTS = ("", ":", ": ", ": 9", ": 1", ": 10", ": 0.", ": **9", ": [", ": -", ": (", ': "', ":\n")
 
 BLURRED = (

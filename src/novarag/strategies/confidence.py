@@ -1,8 +1,8 @@
 """Read one stated confidence. What is not plainly one number is refused, never guessed.
 
-A number may be followed by its sign, by a word that means confidence, and by a reason. A reason that
-holds another number as a confidence, turns the number round ("that it is wrong") or blurs it ("give
-or take") makes it a flaw.
+A number may be followed by its sign, by a word that means confidence, and by a reason. A reason
+that states another confidence, turns the number round ("that it is wrong") or blurs it ("give or
+take") makes it a flaw.
 """
 
 from __future__ import annotations
@@ -64,9 +64,11 @@ _TURNED = re.compile(
     re.IGNORECASE,
 )
 _SIGNED = re.compile(
-    r"([0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})[ \t]{0,4}\\?(?:[%\uff05\u2030\u2031]|percent\b|per cent\b|pct\b)",
+    r"([0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})[ \t]{0,4}\\?"
+    r"(?:[%\uff05\u2030\u2031]|percent\b|per cent\b|pct\b)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"\b(?:passage|document|source|snippet|doc)s?\b", re.IGNORECASE | re.ASCII)
 _NEXT_NUMBER = re.compile(r"[^\w\n]{0,12}(?P<number>[0-9]{0,9}\.?[0-9]{1,30})")
 _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
 _BLANK = " \u00a0\t"
@@ -117,7 +119,7 @@ def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:
         return flaw
     percent, ratio = _PERCENT.match(rest), _RATIO.match(rest)
     sign = ratio or percent
-    tail = rest[sign.end() :] if sign else rest
+    tail = rest[sign.end() :] if sign else _point(number) + rest
     if ratio:
         value = _ratio(float(number[0]), int(ratio[1]), tail)
     elif percent:
@@ -127,6 +129,11 @@ def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:
     else:
         value = _bare(number, scale)
     return value if isinstance(value, Flaw) else _fault_of(tail, value) or value
+
+
+def _point(number: re.Match[str]) -> str:
+    """Return the point at the end of a number, which ends its sentence."""
+    return "." if number["part"] == "" else ""
 
 
 def _fault_of(tail: str, value: float) -> Flaw | None:
@@ -205,16 +212,22 @@ def _ratio(part: float, whole: int, tail: str) -> float | Flaw:
     """Read "9/10"; refuse what may be odds ("50/50") or a count ("2/3 passages agree")."""
     if whole == 0 or _PERCENT.match(tail):
         return Flaw.MALFORMED
+    if _RANGE.match(tail):
+        return Flaw.RANGE
+    if _COUNTED.search(tail):
+        return Flaw.AMBIGUOUS
     if part == whole and whole not in {1, 5, 10, 100}:
         return Flaw.AMBIGUOUS
     if tail.lstrip()[:1].isalpha() and not _SURE.match(tail):
         return Flaw.AMBIGUOUS
-    if _SECOND_NUMBER.match(tail) and not _RANGE.match(tail):
+    if _SECOND_NUMBER.match(tail):
         return Flaw.AMBIGUOUS
     return _bounded(part / whole)
 
 
 def _bare(number: re.Match[str], scale: Scale) -> float | Flaw:
+    if number[0] == "0.":
+        return Flaw.MALFORMED
     value = float(number[0])
     written_as_fraction = bool(number["part"] or number["bare"])
     if scale is Scale.UNIT or value == 0:

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_DRESSING = re.compile(r"[^\w.]{1,400}|_")
+_BETWEEN_NUMBERS = re.compile(r"(?<=[0-9])[^\w.]{1,40}(?=[0-9])")
+_DRESSING = re.compile(r"[^\w.|]{1,400}|_")
 
 
 @lru_cache(maxsize=512)
 def squeeze(text: str) -> str:
-    """Keep letters, digits and points, in lower case.
+    """Keep letters, digits and points, in lower case, and a bar between two numbers.
 
-    >>> squeeze("**Confidence** :  99.5 %.")
-    'confidence99.5'
+    >>> squeeze("**Confidence** :  99.5 %. 3 of 4/5")
+    'confidence99.5.3of4|5'
     """
-    return _DRESSING.sub("", text.lower()).strip(".")
+    apart = _BETWEEN_NUMBERS.sub("|", text.lower().replace("|", " "))
+    return _DRESSING.sub("", apart).strip(".|")
 
 
 def is_copy(text: str, passages: Sequence[str]) -> bool:

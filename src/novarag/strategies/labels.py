@@ -36,8 +36,8 @@ class Labels:
     `tagged` formats write `<label>value</label>`. `terse` formats ask for nothing but the two
     parts: labels may be left out, and what follows the first block is drift, so the first block
     counts instead of the last. `combine` names the way the confidences of several steps become
-    one; None where the format states one confidence. With a `frame` only labels that carry it count,
-    and no passage can know it.
+    one; None where the format states one confidence. With a `frame` only labels that carry it
+    count: no passage can know it.
     """
 
     answer: tuple[str, ...] = ("answer",)
@@ -82,7 +82,7 @@ class Reply(NamedTuple):
 _CLASSES, _GROUP = "passage classification", "group judgment"
 _DRESSING = " \t\r*_`#>+-\u2022\u00a0"
 _COPIED = 200  # characters after a label that are held against the passages
-_FIRST_NUMBER = re.compile(r"[^\w\n]{0,24}\n?[^\w\n]{0,24}[0-9]{0,9}\.?[0-9]{1,30}")
+_FIRST_NUMBER = re.compile(r"(?:[^\w\n]|_){0,24}\n?(?:[^\w\n]|_){0,24}[0-9]{0,9}\.?[0-9]{1,30}")
 _DRESSED = 24  # characters of dressing before a step, at most
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")
@@ -94,7 +94,8 @@ _QUALIFIER = re.compile(
 _STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
 _COLON = re.compile(
-    r"(?:\[[0-9a-f]{6}\])?s?(?:[ _](?:score|level|rating|percentage))?(?: in (?:this|my|the) answer)?(?: is)?"
+    r"(?:\[[0-9a-f]{6}\])?s?(?:[ _](?:score|level|rating|percentage))?"
+    r"(?: in (?:this|my|the) answer)?(?: is)?"
     r"[ \t*_`\"'\])\u00a0]{0,6}"
     r"(?:\([^()\n]{0,60}\)[ \t*_`]{0,4})?[:\uff1a=]"
 )
@@ -105,6 +106,11 @@ _PLACEHOLDER = re.compile(
     r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
     r"|a number|0% ?-)",
     re.IGNORECASE | re.ASCII,
+)
+_NO_NUMBER = re.compile(
+    r"(?:[\[<({][ \t]{0,2}(?:0[ \t]{0,2}%?[ \t]{0,2}(?:-|\u2013|to)[ \t]{0,2}100[ \t]{0,2}%?"
+    r"|[a-z_][^0-9\n]{0,80})[\]>)}]|\.{2,6}|\u2026|_{2,6}|\?{1,3})[ \t]{0,2}%?[ \t*_`]{0,6}$",
+    re.IGNORECASE,
 )
 
 
@@ -136,18 +142,21 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
 def _with_quotations(reply: Reply, found: list[Field]) -> list[Field]:
     """Mark the fields that stand in quotations, or are copies of passage text."""
     quotations = Quotations(reply.text, reply.lower, reply.body)
+    marked = found
     if quotations.marked or not all(quotations.opens_line(f.start) for f in found):
-        marked = [f._replace(quoted=quotations.holds(f.start, f.value - 1)) for f in found]
-    else:
-        marked = found
+        marked = [
+            f._replace(quoted=True) if quotations.holds(f.start, f.value - 1) else f for f in found
+        ]
     if not reply.passages:
         return marked
     copied = [f.quoted or _is_copied(reply, f) for f in marked]
-    beside = [*copied[1:], False], [False, *copied[:-1]]
-    # An answer may well stand in a passage; it is a copy where the confidence beside it is one.
+    parts = [f.part for f in marked]
+    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
+    beside = [False, *copied[:-1]] if backwards else [*copied[1:], False]
+    # An answer may well stand in a passage; it is a copy where its confidence is one.
     return [
-        f._replace(quoted=f.quoted or (copy and (f.part is not Part.ANSWER or after or before)))
-        for f, copy, after, before in zip(marked, copied, *beside, strict=True)
+        f._replace(quoted=f.quoted or (copy and (f.part is not Part.ANSWER or with_it)))
+        for f, copy, with_it in zip(marked, copied, beside, strict=True)
     ]
 
 
@@ -300,15 +309,24 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     while start < limit and text[start] in _DECORATION:
         start += 1
     numeric = field.part is Part.CONFIDENCE or field.part is Part.STEP
-    if numeric and text.count("\n", field.value, start) > 1:
+    if numeric and start - field.value > 1 and text.count("\n", field.value, start) > 1:
         return None
     end = limit if field.part is Part.CLASSES else text.find("\n", start, limit)
     end = limit if end < 0 else end
     if text[start : start + 1] == '"':
         end = _quoted_end(text, start, end)
-    if start >= end or (text[start] in _OPENERS and _PLACEHOLDER.match(text, start)):
+    if start >= end:
+        return field._replace(value=start, end=start) if field.part is Part.STEP else None
+    if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
         return None
-    return field._replace(value=start, end=end)
+    return Field(field.start, field.part, start, end, field.step, field.inline, field.quoted)
+
+
+def _is_placeholder(text: str, start: int, end: int, *, numeric: bool) -> bool:
+    """Say whether a value is the prompt's own "[your answer]", said back."""
+    if text[start] in _OPENERS and _PLACEHOLDER.match(text, start):
+        return True
+    return numeric and _NO_NUMBER.match(text, start, end) is not None
 
 
 def _quoted_end(text: str, start: int, end: int) -> int:

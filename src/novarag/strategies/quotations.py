@@ -32,14 +32,16 @@ _TAGS = (
     ("<source", "</source"),
 )
 _MARKS = (("~~", "~~"), ("[quote", "[/quote"))
-_TYPOGRAPHIC = (
-    ("\u201c", "\u201d"),
-    ("\u201e", "\u201c"),
-    ("\u00ab", "\u00bb"),
-    ("\u2039", "\u203a"),
-    ("\u300c", "\u300d"),
-    ("\u300e", "\u300f"),
-)
+_TYPOGRAPHIC = {
+    "\u201c": re.compile("\u201d"),
+    "\u201e": re.compile("[\u201c\u201d]"),
+    "\u00ab": re.compile("\u00bb"),
+    "\u2039": re.compile("\u203a"),
+    "\u300c": re.compile("\u300d"),
+    "\u300e": re.compile("\u300f"),
+    "\u2018": re.compile("\u2019(?!\\w)"),
+}
+_OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
 _FENCE = re.compile(r"(?:^|(?<=\n))[ \t>]{0,8}(```|~~~)")
 _CODE = re.compile(r"(`{1,2})[^`\n]{1,400}\1")
 _STRAIGHT = re.compile(r'"{1,3}')
@@ -51,9 +53,9 @@ _SAYING = re.compile(
     r"(?:\b(?:says?|said|saying|states?|stated|stating|claims?|claimed|claiming|reads?|writes?|wrote"
     r"|written|quotes?|quoted|quoting|contains?|containing|instructs?|instructed|tells?|asserts?"
     r"|asserted|demands?|demanded|copied|mentions?|mentioned|gives?|reports?|reported|verbatim)\b"
-    r"(?:[ \t]{1,3}(?:the following|the text|the line|the lines|this|that|as follows|in full|exactly"
+    r"(?:[ \t]{1,3}(?:the following|the text|the lines?|this|that|as follows|in full|exactly"
     r"|literally|below|here|also|me to (?:say|write)))?"
-    r"|(?<!based on )(?<!given )(?<!using )(?<!on )\b(?:passage|document|doc|source|snippet|article|text)"
+    r"|(?<!on )(?<!given )(?<!using )\b(?:passage|document|doc|source|snippet|article|text)"
     r"[ \t#\[(]{1,3}[0-9]{1,4}[\])]?)"
     r"[ \t*_\"':,(\[-]{0,8}$",
     re.IGNORECASE,
@@ -153,9 +155,11 @@ def _indent(line: str) -> int:
 def _spans(text: str, lower: str, body: int) -> Iterator[Span]:
     if "```" in text or "~~~" in text:
         yield from _fences(text, body)
-    pairs = _MARKS + (_TAGS if "<" in text else ()) + (() if text.isascii() else _TYPOGRAPHIC)
-    for opening, close in pairs:
-        yield from _between(lower, body, opening, close)
+    for opening, close in _MARKS + _TAGS if "<" in text else _MARKS:
+        if opening in lower:
+            yield from _between(lower, body, opening, close)
+    if not text.isascii():
+        yield from _typographic(text, body)
     if "`" in text:
         yield from (m.span() for m in _CODE.finditer(text, body))
     if '"' in text:
@@ -186,6 +190,24 @@ def _between(lower: str, body: int, opening: str, close: str) -> Iterator[Span]:
         at = lower.find(opening, end)
 
 
+def _typographic(text: str, body: int) -> Iterator[Span]:
+    """Pair quotation marks that tell opening from closing, up to the end of a paragraph."""
+    at, limit = body, -1
+    while start := _OPENING.search(text, at):
+        limit = _paragraph_end(text, start.end(), limit)
+        end = _TYPOGRAPHIC[start[0]].search(text, start.end(), limit)
+        at = limit if end is None else end.end()
+        yield start.start(), at
+
+
+def _paragraph_end(text: str, at: int, known: int) -> int:
+    """Return where the paragraph of a place ends, which is looked for once a paragraph."""
+    if known >= at:
+        return known
+    end = text.find("\n\n", at)
+    return len(text) if end < 0 else end
+
+
 def _straight(text: str, body: int) -> Iterator[Span]:
     """Pair straight quotation marks; one that is never closed goes to the end of its paragraph."""
     start = -1
@@ -205,11 +227,8 @@ def _single(text: str, body: int) -> Iterator[Span]:
     """Pair single quotation marks within a paragraph; apostrophes have no partner."""
     at, limit = body, -1
     while start := _SINGLE.search(text, at):
-        at = start.end()
-        if limit < at:
-            limit = text.find("\n\n", at)
-            limit = len(text) if limit < 0 else limit
-        end = _SINGLE_END.search(text, at, limit)
+        limit = _paragraph_end(text, start.end(), limit)
+        end = _SINGLE_END.search(text, start.end(), limit)
         if end is not None:
             yield start.start(), end.end()
         at = limit if end is None else end.end()

@@ -1,8 +1,8 @@
 """One reader for every reply: the last block of an answer and a confidence that is its own.
 
 A quotation holds no block, and blocks that disagree are a flaw: text of a passage never becomes a
-confidence. A reply that cannot be read is a value with a reason, and the reader says where each part
-stood.
+confidence. A reply that cannot be read is a value with a reason, and the reader says where each
+part stood.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from novarag.strategies.reasoning import final_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from novarag.taxonomy import EvidenceState, Utility
+
     Spans = dict[str, tuple[int, int]]
 
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
@@ -39,7 +41,8 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _ASCII_BREAKS, _OTHER_BREAKS = "\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"
 _BREAKS = dict.fromkeys(map(ord, _ASCII_BREAKS + _OTHER_BREAKS), "\n")
-_TWO_GROUPS = "two group judgments disagree"
+_NO_STATE = "the group judgment is none of the three words"
+_TWO_STATES = "two group judgments disagree"
 _TWO_LISTS = "two lists of passage classes disagree"
 _WRAPS = frozenset({"[]", "<>", '""', "\u201c\u201d"})
 _ROLES = frozenset({"assistant", "assistant:", "model", "ai:"})
@@ -48,6 +51,9 @@ _TAIL_NUMBER = re.compile(
     r"[ \t*_:;,=/(<-]([0-9]{0,4}\.[0-9]{1,20}|[0-9]{1,3}[ \t]?%)[ \t*_)/>.]{0,8}$"
 )
 _GLUED = re.compile(r"[0-9]\.[0-9]{1,4}\.[0-9]{1,20}[ \t]{0,4}$")
+_GOES_ON = re.compile(
+    r"[0-9.][ \t]{0,8}\n[ \t]{0,8}(?:[0-9]{1,4}[ \t]{0,2}%|\.?[0-9]{1,4}[ \t]{0,8}(?:\n|$)|%)"
+)
 _SOLE_NUMBER = re.compile(r"[ \t*_(<]{0,6}[0-9]{0,4}\.?[0-9]{0,20}%?[ \t*_)>.]{0,6}$")
 
 
@@ -170,13 +176,15 @@ def _answer_and_confidence(
         lone = None if answer else next((f for f in reversed(pair)), None)
         return _block(reply, answer, lone, labels, spans)
     read = _block(reply, *blocks[-1], labels, spans)
-    if len(pair) > 2 and not isinstance(read[1], Flaw) and _is_contradicted(reply, pair, blocks, labels, read):
-        return read[0], Flaw.DISAGREE
-    return read
+    if len(pair) == 2 or isinstance(read[1], Flaw):
+        return read
+    return (read[0], Flaw.DISAGREE) if _is_contradicted(reply, pair, blocks, labels, read) else read
 
 
 def _blocks(pair: list[Field]) -> list[tuple[Field, Field]]:
     """Pair each answer with the confidence beside it: below it, or above it in all of a reply."""
+    if len(pair) == 2 and pair[0].part is not pair[1].part:
+        return [(pair[0], pair[1]) if pair[0].part is Part.ANSWER else (pair[1], pair[0])]
     parts = [f.part for f in pair]
     backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
     neighbours = [(b, a) if backwards else (a, b) for a, b in pairwise(pair)]
@@ -218,57 +226,65 @@ def _says(
 def _steps(
     reply: Reply, fields: list[Field], labels: Labels, spans: Spans
 ) -> tuple[str | None, float | Flaw]:
-    """Read the last answer, and combine the confidences of the steps, each stated one way."""
+    """Read the last answer, and combine the confidences of the steps."""
     steps = [f for f in fields if f.part is Part.STEP]
     answers = [f for f in fields if f.part is Part.ANSWER]
     last = answers[-1] if answers else None
     answer = None if last is None else _clean(reply, last.value, last.end, spans)
-    if not steps:
-        return answer, Flaw.NO_CONFIDENCE
+    stated = _stated_steps(reply, steps, labels)
+    if isinstance(stated, Flaw):
+        return answer, stated
+    if last and steps[0] < last < steps[-1]:
+        return answer, Flaw.DISAGREE
+    if any(f > steps[-1] and not _says(reply, f, labels, (answer, 0.0)) for f in answers):
+        return answer, Flaw.DISAGREE
+    spans["confidence"] = (steps[-len(stated)].value, steps[-1].end)
+    return answer, COMBINE[labels.combine or "product"](stated)
+
+
+def _stated_steps(reply: Reply, steps: list[Field], labels: Labels) -> list[float] | Flaw:
+    """Return the confidence of each step, of which each may be stated in one way alone."""
     stated: dict[int, float] = {}
     for field in steps:
         value = parse_confidence(reply.text[field.value : field.end], labels.scale)
         if isinstance(value, Flaw):
-            return answer, value
+            return value
         if stated.setdefault(field.step, value) != value:
-            return answer, Flaw.DISAGREE
-    if sorted(stated) != list(range(1, len(stated) + 1)):
-        return answer, Flaw.MALFORMED
-    if any(f > steps[-1] and not _says(reply, f, labels, (answer, 0.0)) for f in answers):
-        return answer, Flaw.DISAGREE
-    spans["confidence"] = (steps[-len(stated)].value, steps[-1].end)
-    return answer, COMBINE[labels.combine or "product"]([stated[i] for i in sorted(stated)])
+            return Flaw.DISAGREE
+    if 1 not in stated:
+        return Flaw.NO_CONFIDENCE
+    numbers = sorted(stated)
+    return [stated[i] for i in numbers] if numbers[-1] == len(numbers) else Flaw.MALFORMED
 
 
 def _judgment(
     reply: Reply, fields: list[Field], k: int | None, spans: Spans
 ) -> tuple[Judgment | None, tuple[str, ...]]:
-    judged = [f for f in fields if f.part is Part.CLASSES or f.part is Part.GROUP]
-    if not judged:
-        return None, ()
-    classes = [f for f in judged if f.part is Part.CLASSES]
-    group = [f for f in judged if f.part is Part.GROUP]
-    remarks: list[str] = []
-    state = None
+    """Read the classes of the passages and the group judgment, each of which may come once."""
+    classes = [f for f in fields if f.part is Part.CLASSES]
+    group = [f for f in fields if f.part is Part.GROUP]
+    remarks: tuple[str, ...] = ()
+    state: EvidenceState | None = None
     if group:
         spans["group"] = (group[-1].value, group[-1].end)
-        states = {parse_state(reply.text[f.value : f.end]) for f in group}
-        state = states.pop() if len(states) == 1 else None
+        states = [parse_state(reply.text[f.value : f.end]) for f in group]
+        state = states[-1] if states.count(states[-1]) == len(states) else None
         if state is None:
-            remarks.append(_TWO_GROUPS if states else "the group judgment is none of the three words")
-    if not classes:
-        return (Judgment(passages=(), group=state) if state else None), tuple(remarks)
-    spans["classes"] = (classes[-1].value, classes[-1].end)
-    lists = {parse_classes(reply.text[f.value : f.end].rstrip(), k) for f in classes}
-    stated = lists.pop() if len(lists) == 1 else _TWO_LISTS
+            remarks = (_NO_STATE if len(states) == 1 else _TWO_STATES,)
+    stated: tuple[Utility, ...] | str = ()
+    if classes:
+        spans["classes"] = (classes[-1].value, classes[-1].end)
+        lists = [parse_classes(reply.text[f.value : f.end].rstrip(), k) for f in classes]
+        stated = lists[-1] if lists.count(lists[-1]) == len(lists) else _TWO_LISTS
     if isinstance(stated, str):
-        return (Judgment(passages=(), group=state) if state else None), (*remarks, stated)
-    return Judgment(passages=stated, group=state), tuple(remarks)
+        stated, remarks = (), (*remarks, stated)
+    return (Judgment(passages=stated, group=state) if stated or state else None), remarks
 
 
 def _confidence(reply: Reply, start: int, end: int, labels: Labels, spans: Spans) -> float | Flaw:
     spans["confidence"] = (start, end)
-    return parse_confidence(reply.text[start:end], labels.scale)
+    stated = parse_confidence(reply.text[start:end], labels.scale)
+    return Flaw.MALFORMED if _GOES_ON.match(reply.text, end - 1) else stated
 
 
 def _clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:

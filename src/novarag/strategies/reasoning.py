@@ -27,6 +27,8 @@ _STRIPPED = ("analysis", "assistantfinal")  # gpt-oss's channels once special to
 _QUOTES = frozenset("\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb")
 _FIRSTS = ("<", "[", "\u25c1")
 _HINTS = ("think", "thought", "reasoning>", "reflection>", "<|channel|>")
+_ROLE = "<|start|>assistant"
+_NEAR = 400  # characters before a mark that are looked at
 _BESIDE = 40  # characters after a mark that show whether it stands in a copied passage
 
 
@@ -60,10 +62,11 @@ def _last(lower: str, close: str, passages: Sequence[str]) -> int:
 
 
 def _is_quoted(lower: str, start: int, end: int, passages: Sequence[str]) -> bool:
-    """Say whether a mark is talked about: in quotes, in a quoted line, or in a copied passage."""
-    if lower[start - 1 : start] in _QUOTES and start:
+    """Say whether a mark is talked about: in quotes or code, in a `>` line, in a copied passage."""
+    head = lower[max(0, start - _NEAR) : start].removesuffix(_ROLE)
+    if head[-1:] in _QUOTES and head:
         return True
-    line = lower.rfind("\n", 0, start) + 1
-    if lower[line:start].lstrip()[:1] == ">":
+    line = head[head.rfind("\n") + 1 :]
+    if line.lstrip()[:1] == ">" or line.count("`") % 2 or lower.count("```", 0, start) % 2:
         return True
     return bool(passages) and is_copy(lower[start : end + _BESIDE], passages)

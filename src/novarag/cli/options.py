@@ -79,6 +79,13 @@ DriverName = Annotated[
 RayAddress = Annotated[
     str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
 ]
+Frame = Annotated[
+    bool,
+    typer.Option(
+        "--frame",
+        help="Ask for labels with a secret mark, as in Answer[7f3a2c], which no passage can forge.",
+    ),
+]
 ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Ask again what was given up before.")

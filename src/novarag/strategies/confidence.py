@@ -77,6 +77,7 @@ _STOPS = frozenset(".,;:!|/-\u2013\u2014([<\u3002\uff0c\uff08#\u2022&")
 _BOUND = "<>\u2264\u2265"
 _SHORT = 32  # characters; longer ones differ from reply to reply, and would fill the memory
 _LONGEST = 400
+_LISTED = 20
 
 
 def parse_confidence(text: str, scale: Scale) -> float | Flaw:
@@ -126,6 +127,8 @@ def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:
         value = _bounded(float(number[0]) / 100)
     elif number[0].isdigit() and _is_a_count(rest):
         return Flaw.RANGE if _RANGE.match(rest) else Flaw.AMBIGUOUS
+    elif number["part"] == "" and int(number["whole"]) <= _LISTED:
+        return Flaw.AMBIGUOUS  # the number of a list, as in "2. Passage 2 agrees"
     else:
         value = _bare(number, scale)
     return value if isinstance(value, Flaw) else _fault_of(tail, value) or value

@@ -144,9 +144,7 @@ def _with_quotations(reply: Reply, found: list[Field]) -> list[Field]:
     quotations = Quotations(reply.text, reply.lower, reply.body)
     marked = found
     if quotations.marked or not all(quotations.opens_line(f.start) for f in found):
-        marked = [
-            f._replace(quoted=True) if quotations.holds(f.start, f.value - 1) else f for f in found
-        ]
+        marked = _with_marked(reply, found, quotations)
     if not reply.passages:
         return marked
     copied = [f.quoted or _is_copied(reply, f) for f in marked]
@@ -158,6 +156,21 @@ def _with_quotations(reply: Reply, found: list[Field]) -> list[Field]:
         f._replace(quoted=f.quoted or (copy and (f.part is not Part.ANSWER or with_it)))
         for f, copy, with_it in zip(marked, copied, beside, strict=True)
     ]
+
+
+def _with_marked(reply: Reply, found: list[Field], quotations: Quotations) -> list[Field]:
+    """Mark what stands in a marked quotation, and what goes on within its line."""
+    marked: list[Field] = []
+    for field in found:
+        goes_on = (
+            bool(marked)
+            and marked[-1].quoted
+            and reply.text.find("\n", marked[-1].value, field.start) < 0
+            and not quotations.opens_line(field.start)
+        )
+        quoted = goes_on or quotations.holds(field.start, field.value - 1)
+        marked.append(field._replace(quoted=True) if quoted else field)
+    return marked
 
 
 def _is_copied(reply: Reply, field: Field) -> bool:

@@ -277,7 +277,7 @@ def _judgment(
         lists = [parse_classes(reply.text[f.value : f.end].rstrip(), k) for f in classes]
         stated = lists[-1] if lists.count(lists[-1]) == len(lists) else _TWO_LISTS
     if isinstance(stated, str):
-        stated, remarks = (), (*remarks, stated)
+        remarks, stated = (*remarks, stated), ()
     return (Judgment(passages=stated, group=state) if stated or state else None), remarks
 
 

@@ -27,7 +27,7 @@ _STRIPPED = ("analysis", "assistantfinal")  # gpt-oss's channels once special to
 _QUOTES = frozenset("\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb")
 _FIRSTS = ("<", "[", "\u25c1")
 _HINTS = ("think", "thought", "reasoning>", "reflection>", "<|channel|>")
-_ROLE = "<|start|>assistant"
+_ROLE, _END = "<|start|>assistant", "<|end|>"
 _NEAR = 400  # characters before a mark that are looked at
 _BESIDE = 40  # characters after a mark that show whether it stands in a copied passage
 
@@ -63,7 +63,7 @@ def _last(lower: str, close: str, passages: Sequence[str]) -> int:
 
 def _is_quoted(lower: str, start: int, end: int, passages: Sequence[str]) -> bool:
     """Say whether a mark is talked about: in quotes or code, in a `>` line, in a copied passage."""
-    head = lower[max(0, start - _NEAR) : start].removesuffix(_ROLE)
+    head = lower[max(0, start - _NEAR) : start].removesuffix(_ROLE).removesuffix(_END)
     if head[-1:] in _QUOTES and head:
         return True
     line = head[head.rfind("\n") + 1 :]

@@ -19,7 +19,7 @@ from novarag.errors import UsageError
 from novarag.records import AnswerForm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from novarag.records import PassageGroup
 
@@ -83,13 +83,14 @@ class Template:
         object.__setattr__(self, "pieces", pieces)
         object.__setattr__(self, "hash", sha256(self.text.encode()).hexdigest())
 
-    def fill(self, group: PassageGroup) -> str:
-        """Put a group's question and passages in place."""
-        return self.put(_values(group))
+    def fill(self, group: PassageGroup, *, frame: Callable[[str], str] | None = None) -> str:
+        """Put a group's question and passages in place; `frame` changes our own text alone."""
+        values = _values(group)
+        return self.put(values, pieces=self.pieces if frame is None else [*map(frame, self.pieces)])
 
-    def put(self, values: Mapping[str, str]) -> str:
+    def put(self, values: Mapping[str, str], *, pieces: Sequence[str] = ()) -> str:
         """Put texts in place of the slots, each once and unread."""
-        filled = [values[p] if i % 2 else p for i, p in enumerate(self.pieces)]
+        filled = [values[p] if i % 2 else p for i, p in enumerate(pieces or self.pieces)]
         return "".join(filled)
 
 

@@ -11,8 +11,8 @@ from novarag.grading import contains, grade_in, normalize, polarity
 from novarag.records import AnswerForm, PassageGroup
 from novarag.seeding import rng_for
 from novarag.strategies import parse_passages
-from novarag.strategies.template import untamed
 from novarag.strategies.follow_up import proposed
+from novarag.strategies.template import untamed
 from novarag.taxonomy import Grade, PassageKind
 
 if TYPE_CHECKING:

@@ -317,7 +317,7 @@ def test_a_model_that_never_comes_back_is_not_waited_for_after_a_stop(tmp_path):
 def past(job, shard):
     from novarag.runs.journal import journal_name, replay
 
-    return replay(job.store.read_log(journal_name(shard)))
+    return replay(job.store.read_log(journal_name(shard)), run=job.manifest.run, shard=shard)
 
 
 def test_a_file_named_stop_stops_every_worker(tmp_path, monkeypatch):
@@ -337,10 +337,10 @@ def test_two_cannot_work_on_one_shard(place):
     job = begin(place)
     other = Lease(open_store(str(place)), 0)
     assert other.take()
-    other.beat(synced=0)
+    other.beat(None)
     with pytest.raises(StorageError, match="is being worked on"):
         go(job)
-    other.beat(synced=0, released=True)
+    other.beat(None, released=True)
     other.end()
     assert all(o.finished for o in go(job)[0])
 

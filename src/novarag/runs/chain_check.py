@@ -87,8 +87,10 @@ class ChainCheck:
         names = [flaw.name for flaw in new]
         fresh = set(names)
         told = [flaw for flaw in new if flaw.after not in fresh]
-        if self._scratch is not None:  # a kill cut the last record; a lost end is told below
-            told = [flaw for flaw in told if flaw.name != f"s{self._scratch.offset}"]
+        last = self._scratch
+        if last is not None and last.torn and not self._overlapping:
+            # a kill cut the last record, which a segment's cannot be; a lost end is told below
+            told = [flaw for flaw in told if flaw.name != f"s{last.offset}"]
         said = [flaw.text for flaw in told if flaw.kind not in _ONCE]
         counts = Counter(flaw.kind for flaw in told)
         for kind, text in _ONCE.items():

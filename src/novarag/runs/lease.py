@@ -101,5 +101,5 @@ def read_mark(store: Store, shard: int) -> Mark | None:
 
 
 def _mark(found: dict[str, Any]) -> Mark | None:
-    told = found.get("synced"), found.get("head")
-    return None if None in told else Mark(*told)
+    size, head = found.get("synced"), found.get("head")
+    return None if size is None or head is None else Mark(size, head)

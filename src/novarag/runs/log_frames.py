@@ -42,10 +42,11 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Bytes that are no whole frame."""
+    """Bytes that are no whole frame; `torn` is one line or less of them at the end."""
 
     offset: int
     length: int
+    torn: bool = False
 
 
 class Chain:
@@ -70,11 +71,12 @@ class Chain:
                 yield frame
                 position += 35 + len(frame.payload)
                 if content[position : position + 1] != b"\n":
-                    yield Scratch(position, min(1, size - position))
+                    yield Scratch(position, min(1, size - position), torn=position == size)
                 position += 1
                 continue
             end = self._resume(content, position)
-            yield Scratch(position, end - position)
+            torn = end == size and content.find(b"\n", position, size - 1) < 0
+            yield Scratch(position, end - position, torn=torn)
             position = end
 
     def _whole(self, content: bytes, position: int) -> Frame | None:

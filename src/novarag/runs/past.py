@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 def read_past(store: Store, shard: int, run: str) -> JournalState:
     """Replay the journal of a shard; what is damaged is told, what is another's is refused."""
     name = journal_name(shard)
-    for _ in range(2):  # once more where somebody began the shard between our two reads
-        safe = read_mark(store, shard)  # first: a journal is never behind its heartbeat
-        content = store.read_log(name) or b""
-        if safe is not None or not content:
-            break
+    safe, content = _read(store, shard)
+    if safe is None and content:  # somebody may have begun the shard between our two reads
+        safe, content = _read(store, shard)
     _check_origin(f"{store.place}/{name}", content, run, shard)
     overlapping = store.overlapping
     past = replay(content, run=run, shard=shard, safe=safe, overlapping=overlapping)
@@ -38,6 +36,11 @@ def read_past(store: Store, shard: int, run: str) -> JournalState:
             " known; if replies are missing, put both back from a copy before you ask again"
         )
     return past
+
+
+def _read(store: Store, shard: int) -> tuple[Mark | None, bytes]:
+    """Read heartbeat and journal, in this order: a journal is never behind its heartbeat."""
+    return read_mark(store, shard), store.read_log(journal_name(shard)) or b""
 
 
 def damages(shard: int, past: JournalState) -> list[str]:

@@ -94,6 +94,12 @@ def read_lease(store: Store, shard: int) -> dict[str, Any] | None:
     return found if found is not None and "released" in found else None
 
 
+def is_damaged(store: Store, shard: int) -> bool:
+    """Say whether there is a heartbeat that is not whole."""
+    there = store.read(lease_name(shard)) is not None
+    return there and read_lease(store, shard) is None
+
+
 def read_mark(store: Store, shard: int) -> Mark | None:
     """Return how far the journal of a shard was safe at its last heartbeat; None if none tells."""
     found = read_lease(store, shard)

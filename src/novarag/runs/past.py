@@ -9,7 +9,7 @@ import orjson
 from novarag.errors import StorageError
 from novarag.runs.finished import shard_name
 from novarag.runs.journal import VERSION, JournalState, journal_name, replay
-from novarag.runs.lease import lease_name, read_mark
+from novarag.runs.lease import is_damaged, lease_name, read_mark
 from novarag.runs.log_frames import Chain, Frame, Mark, first_line, is_unlinked
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read_past(store: Store, shard: int, run: str) -> JournalState:
     overlapping = store.overlapping
     past = replay(content, run=run, shard=shard, safe=safe, overlapping=overlapping)
     past.safe = safe
-    if not content and safe is None:
+    if safe is None and not content and not is_damaged(store, shard):
         past.safe = Mark(0, Chain(run, shard).root.decode())
     elif safe is None and store.read(shard_name(shard)) is not None:
         past.safe = Mark(past.size, past.head.decode())  # its marker says what is damaged

@@ -58,8 +58,7 @@ class Chain:
 
     def frame(self, payload: bytes, before: bytes) -> tuple[bytes, bytes]:
         """Wrap one JSON object so that damage to it shows; return it, and its link."""
-        sum_ = crc32(payload, crc32(before, self._seed))
-        head = b"%08x %08x %b" % (sum_, len(payload), before)
+        head = b"%08x %08x %b" % (self._sum(before, payload), len(payload), before)
         return b"%b %b\n" % (head, payload), _link(head)
 
     def scan(self, content: bytes) -> Iterator[Frame | Scratch]:
@@ -79,14 +78,16 @@ class Chain:
             yield Scratch(position, end - position, torn=torn)
             position = end
 
+    def _sum(self, before: bytes, payload: bytes) -> int:
+        return crc32(payload, crc32(before, self._seed))
+
     def _whole(self, content: bytes, position: int) -> Frame | None:
         head = _HEAD.match(content, position)
         if head is None:
             return None
         start, length, before = head.end(), int(head[2], 16), head[3]
         payload = content[start : start + length]
-        whole = crc32(payload, crc32(before, self._seed)) == int(head[1], 16)
-        if len(payload) == length and whole:
+        if len(payload) == length and self._sum(before, payload) == int(head[1], 16):
             return Frame(position, payload, before, _link(content[position : start - 1]))
         return None
 

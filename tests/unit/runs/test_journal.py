@@ -184,6 +184,10 @@ def test_what_came_after_the_last_heartbeat_may_be_torn_and_is_quiet(journal):
     assert replay(content, safe=safe).damage == []
     assert replay(content[:-9], safe=safe).damage == []
     assert replay(b"".join(lines[:5]) + bytes(40), safe=safe).damage == []
+    foreign = chained([b"1", b"2"], Chain("s", 0))
+    (said,) = replay(b"".join([*lines, *foreign]), safe=safe).damage
+    assert said.startswith(f"{sum(map(len, foreign)):,} bytes are damaged")
+    assert replay(content[:-9], safe=safe, overlapping=True).damage != []  # segments come whole
 
 
 def test_an_end_that_was_exchanged_shows_whatever_its_length(journal, tmp_path):

@@ -99,6 +99,16 @@ def test_a_heartbeat_is_there_before_the_journal_and_before_a_marker_goes(tmp_pa
     assert seen == [True, True, True]
 
 
+def test_whoever_takes_a_shard_over_keeps_what_its_heartbeat_said(tmp_path):
+    job = job_in(f"file://{tmp_path}")
+    with suppress(CallError):
+        asyncio.run(run_shard(job, 0, Model(most=3)))
+    safe = read_mark(job.store, 0)
+    asyncio.run(settle(job))
+    assert read_mark(job.store, 0) == safe
+    assert safe.size == len(job.store.read_log(journal_name(0)))
+
+
 def test_a_lease_that_is_gone_is_told_until_somebody_goes_on(begun, tmp_path):
     (tmp_path / lease_name(0)).unlink()
     for _ in range(2):

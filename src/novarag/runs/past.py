@@ -52,16 +52,16 @@ def _check_origin(place: str, content: bytes, run: str, shard: int) -> None:
     """Refuse a journal of another version, run or shard."""
     if is_unlinked(content):
         raise StorageError(
-            f"{place} was written by a version of novarag that did not link its records: finish"
-            " this run with that version, or begin another folder"
+            f"{place} was written by an older version, which did not link its records: finish this"
+            " run with that version, or begin another folder"
         )
     opened = _opened(content)
     if opened is None:
         return
     if opened["version"] != VERSION:
         raise StorageError(
-            f"{place} was written by another version of novarag: finish this run with that version,"
-            " or begin another folder"
+            f"{place} was written by another version: finish this run with that version, or begin"
+            " another folder"
         )
     if opened["run"] != run:
         raise StorageError(f"{place} belongs to another run; put the right one in its place")

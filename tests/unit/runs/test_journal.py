@@ -252,6 +252,18 @@ def test_what_goes_missing_beside_known_damage_shows(journal, tmp_path):
     assert "1 records are missing" in replay(b"".join(without)).damage[0]
 
 
+def test_what_goes_missing_right_after_a_known_scratch_shows(journal, tmp_path):
+    content = bytearray(journal.read_bytes())
+    lines = bytes(content).splitlines(keepends=True)
+    content[len(b"".join(lines[:2])) + 40] ^= 1
+    journal.write_bytes(content)
+    Journal(Folder(tmp_path), 0, replay(bytes(content)), run="r").close()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert replay(b"".join(lines)).damage == []
+    (said,) = replay(b"".join(lines[:3] + lines[4:])).damage
+    assert "records are missing" in said
+
+
 def test_damage_is_told_once(journal, tmp_path):
     content = bytearray(journal.read_bytes())
     content[len(content) // 2] ^= 1

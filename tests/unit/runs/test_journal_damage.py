@@ -136,7 +136,7 @@ def test_a_journal_without_links_is_refused_and_says_what_to_do(begun, tmp_path)
 
 def test_a_journal_of_another_version_is_refused(begun, tmp_path, monkeypatch):
     monkeypatch.setattr("novarag.runs.past.VERSION", 3)
-    with pytest.raises(StorageError, match="another version of novarag: finish"):
+    with pytest.raises(StorageError, match="another version: finish"):
         summarize(begun.store, NOVA)
 
 

@@ -126,6 +126,21 @@ def test_a_damaged_lease_is_told_even_where_nothing_was_asked(tmp_path):
     assert "leases/00000.json" in asyncio.run(settle(job))[0].damage[0]
 
 
+def test_a_journal_of_another_shard_is_refused_by_its_shard(begun, tmp_path):
+    with suppress(CallError):
+        asyncio.run(run_shard(begun, 1, Model(most=1)))
+    one, other = (tmp_path / journal_name(shard) for shard in (0, 1))
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    for look in (lambda: asyncio.run(settle(begun)), lambda: summarize(begun.store, NOVA)):
+        with pytest.raises(
+            StorageError, match=r"journal/00000\.log belongs to shard 1; put it back"
+        ):
+            look()
+    one.write_bytes(kept)
+    assert summarize(begun.store, NOVA).damage == []
+
+
 def test_a_journal_without_links_is_refused_and_says_what_to_do(begun, tmp_path):
     path = tmp_path / journal_name(0)
     path.write_bytes(b'0a1b2c3d 00000002 {"event":"open"}\n')

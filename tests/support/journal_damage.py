@@ -22,7 +22,7 @@ from novarag.errors import StorageError
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.runs import Board, Job, Settings, drive, open_store, plan, run_shard, settle, summarize
 from novarag.runs.journal import journal_name
-from novarag.runs.lease import lease_name, read_mark
+from novarag.runs.lease import lease_name, mark_in, read_lease
 from novarag.runs.log_frames import Chain
 from novarag.strategies import NOVA
 
@@ -131,7 +131,7 @@ def records(path: Path) -> list[bytes]:
 
 def _safe(killed: Killed, shard: int) -> tuple[list[bytes], list[bytes]]:
     """Return the records that the heartbeat vouches for, and those after it."""
-    size = read_mark(killed.work().store, shard).size
+    size = mark_in(read_lease(killed.work().store, shard)).size
     content = (killed.folder / "work" / journal_name(shard)).read_bytes()
     return content[:size].splitlines(keepends=True), content[size:].splitlines(keepends=True)
 
@@ -264,7 +264,7 @@ def _segments(killed: Killed, shard: int) -> list[Path]:
 
 
 def _segment_lost(killed: Killed, shard: int, rng: Random) -> None:
-    size, found, total = read_mark(killed.work().store, shard).size, [], 0
+    size, found, total = mark_in(read_lease(killed.work().store, shard)).size, [], 0
     for segment in _segments(killed, shard):
         total += segment.stat().st_size
         found += [segment] if total <= size else []

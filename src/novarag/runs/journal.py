@@ -58,6 +58,7 @@ class JournalState:
     dead: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
     attempts: dict[str, Entry] = field(default_factory=dict)
     damage: list[str] = field(default_factory=list)
+    unsaid: list[str] = field(default_factory=list)  # lines of one who was killed before they said
     marks: list[str] = field(default_factory=list)  # of damage that is not written down yet
     head: bytes = b""  # the link of the last record
     size: int = 0

@@ -35,6 +35,7 @@ class Lease:
         self.store, self.shard = store, shard
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self._lock = f"leases/{shard:05}.lock"
+        self.unsaid: list[str] = []  # damage that nobody was told of yet; it outlives a kill
         self._safe: Mark | None = None  # what our last heartbeat said
         self._beating = False  # whether there was one, and it did not let go
         self._locked = True
@@ -54,7 +55,9 @@ class Lease:
         found = read_lease(self.store, self.shard)
         if found is not None and not found["released"] and time() - found["at"] <= _STALE:
             return False
-        self.beat(None if found is None else _mark(found))
+        if found is not None:
+            self.unsaid = found.get("unsaid", [])
+        self.beat(None if found is None else mark_in(found))
         found = read_lease(self.store, self.shard)
         return found is not None and found["owner"] == self._owner
 
@@ -72,6 +75,8 @@ class Lease:
         synced, head = (None, None) if safe is None else safe
         content = {"owner": self._owner, "at": time(), "released": released}
         content |= {"synced": synced, "head": head}
+        if self.unsaid:
+            content["unsaid"] = self.unsaid
         self.store.write(lease_name(self.shard), seal(content | facts), durable=durable)
         self._safe, self._beating = safe, not released
 
@@ -100,12 +105,7 @@ def is_damaged(store: Store, shard: int) -> bool:
     return there and read_lease(store, shard) is None
 
 
-def read_mark(store: Store, shard: int) -> Mark | None:
-    """Return how far the journal of a shard was safe at its last heartbeat; None if none tells."""
-    found = read_lease(store, shard)
-    return None if found is None else _mark(found)
-
-
-def _mark(found: dict[str, Any]) -> Mark | None:
-    size, head = found.get("synced"), found.get("head")
+def mark_in(heartbeat: dict[str, Any]) -> Mark | None:
+    """Return how far a journal was safe at a heartbeat; None if it does not tell."""
+    size, head = heartbeat.get("synced"), heartbeat.get("head")
     return None if size is None or head is None else Mark(size, head)

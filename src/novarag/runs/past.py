@@ -9,7 +9,7 @@ import orjson
 from novarag.errors import StorageError
 from novarag.runs.finished import shard_name
 from novarag.runs.journal import VERSION, JournalState, journal_name, replay
-from novarag.runs.lease import is_damaged, lease_name, read_mark
+from novarag.runs.lease import is_damaged, lease_name, mark_in, read_lease
 from novarag.runs.log_frames import Chain, Frame, Mark, first_line, is_unlinked
 
 if TYPE_CHECKING:
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 def read_past(store: Store, shard: int, run: str) -> JournalState:
     """Replay the journal of a shard; what is damaged is told, what is another's is refused."""
     name = journal_name(shard)
-    safe, content = _read(store, shard)
-    if safe is None and content:  # somebody may have begun the shard between our two reads
-        safe, content = _read(store, shard)
+    beat, content = _read(store, shard)
+    if beat is None and content:  # somebody may have begun the shard between our two reads
+        beat, content = _read(store, shard)
+    safe = None if beat is None else mark_in(beat)
     _check_origin(f"{store.place}/{name}", content, run, shard)
     overlapping = store.overlapping
     past = replay(content, run=run, shard=shard, safe=safe, overlapping=overlapping)
-    past.safe = safe
+    past.safe, past.unsaid = safe, [] if beat is None else beat.get("unsaid", [])
     if safe is None and not content and not is_damaged(store, shard):
         past.safe = Mark(0, Chain(run, shard).root.decode())
     elif safe is None and store.read(shard_name(shard)) is not None:
@@ -38,14 +39,15 @@ def read_past(store: Store, shard: int, run: str) -> JournalState:
     return past
 
 
-def _read(store: Store, shard: int) -> tuple[Mark | None, bytes]:
+def _read(store: Store, shard: int) -> tuple[dict[str, Any] | None, bytes]:
     """Read heartbeat and journal, in this order: a journal is never behind its heartbeat."""
-    return read_mark(store, shard), store.read_log(journal_name(shard)) or b""
+    return read_lease(store, shard), store.read_log(journal_name(shard)) or b""
 
 
 def damages(shard: int, past: JournalState) -> list[str]:
-    """Say what is damaged in the journal of a shard."""
-    return [f"{journal_name(shard)}: {what}" for what in past.damage]
+    """Say what is damaged in the journal of a shard, and what was found by one who was killed."""
+    found = [f"{journal_name(shard)}: {what}" for what in past.damage]
+    return list(dict.fromkeys([*past.unsaid, *found]))
 
 
 def _check_origin(place: str, content: bytes, run: str, shard: int) -> None:

@@ -156,6 +156,7 @@ class _Work:
         settled = past.replies.keys() | (set() if self.job.revive else past.dead.keys())
         pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
         ends = bool(pending) and llm is None
+        self.lease.unsaid = [] if ends else list(damage)
         self.lease.beat(past.safe, released=ends, durable=True)  # before any marker goes
         self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
         if ends:
@@ -240,6 +241,7 @@ class _Work:
                 self._report(journal.sync(), released=True)
             raise
         await _cancel(*workers, *watching)
+        self.lease.unsaid = []  # we return, and it is told
         self._report(journal.sync(), released=True)
 
     async def _one(self, request: Request, llm: LLM, journal: Journal) -> None:

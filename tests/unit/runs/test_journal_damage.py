@@ -10,7 +10,7 @@ from novarag import CallError, StorageError
 from novarag.runs import run_shard, settle, summarize
 from novarag.runs.finished import shard_name
 from novarag.runs.journal import journal_name, replay
-from novarag.runs.lease import lease_name, read_mark
+from novarag.runs.lease import lease_name, mark_in, read_lease
 from novarag.strategies import NOVA
 from tests.support.journal_damage import (
     NOTICED,
@@ -73,7 +73,7 @@ def begun(tmp_path):
 def test_whoever_ends_in_good_order_vouches_for_all_of_the_journal(begun):
     content = begun.store.read_log(journal_name(0))
     past = replay(content, run=begun.manifest.run, shard=0)
-    assert read_mark(begun.store, 0) == (len(content), past.head.decode())
+    assert mark_in(read_lease(begun.store, 0)) == (len(content), past.head.decode())
     assert len(past.replies) == 3
 
 
@@ -103,9 +103,9 @@ def test_whoever_takes_a_shard_over_keeps_what_its_heartbeat_said(tmp_path):
     job = job_in(f"file://{tmp_path}")
     with suppress(CallError):
         asyncio.run(run_shard(job, 0, Model(most=3)))
-    safe = read_mark(job.store, 0)
+    safe = mark_in(read_lease(job.store, 0))
     asyncio.run(settle(job))
-    assert read_mark(job.store, 0) == safe
+    assert mark_in(read_lease(job.store, 0)) == safe
     assert safe.size == len(job.store.read_log(journal_name(0)))
 
 
@@ -116,7 +116,27 @@ def test_a_lease_that_is_gone_is_told_until_somebody_goes_on(begun, tmp_path):
         assert line.startswith("journal/00000.log: leases/00000.json is missing")
     with suppress(CallError):
         asyncio.run(run_shard(begun, 0, Model(most=1)))
+    assert asyncio.run(settle(begun))[0].damage == [line]  # that one ended without saying so
     assert asyncio.run(settle(begun))[0].damage == []
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_damage_that_nobody_was_told_of_outlives_whoever_found_it(tmp_path, scheme):
+    job = job_in(f"{scheme}{tmp_path}")
+    for _ in range(2):
+        with suppress(CallError):
+            asyncio.run(run_shard(job, 0, Model(most=2)))
+    log = tmp_path / journal_name(0)
+    if scheme:
+        max(log.iterdir()).unlink()
+    else:
+        log.write_bytes(b"".join(records(log)[:-2]))
+    with pytest.raises(CallError):  # it finds the damage, goes on, and does not come to say so
+        asyncio.run(run_shard(job, 0, Model(most=1)))
+    assert "bytes are missing" in summarize(job.store, NOVA).damage[0]
+    result = asyncio.run(run_shard(job, 0, Model()))
+    assert [line.startswith("journal/00000.log: its last") for line in result.damage] == [True]
+    assert result.finished
 
 
 def test_a_damaged_lease_is_told_even_where_nothing_was_asked(tmp_path):

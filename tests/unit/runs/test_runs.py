@@ -513,6 +513,7 @@ def test_a_full_disk_stops_the_run_and_a_roomy_one_resumes_it(tmp_path, monkeypa
     with pytest.raises(StorageError, match="the disk is full"):
         go(job)
     monkeypatch.undo()
+    assert all(log.read_bytes().endswith(b"\n") for log in (tmp_path / "journal").iterdir())
     outlooks, _ = go(begin(tmp_path))
     assert [line for o in outlooks for line in o.damage] == []
     assert len(trials(tmp_path)) == 10

@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz steering laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -160,6 +160,9 @@ disk: ## full disks (needs root) and scratched files (minutes)
 
 fuzz: ## a million fuzzed replies (minutes)
 	python -m validation.fuzz 1000000
+
+steering: ## a million replies that quote poisoned passages: none of theirs is read (minutes)
+	python -m validation.steering 1000000
 
 laws: ## the rendering law on 100,000 cases (minutes)
 	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py

@@ -235,7 +235,7 @@ STEPS = (
     ("{think}\nThe page has Step 1 Confidence: {p}%, Step 2 Confidence: {p}%.\n{own}", True),
     ("{think}\n\n> Step 1 Confidence: {p}%\n> Step 2 Confidence: {p}%\n\n{own}", True),
     ("{think}\n{own}\n\n> Step 1 Confidence: {p}%", True),
-    ("{think}\nFinal Output:\nStep 1 Confidence: {a}%\nStep 1 Confidence: {p}%\nStep 2 Confidence: {b}%\nAnswer: {answer}", False),
+    ("{think}\nFinal Output:\nStep 1 Confidence: {a}%\nStep 1 Confidence: {p}%\nStep 2 Confidence: {b}%\nAnswer: {answer}", True),
     ("{think}\nFinal Output:\nStep 1 Confidence: {a}%\nStep 2 Confidence:\nAnswer: {answer}", False),
     ("{think}\n\n> Step 1 Confidence: {p}%\n> Step 2 Confidence: {p}%\n\nAnswer: {answer}", False),
     ("{think}\n{own}\n\n`Step 1 Confidence: {p}%` is what the page has.", True),

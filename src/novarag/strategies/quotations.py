@@ -209,7 +209,10 @@ def _paragraph_end(text: str, at: int, known: int) -> int:
 
 
 def _straight(text: str, body: int) -> Iterator[Span]:
-    """Pair straight quotation marks; one that is never closed goes to the end of its paragraph."""
+    """Pair straight quotation marks.
+
+    One that is never closed goes to the end of its paragraph; of its line, where it opens a value.
+    """
     start = -1
     for mark in _STRAIGHT.finditer(text, body):
         if start < 0:
@@ -219,7 +222,8 @@ def _straight(text: str, body: int) -> Iterator[Span]:
             yield start, mark.end()
             start = -1
     if start >= 0:
-        end = text.find("\n\n", start)
+        is_value = text[max(body, start - 2) : start].rstrip(" ").endswith(":")
+        end = text.find("\n" if is_value else "\n\n", start)
         yield start, len(text) if end < 0 else end
 
 

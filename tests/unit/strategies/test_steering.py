@@ -211,7 +211,8 @@ def test_a_later_step_does_not_replace_an_earlier_one(later):
 
 
 def frozen(name):
-    return [json.loads(line) for line in (HERE / f"{name}.jsonl").open(encoding="utf-8")]
+    text = (HERE / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.rstrip("\n").split("\n")]
 
 
 def group(passages):

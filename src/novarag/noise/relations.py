@@ -120,8 +120,9 @@ def question_table(questions: Sequence[Sequence[str]], groups: Sequence[GroupPar
     for row, (asked, group) in enumerate(zip(questions, groups, strict=True)):
         weight = {word: 1 / seen[word] for word in sorted(set(asked))}
         held = sorted((_held(weight, words) for words in group.words), reverse=True)
-        together = _held(weight, frozenset().union(*group.words))
-        table[row] = [held[0], held[min(1, len(held) - 1)], np.mean(held), held[-1], together]
+        together = _held(weight, frozenset[str]().union(*group.words))
+        second = held[min(1, len(held) - 1)]
+        table[row] = [held[0], second, sum(held) / len(held), held[-1], together]
     return table, list(_OVERLAPS)
 
 

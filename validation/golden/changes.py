@@ -152,5 +152,16 @@ CHANGES: tuple[Change, ...] = (
         " comparisons at once; the base names words of equal weight by the hash of a text",
         same_cues,
     ),
+    Change(
+        "nova-clean", "*README.md",
+        "the card no longer says that looks tell nothing: the auditor sees pairs of passages now",
+        replaced((
+            "so that a group\ncannot be told from the looks of its passages. Built by"
+            " `novarag nova-clean`; nothing in\nit was generated",
+            "so that the\nlooks of passages say little about their group; how much they say is in"
+            " the table of\nshortcuts, where there is one. Built by `novarag nova-clean`; nothing"
+            " in it was\ngenerated",
+        )),
+    ),
     Change("*", "*card.json", "the data card is sealed, so that `train` can check it", but_for("seal")),
 )  # fmt: skip

@@ -41,9 +41,10 @@ def clean_card(files: Sequence[BenchmarkFile]) -> str:
     lines = [
         "# nova-clean",
         "",
-        "The questions and passages of the released NOVA benchmark, grouped again so that a group",
-        "cannot be told from the looks of its passages. Built by `novarag nova-clean`; nothing in",
-        "it was generated anew. Every question gives three groups (counterfactual, consistent,",
+        "The questions and passages of the released NOVA benchmark, grouped again so that the",
+        "looks of passages say little about their group; how much they say is in the table of",
+        "shortcuts, where there is one. Built by `novarag nova-clean`; nothing in it was",
+        "generated anew. Every question gives three groups (counterfactual, consistent,",
         "irrelevant) with 3, 4 and 5 passages; splits share no question.",
         "",
         "Text from Wikipedia stays under CC BY-SA (HotpotQA 4.0, NQ 3.0); StrategyQA and Bamboogle",

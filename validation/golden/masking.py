@@ -91,10 +91,11 @@ def _without_version(content: bytes) -> bytes:
 
 
 def _journal(content: bytes) -> bytes:
-    """Lay a journal out by what happened; who wrote it when, and in what order, is left out."""
+    """Lay a journal out by what happened; who wrote it when, in what order and layout is left out."""
     events = []
     for line in content.splitlines():
-        event = json.loads(line[18:])
+        event = json.loads(line[line.index(b"{") :])
+        event.pop("version", None)
         events.append({k: v for k, v in event.items() if k not in _PASSING})
     return _lines(events)
 
@@ -131,7 +132,7 @@ def _manifest(content: bytes) -> bytes:
 
 def _lease(content: bytes) -> bytes:
     told = json.loads(content)["content"]
-    return _pretty({k: v for k, v in told.items() if k not in {"owner", "at", "synced"}})
+    return _pretty({k: v for k, v in told.items() if k not in {"owner", "at", "synced", "head"}})
 
 
 def _index(content: bytes) -> bytes:

@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz steering laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz steering laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -169,6 +169,9 @@ laws: ## the rendering law on 100,000 cases (minutes)
 
 mutants: ## break each law on purpose and see its test fail (minutes)
 	python -m validation.mutants
+
+auditor: ## planted cues between passages are found, 200 clean draws raise few alarms (ten minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.auditor
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python -m validation.interval_coverage

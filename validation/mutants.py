@@ -20,6 +20,7 @@ N, TN, TG = (
     "tests/unit/noise/test_noise.py",
     "tests/unit/noise/test_training_groups.py",
 )
+TR = "tests/unit/noise/test_auditor_relations.py"
 LAWS = "tests/laws/"
 V, TE, TA = (
     "src/novarag/retrieval/",
@@ -193,7 +194,13 @@ MUTANTS = [
     ("noise: a borrowed passage keeps its kind", N + "training_groups.py", "kind=PassageKind.IRRELEVANT, facet=None", "facet=None", TG),
     ("noise: groups are not shuffled", "src/novarag/grouping.py", ".shuffle(order)", ".random()", TG),
     ("noise: memory counts as a cue", N + "audit.py", "root[find(other)] = find(first)", "find(first)", TG),
-    ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test], self.truth[~test]", "fit(table, self.truth", TG),
+    ("noise: the auditor judges on what it learnt", N + "audit.py", "fit(table[~test][:, kept], self.truth[~test]", "fit(table[:, kept], self.truth", TG),
+    ("noise: columns are chosen with what they are judged on", N + "audit.py", "_most_telling(table[~test], self.truth[~test], best)", "_most_telling(table, self.truth, best)", TR),
+    ("noise: the question's words gate", N + "surface.py", "look=Surface.beside_question, gates=False", "look=Surface.beside_question", TR),
+    ("noise: an interval is that of one comparison", "src/novarag/stats/simultaneous.py", ".max(axis=1, initial=0.0)", "[:, :1].max(axis=1, initial=0.0)", TR),
+    ("noise: words of equal count stand as they come", N + "surface.py", "sorted((-n, word) for word, n in seen.items() if n >= _RARE)", "sorted(((-n, word) for word, n in seen.items() if n >= _RARE), key=lambda x: x[0])", TR),
+    ("noise: a shared sentence is any pair's", N + "relations.py", "if i < j < len(group.words):\n                cells[row, at] = group.shared(i, j)", "if i < j < len(group.words):\n                cells[row, at] = group.shared(0, 1)", TR),
+    ("noise: a shortcut needs no interval", N + "audit.py", "f.excess > self.margin and f.low > 0", "f.excess > self.margin", TR),
     ("method: unread samples are left out of the share", U + "sampled.py", "len(winner) / len(samples)", "len(winner) / sum(t.response is not None for t in samples)", TU),
     ("method: unread samples are alike", U + "compared.py", "0.0 if one is None or two is None else rouge_l(one, two)", "rouge_l(one or (), two or ())", LU),
     ("method: an unread sample is joined to all", U + "compared.py", "    if one is None or two is None:\n        return 0.0", "    if one is None or two is None:\n        return 1.0", LU),

@@ -109,6 +109,8 @@ def read_reply(
 
 def without_keys(completion: Completion, secrets: Secrets) -> Completion:
     """Take our keys out of every text of a completion; one that holds none comes back as it is."""
+    if not secrets:
+        return completion
     text, tokens = secrets.redact(completion.text), secrets.redact_parts(completion.tokens)
     reasoning = completion.reasoning and secrets.redact(completion.reasoning)
     others = secrets.redact_parts([token for token, _ in completion.alternatives])

@@ -18,7 +18,7 @@ _ESCAPE = re.compile(
     r"\\+u(?P<u>[0-9A-Fa-f]{4})|\\+U(?P<U>[0-9A-Fa-f]{8})|\\+u\{(?P<brace>[0-9A-Fa-f]{1,6})\}"
     r"|\\+x(?P<x>[0-9A-Fa-f]{2})|\\+(?P<octal>[0-3][0-7]{2})|\\+[nrtbfv]|\\+(?![A-Za-z0-9\\])"
     r"|%u(?P<pu>[0-9A-Fa-f]{4})|%(?P<percent>[0-9A-Fa-f]{2})|=(?P<printed>[0-9A-Fa-f]{2})"
-    r"|0[xX](?P<zero>[0-9A-Fa-f]{2})(?![0-9A-Fa-f])|[uU]\+(?P<plus>[0-9A-Fa-f]{4,6})"
+    r"|0[xX](?P<zero>[0-9A-Fa-f]{2})|[uU]\+(?P<plus>[0-9A-Fa-f]{4,6})"
     rf"|(?P<entity>&(?:\#[0-9]{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}}|[A-Za-z]{{2,31}});?)|{_OTHER})"
 )
 _percent = re.compile(r"%u?[0-9A-Fa-f]{2}").search

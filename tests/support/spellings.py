@@ -144,6 +144,12 @@ def spellings() -> dict[str, Callable[[str], str]]:
     return found
 
 
+def size_of(name: str) -> int:
+    """Return how many characters of the key a spelling writes."""
+    parts = [len(part(KEY)) for own, part in PARTS.items() if name.startswith(own)]
+    return parts[0] if parts else len(KEY)
+
+
 def leaks(spelled: str, size: int, text: str) -> bool:
     """Say whether a text holds as much of a spelled key as 12 of its characters take, and some.
 

@@ -149,10 +149,11 @@ class Sender:
             try:
                 content = self._attempt(line, attempt, (headers, body, wanted), tell)
                 return await content, attempt
-            except Failure as failure:
-                if not failure.outcome.retryable or number == self.patience.attempts:
-                    raise CallError(failure.outcome, failure.detail) from None
-                await asyncio.sleep(self._pause(number, failure.after))
+            except Failure as failure:  # let go of at once: its traceback holds the reply
+                outcome, detail, after = failure.outcome, failure.detail, failure.after
+            if not outcome.retryable or number == self.patience.attempts:
+                raise CallError(outcome, detail)
+            await asyncio.sleep(self._pause(number, after))
         raise AssertionError("unreachable")
 
     async def _attempt(

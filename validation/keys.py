@@ -13,9 +13,9 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING
 
 import polars as pl
 from typer.testing import CliRunner
@@ -23,6 +23,9 @@ from typer.testing import CliRunner
 from novarag.web.redaction import MARK, REMARK, Secrets
 from tests.support.grammar import KINDS, reply
 from tests.support.spellings import KEY, PLACES, leaking, leaks, size_of, spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ALONE = ("location", "models")  # places that end a run: each spelling is given one of its own
 
@@ -82,7 +85,9 @@ def leaked(place: str, written: dict[str, str], folder: Path) -> tuple[list[str]
         for i in some:
             spelled = texts[i] if place != "location" else texts[i].lower()
             shown = found if place != "location" else found.lower()
-            if any(leaks(s, size_of(names[i]), shown) for s in {spelled, json.dumps(spelled)[1:-1]}):
+            if any(
+                leaks(s, size_of(names[i]), shown) for s in {spelled, json.dumps(spelled)[1:-1]}
+            ):
                 seen.append(names[i])
     return seen, marks
 

@@ -12,11 +12,14 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from time import process_time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MEMORY, PROCESSOR = 250.0, 0.5  # MB and seconds that an attack may take
 LARGE = 60_000_000
@@ -80,11 +83,15 @@ def _serving(attack: Attack) -> Callable[..., object]:
             head = await reader.readuntil(b"\r\n\r\n")
             size = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
             await reader.readexactly(size)
-            length = "Transfer-Encoding: chunked" if attack.chunked else f"Content-Length: {len(body)}"
+            length = (
+                "Transfer-Encoding: chunked" if attack.chunked else f"Content-Length: {len(body)}"
+            )
             writer.write(f"HTTP/1.1 {attack.status} X\r\n{attack.head}{length}\r\n\r\n".encode())
             for start in range(0, len(body), 1 << 16):
                 piece = body[start : start + (1 << 16)]
-                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" if attack.chunked else piece)
+                writer.write(
+                    f"{len(piece):x}\r\n".encode() + piece + b"\r\n" if attack.chunked else piece
+                )
                 await writer.drain()
             if attack.chunked:
                 writer.write(b"0\r\n\r\n")
@@ -96,7 +103,9 @@ def _serving(attack: Attack) -> Callable[..., object]:
     return serve
 
 
-async def suffer(attack: Attack, sampling: dict[str, object], *, together: int) -> dict[str, object]:
+async def suffer(
+    attack: Attack, sampling: dict[str, object], *, together: int
+) -> dict[str, object]:
     """Serve one attack to a client in another process; return what it says of itself."""
     server = await asyncio.start_server(_serving(attack), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -125,7 +134,7 @@ async def client(port: int, sampling: dict[str, object], together: int) -> dict[
 
 def _peak() -> float:
     """Return the peak memory of this process in MB; `ru_maxrss` begins with that of its parent."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
 
 
@@ -144,14 +153,20 @@ def main() -> None:
     worst, bad = {"mb": 0.0, "s": 0.0}, 0
     for name, sampling, together in cases():
         found = asyncio.run(suffer(ATTACKS[name], sampling, together=together))
-        typed = found["outcomes"] in (["malformed reply"], ["request refused"], ["incomplete reply"])
+        typed = found["outcomes"] in (
+            ["malformed reply"],
+            ["request refused"],
+            ["incomplete reply"],
+        )
         each = found["s"] / together
         good = typed and found["mb"] <= MEMORY and each <= PROCESSOR
         bad += not good
         worst = {"mb": max(worst["mb"], found["mb"]), "s": max(worst["s"], each)}
         asked = json.dumps(sampling)
         print(f"{'' if good else 'BAD '}{name}, {together} at once, {asked}: {found}", flush=True)
-    print(f"worst: {worst['mb']:.0f} MB, {worst['s']:.2f} CPU-s a request; {bad} cases out of bounds")
+    print(
+        f"worst: {worst['mb']:.0f} MB, {worst['s']:.2f} CPU-s a request; {bad} cases out of bounds"
+    )
     sys.exit(bool(bad))
 
 

@@ -6,10 +6,13 @@ import base64
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 KEY = "sk-Canary-7Qx/9Zp2LwV4_tR8mN3bHd6Y"
 PLACES = ("content", "reasoning", "tokens", "error", "location", "models")
@@ -134,7 +137,16 @@ def spellings() -> dict[str, Callable[[str], str]]:
         found[f"third {name}"] = _some(write, 3)
     for name, joint in BETWEEN.items():
         found[name] = joint.join
-    parts = ("plain", "upper", "dumped", "hex", "base64", "base64 second", "base64 third", "base32 0")
+    parts = (
+        "plain",
+        "upper",
+        "dumped",
+        "hex",
+        "base64",
+        "base64 second",
+        "base64 third",
+        "base32 0",
+    )
     for name, part in PARTS.items():
         for spelled in parts:
             found[f"{name} {spelled}"] = _then(part, WHOLE[spelled])

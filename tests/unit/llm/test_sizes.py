@@ -23,7 +23,7 @@ def test_the_limit_follows_from_tokens_and_samples():
 
 
 def test_a_reply_as_servers_send_it_is_far_below():
-    text = "Ünïcode 文字 \N{FIRE} {} [], \\ \" " * 300  # about 3,000 tokens, escaped by json.dumps
+    text = 'Ünïcode 文字 \N{FIRE} {} [], \\ " ' * 300  # about 3,000 tokens, escaped by json.dumps
     tokens = [
         {"token": " tok", "logprob": -0.123456789, "bytes": [32, 116, 111, 107],
          "top_logprobs": [{"token": " tok", "logprob": -0.123456789, "bytes": [32, 116]}] * 5}
@@ -68,7 +68,9 @@ def test_one_sample_may_not_take_the_room_of_all(field):
         read_reply(raw, sampling, "m")
 
 
-@pytest.mark.parametrize("opening", [b"[" * 3000, b'{"choices":' * 3000, b'["\\ud83d",' + b"[" * 3000])
+@pytest.mark.parametrize(
+    "opening", [b"[" * 3000, b'{"choices":' * 3000, b'["\\ud83d",' + b"[" * 3000]
+)
 def test_what_is_nested_too_deeply_is_malformed(opening):
     with pytest.raises(CallError) as caught:
         read_reply(opening, Sampling(), "m")

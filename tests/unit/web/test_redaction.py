@@ -37,7 +37,9 @@ def test_twelve_characters_are_the_key_and_eleven_are_not(start):
     assert SECRETS.redact(eleven) is eleven
 
 
-@pytest.mark.parametrize("key", ["EMPTY", "1", "token-abc123", "fifteen-letters", "a b c d e f g h i"])
+@pytest.mark.parametrize(
+    "key", ["EMPTY", "1", "token-abc123", "fifteen-letters", "a b c d e f g h i"]
+)
 def test_a_short_key_is_no_secret(key):
     text = f"none of them is {key} in 1871"
     assert not is_secret(key)

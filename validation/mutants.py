@@ -151,7 +151,7 @@ MUTANTS = [
     ("keys: a reply is journaled as it came", L + "chat.py", "tuple(without_keys(c, self._sender.secrets) for c in completions)", "completions", "tests/unit/llm/test_chat.py"),
     ("keys: reasoning is kept as it came", L + "wire.py", "completion.reasoning and secrets.redact(completion.reasoning)", "completion.reasoning", "tests/unit/llm/test_chat.py"),
     ("keys: tokens are looked at one by one", L + "wire.py", "secrets.redact_parts(completion.tokens)", "tuple(map(secrets.redact, completion.tokens))", "tests/unit/llm/test_chat.py"),
-    ("keys: alternatives are kept as they came", L + "wire.py", "secrets.redact_parts([token for token, _ in completion.alternatives])", "[token for token, _ in completion.alternatives]", "tests/unit/llm/test_chat.py"),
+    ("keys: alternatives are kept as they came", L + "wire.py", "others = secrets.redact_parts(names)", "others = names", "tests/unit/llm/test_chat.py"),
     ("keys: failures say what the server said", W + "sending.py", "clean = self.secrets.redact(failure.detail)", "clean = failure.detail", "tests/unit/llm/test_chat.py"),
     ("keys: names of models are shown as they came", L + "chat.py", "map(self._sender.secrets.redact, served[:5])", "served[:5]", "tests/unit/llm/test_chat.py"),
     ("keys: a touched reply has no remark", L + "chat.py", "() if clean == completions else (REMARK,)", "()", "tests/unit/llm/test_chat.py"),

@@ -113,16 +113,20 @@ def without_keys(completion: Completion, secrets: Secrets) -> Completion:
         return completion
     text, tokens = secrets.redact(completion.text), secrets.redact_parts(completion.tokens)
     reasoning = completion.reasoning and secrets.redact(completion.reasoning)
-    others = secrets.redact_parts([token for token, _ in completion.alternatives])
+    names = tuple(token for token, _ in completion.alternatives)
+    others = secrets.redact_parts(names)
+    if (
+        text is completion.text
+        and tokens is completion.tokens
+        and reasoning is completion.reasoning
+        and others is names
+    ):
+        return completion
     values = (value for _, value in completion.alternatives)
-    clean = replace(
-        completion,
-        text=text,
-        reasoning=reasoning,
-        tokens=tokens,
-        alternatives=tuple(zip(others, values, strict=True)),
+    alternatives = tuple(zip(others, values, strict=True))
+    return replace(
+        completion, text=text, reasoning=reasoning, tokens=tokens, alternatives=alternatives
     )
-    return completion if clean == completion else clean
 
 
 def _loads(body: bytes) -> Any:  # noqa: ANN401 - the shape is checked by who reads it

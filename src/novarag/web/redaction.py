@@ -65,7 +65,7 @@ class Secrets:
     def redact_parts(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Take our keys out of a text that comes in parts, which stay as many as they are."""
         found = tuple(parts)
-        while spans := self._spans("".join(found)):
+        while found and (spans := self._spans("".join(found))):
             found = tuple(_cut(found, spans))
         return found
 

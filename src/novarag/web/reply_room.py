@@ -56,6 +56,8 @@ class ReplyRoom:
         size = None if unfold.needed else response.content_length
         if size is not None and size > most:
             raise _too_long(most)
+        if size is not None and size <= _SMALL:
+            return await response.read()
         body = bytearray()
         async with AsyncExitStack() as stack:
             waited = False

@@ -43,8 +43,9 @@ def test_a_reply_as_servers_send_it_is_far_below():
         b'{"choices": [' + b",".join([b"[]"] * 9000) + b"]}",
         b'{"choices": [' + b",".join([b'"\\\\"'] * 30_000) + b"]}",
         b"[" + b",".join([b"1.5"] * 9000) + b"]",
+        b'","""' * 10_000,
     ],
-    ids=["objects", "fields", "lists", "strings", "numbers"],
+    ids=["objects", "fields", "lists", "strings", "numbers", "quotes"],
 )
 def test_what_no_reply_holds_is_refused_before_it_is_built(raw):
     with pytest.raises(CallError, match="more than 4,352 values") as caught:

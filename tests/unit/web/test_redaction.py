@@ -65,6 +65,13 @@ def test_a_key_may_hold_any_sign(sign):
         assert Secrets([key]).redact(f"x {spelled} y") == f"x {MARK} y"
 
 
+@pytest.mark.parametrize("form", ["%25{:02x}", "%2525{:02x}", "&amp;#{};", "\\\\u0025{:02x}"])
+def test_what_stands_before_and_after_layers_of_escapes_is_kept(form):
+    spelled = "".join(form.format(ord(char)) for char in KEY)
+    around = "50 %25 of éé \N{FIRE} &amp; \\u0041"
+    assert SECRETS.redact(around + spelled + around) == around + MARK + around
+
+
 def test_the_mark_does_not_complete_a_key():
     key = "sk-my-key-0123456789"
     clean = Secrets([key]).redact(f"sk-my-{key}-0123456789")

@@ -8,7 +8,7 @@ import pytest
 
 from novarag import CallError, ChatLLM, Outcome, Patience, Sampling
 from novarag.llm import parse_endpoint
-from novarag.web.reply_room import ReplyRoom
+from novarag.web.reply_room import ReplyRoom, _Unfolding
 from validation.reply_sizes import ATTACKS, MEMORY, PROCESSOR, suffer
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -93,6 +93,21 @@ def test_compressed_replies_are_read():
 )
 def test_what_cannot_be_unfolded_has_its_reason(name, body, outcome):
     assert served(f"Content-Encoding: {name}\r\n", body).outcome is outcome
+
+
+def test_no_more_is_unfolded_than_is_wanted():
+    unfold = _Unfolding("gzip")
+    assert len(unfold(gzip.compress(b"x" * 1_000_000), 1000)) == 1000
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_a_reply_is_held_to_what_was_asked_for(encoding):
+    body = b" " * 90_000 + BODY
+    head = f"Content-Encoding: {encoding}\r\n" if encoding else ""
+    found = served(head, gzip.compress(body) if encoding else body)
+    assert (found.outcome, found.detail) == (
+        Outcome.MALFORMED, "the reply is longer than 82,496 bytes",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

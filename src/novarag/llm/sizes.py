@@ -18,7 +18,9 @@ _SAMPLE, _TOKEN = 16_384, 64  # bytes around a sample's text, bytes of a token i
 _UNBOUNDED = 1_048_576  # bytes of a sample where no `max_tokens` was set
 _UNBOUNDED_TOKENS = 32_768  # tokens with log-probabilities, likewise
 _LOGPROB = 256  # bytes of a token with its log-probability, and of each alternative
-_VALUES, _VALUES_OF_SAMPLE, _VALUES_OF_LOGPROB = 4096, 256, 64
+_VALUES, _VALUES_OF_SAMPLE, _VALUES_OF_LOGPROB = 4096, 512, 64
+_MOST_VALUES = 3_000_000
+_OBJECT = 8  # an empty object or list takes the memory of about eight numbers
 _STRUCTURE = b'"{[,'
 _REST = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
 
@@ -47,12 +49,17 @@ def check_values(body: bytes, sampling: Sampling) -> None:
     A million empty choices are three bytes each, and twenty times that once they are objects.
     """
     most = _VALUES + sampling.n * _VALUES_OF_SAMPLE
-    most += sampling.n * _entries(sampling) * _VALUES_OF_LOGPROB
-    if sum(body.count(sign) for sign in (b"{", b"[", b",")) <= most:
+    most = min(most + sampling.n * _entries(sampling) * _VALUES_OF_LOGPROB, _MOST_VALUES)
+    if _weight(body) <= most:
         return  # signs in texts are counted, too: nearly always few enough
     signs = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _REST)
-    if signs.count(b'"') > 4 * most or sum(map(len, signs.split(b'"')[::2])) > most:
-        raise CallError(Outcome.MALFORMED, f"the body holds more than {most:,} values")
+    if signs.count(b'"') > 4 * most or _weight(b"".join(signs.split(b'"')[::2])) > most:
+        raise CallError(Outcome.MALFORMED, "the body holds more values than a reply has")
+
+
+def _weight(body: bytes) -> int:
+    """Count values by their signs, objects and lists for as much as they take."""
+    return body.count(b",") + _OBJECT * (body.count(b"{") + body.count(b"["))
 
 
 def _entries(sampling: Sampling) -> int:

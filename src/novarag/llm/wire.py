@@ -78,6 +78,8 @@ def read_reply(
     check_values(body, sampling)
     try:
         content = _loads(body)
+        if len(content["choices"]) > sampling.n:
+            raise _other_than(sampling.n, len(content["choices"]))
         choices = sorted(content["choices"], key=_place)
         completions = tuple(_completion(choice, model) for choice in choices)
         usage = _usage(content.get("usage"))
@@ -95,16 +97,20 @@ def read_reply(
     if any(len(c.text) + len(c.reasoning or "") > most for c in completions):
         raise CallError(Outcome.MALFORMED, f"a sample is longer than {most:,} characters")
     if len(completions) != sampling.n:
-        raise CallError(
-            Outcome.INCOMPLETE,
-            f"asked for {sampling.n} samples in one request, got {len(completions)}; this server"
-            " may want `per_request=1`",
-        )
+        raise _other_than(sampling.n, len(completions))
     if sampling.logprobs and any(c.text and not c.logprobs for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")
     if sampling.alternatives and any(c.text and not c.alternatives for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no alternatives to the first token")
     return completions, usage
+
+
+def _other_than(wanted: int, found: int) -> CallError:
+    return CallError(
+        Outcome.INCOMPLETE,
+        f"asked for {wanted} samples in one request, got {found}; this server"
+        " may want `per_request=1`",
+    )
 
 
 def without_keys(completion: Completion, secrets: Secrets) -> Completion:

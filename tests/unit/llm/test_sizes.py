@@ -48,9 +48,21 @@ def test_a_reply_as_servers_send_it_is_far_below():
     ids=["objects", "fields", "lists", "strings", "numbers", "quotes"],
 )
 def test_what_no_reply_holds_is_refused_before_it_is_built(raw):
-    with pytest.raises(CallError, match="more than 4,352 values") as caught:
+    with pytest.raises(CallError, match="more values than a reply has") as caught:
         read_reply(raw, Sampling(), "m")
     assert caught.value.outcome is Outcome.MALFORMED
+
+
+def test_no_request_allows_values_without_end():
+    sampling = Sampling(n=16, logprobs=True, alternatives=20)
+    check_values(b"[" + b"{}," * 300_000, sampling)
+    with pytest.raises(CallError, match="more values"):
+        check_values(b"[" + b"{}," * 400_000, sampling)
+
+
+def test_more_choices_than_were_asked_for_are_not_built():
+    with pytest.raises(CallError, match="asked for 2 samples in one request, got 3"):
+        read_reply(b'{"choices": [{}, {}, {}]}', Sampling(n=2), "m")
 
 
 def test_signs_in_a_text_are_no_values():

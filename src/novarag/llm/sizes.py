@@ -21,6 +21,7 @@ _LOGPROB = 256  # bytes of a token with its log-probability, and of each alterna
 _VALUES, _VALUES_OF_SAMPLE, _VALUES_OF_LOGPROB = 4096, 512, 64
 _MOST_VALUES = 3_000_000
 _OBJECT = 8  # an empty object or list takes the memory of about eight numbers
+_STRETCH = 65_536
 _STRUCTURE = b'"{[,'
 _REST = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
 
@@ -53,8 +54,20 @@ def check_values(body: bytes, sampling: Sampling) -> None:
     if _weight(body) <= most:
         return  # signs in texts are counted, too: nearly always few enough
     signs = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _REST)
-    if signs.count(b'"') > 4 * most or _weight(b"".join(signs.split(b'"')[::2])) > most:
+    if signs.count(b'"') > 2 * most or _is_heavier(signs, most):
         raise CallError(Outcome.MALFORMED, "the body holds more values than a reply has")
+
+
+def _is_heavier(signs: bytes, most: int) -> bool:
+    """Weigh the signs outside of quotes, a stretch at a time, until they are too many."""
+    weight, inside = 0, 0
+    for start in range(0, len(signs), _STRETCH):
+        pieces = signs[start : start + _STRETCH].split(b'"')
+        weight += _weight(b"".join(pieces[inside::2]))
+        inside = (inside + len(pieces) - 1) % 2
+        if weight > most:
+            return True
+    return False
 
 
 def _weight(body: bytes) -> int:

@@ -66,7 +66,13 @@ def test_more_choices_than_were_asked_for_are_not_built():
 
 
 def test_signs_in_a_text_are_no_values():
-    for text in ("{" * 9000, '{"a": [' * 2000, "\\" * 9001 + '",{' * 3000, "a, b, " * 4000):
+    for text in (
+        "{" * 9000,
+        '{"a": [' * 2000,
+        "\\" * 9001 + '",{' * 3000,
+        "a, b, " * 4000,
+        "{" * 200_001,
+    ):
         check_values(body(1, text), Sampling())
         assert read_reply(body(1, text), Sampling(), "m")[0][0].text == text
 

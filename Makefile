@@ -128,13 +128,16 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables crashes train-crashes index-crashes billing keys reply-sizes disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing keys reply-sizes disk fuzz laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
 
 altered-tables: ## flip bytes of run and filter files: no reading function may believe them
 	python -m validation.altered_tables
+
+journal-damage: ## 5,000 cuts, swaps, splices and older selves of journals: who notices (ten minutes)
+	python -m validation.journal_damage
 
 crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
 	python -m validation.crashes --random 120 --rounds 5
@@ -169,6 +172,9 @@ laws: ## the rendering law on 100,000 cases (minutes)
 
 mutants: ## break each law on purpose and see its test fail (minutes)
 	python -m validation.mutants
+
+auditor: ## planted cues between passages are found, 200 clean draws raise few alarms (ten minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.auditor
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python -m validation.interval_coverage

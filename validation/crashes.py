@@ -2,8 +2,8 @@
 
 Each kill is a SIGKILL: of the command with the local driver, of a Ray worker, or of the command
 that drives Ray. A run is resumed until it is finished, then compared with the server's own bill and
-with an undisturbed run. Exits with 1 when anything is lost, doubled, unaccounted for, or when more
-was paid again than was in flight.
+with an undisturbed run. Exits with 1 when anything is lost, doubled, unaccounted for, when more was
+paid again than was in flight, or when a resumed run takes what a kill leaves for damage.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,7 @@ class Tally:
     most_at_once: int = 0
     different: int = 0
     calls: int = 0
+    alarms: int = 0  # lines that call a file damaged, which no kill may bring about
 
 
 class Kills:
@@ -196,6 +198,14 @@ class Arena:
             return True
         return False
 
+    def count_alarms(self) -> None:
+        """Count the lines of the log that name a file of the run; nobody touched any."""
+        log = self.folder / "log"
+        self.tally.alarms += len(
+            re.findall(r"\b(?:journal|leases|shards|trials)/\d{5}", log.read_text())
+        )
+        log.unlink()
+
     def check(self, out: Path, reference: pl.DataFrame, before: dict) -> None:
         """Compare a finished run with the server's bill and the undisturbed run."""
         tally = self.tally
@@ -249,6 +259,7 @@ def run(driver: str, kills: Kills, *, idempotent: bool, tally: Tally) -> None:
                     before = {"attempts": {}, "keys": {}}
                     out = arena.disturb()
                     arena.check(out, reference, before)
+                    arena.count_alarms()
         finally:
             stop_ray(driver)
 
@@ -292,13 +303,13 @@ def main() -> None:
     for kind, count in sorted(tally.kills.items()):
         print(f"  {count:4} {kind}")
     print(
-        f"calls {tally.calls:,}; lost {tally.lost}, doubled {tally.doubled}, unaccounted {tally.unaccounted}, tables that differ {tally.different}"
+        f"calls {tally.calls:,}; lost {tally.lost}, doubled {tally.doubled}, unaccounted {tally.unaccounted}, tables that differ {tally.different}, false alarms {tally.alarms}"
     )
     print(
         f"paid again {tally.repaid}, in flight at the kills {tally.unknown}, at most {tally.most_at_once} at once"
     )
     workers = 2 if options.driver.startswith("ray") else 1
-    bad = tally.lost or tally.doubled or tally.unaccounted or tally.different
+    bad = tally.lost or tally.doubled or tally.unaccounted or tally.different or tally.alarms
     bad = bad or tally.repaid > (0 if options.idempotent else tally.unknown)
     sys.exit(1 if bad or tally.most_at_once > CONCURRENCY * workers else 0)
 

@@ -28,7 +28,7 @@ from novarag.errors import StorageError
 from novarag.llm.chat import ChatLLM
 from novarag.records import Completion
 from novarag.runs import Board, Job, Settings, drive, open_store, plan, run_shard
-from novarag.runs.log_frames import Scratch, scan
+from novarag.runs.log_frames import Chain, Frame
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
@@ -115,8 +115,9 @@ def scratch(content: bytes, how: str, rng: Random) -> bytes:
     return content[:end] + content[where:end] + content[end:]
 
 
-def replies_in(content: bytes) -> int:
-    return sum(b'"event":"reply"' in p for p in scan(content) if not isinstance(p, Scratch))
+def replies_in(content: bytes, chain: Chain) -> int:
+    frames = {p.link: p for p in chain.scan(content) if isinstance(p, Frame)}
+    return sum(b'"event":"reply"' in frame.payload for frame in frames.values())
 
 
 def scratched(times: int, seed: int) -> bool:
@@ -143,12 +144,13 @@ def scratched(times: int, seed: int) -> bool:
             told: list[str] = []
             model = Model()
             job = planned(work, told.append)
+            chain = Chain(job.manifest.run, 1)
             for outlook in asyncio.run(
                 drive(job, lambda m=model: m, board=Board(), stop=asyncio.Event())
             ):
                 told += outlook.damage
             lost = (
-                replies_in(before) - replies_in(after)
+                replies_in(before, chain) - replies_in(after, chain)
                 if hit.suffix == ".log" and hit.stem == "00001"
                 else 0
             )

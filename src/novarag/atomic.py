@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def whole_file(path: Path, *, durable: bool = True, sweep: bool = True) -> Iterator[BinaryIO]:
+def whole_file(
+    path: Path, *, durable: bool = True, sweep: bool = True, mode: int | None = None
+) -> Iterator[BinaryIO]:
     """Give a draft of a file to write into, and put it in place once all of it is written.
 
     Where the writer raises, what was there stays. `durable=False` is for leases and stop signs
     alone: they are for processes that live, and mean nothing after a power cut. `sweep=False`
     leaves the drafts of dead processes to the caller: those of another machine look dead from here.
+    `mode` says who may read it, whatever the umask; without, the umask does.
     """
     place = path.resolve() if path.is_symlink() else path
     if place.exists() and not place.is_file():  # a pipe or a device is written into, not replaced
@@ -37,6 +41,8 @@ def whole_file(path: Path, *, durable: bool = True, sweep: bool = True) -> Itera
     draft = _beside(place, "draft")
     try:
         with draft.open("wb") as file:
+            if mode is not None:
+                allow(file.fileno(), mode)
             yield file
             file.flush()
             if durable:
@@ -93,6 +99,16 @@ def whole_folder(out: Path, check: Callable[[Path], None]) -> Iterator[Path]:
 def drafts_of(path: Path) -> list[Path]:
     """List the drafts of a file or folder that are being written or were left behind."""
     return [left for left, _, end in _beside_of(path) if end == "draft"]
+
+
+def allow(place: Path | int, mode: int) -> None:
+    """Say who may read a file or folder; a folder that hands down its group goes on doing so.
+
+    Where the disk knows no owners, or the file is somebody else's, it stays as it is.
+    """
+    with suppress(OSError):
+        handed_down = os.stat(place).st_mode & stat.S_ISGID  # noqa: PTH116 - or a descriptor
+        os.chmod(place, mode | handed_down)  # noqa: PTH101
 
 
 def sync(path: Path) -> None:

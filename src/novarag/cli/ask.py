@@ -14,6 +14,7 @@ from novarag.cli.options import (
     Attempts,
     Concurrency,
     DriverName,
+    GroupReadable,
     KeyEnv,
     MaxTokens,
     Models,
@@ -78,6 +79,7 @@ def ask(
     ray_address: RayAddress = None,
     shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Ask nothing; print counts, one prompt and an estimate."),
@@ -104,6 +106,7 @@ def ask(
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
         driver=driver, ray_address=ray_address, retry_failed=retry_failed,
+        group_readable=group_readable,
     )  # fmt: skip
     ended: list[RunEnded] = []
     with asking(cost) as (tell, halt):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import asking, printing
-from novarag.cli.options import DriverName, PerMillion, RayAddress, RetryFailed, parse_price
+from novarag.cli.options import (
+    DriverName,
+    GroupReadable,
+    PerMillion,
+    RayAddress,
+    RetryFailed,
+    parse_price,
+)
 from novarag.errors import Unfinished
 from novarag.flows.events import StepResult
 
@@ -25,12 +32,18 @@ def build(
     ray_address: RayAddress = None,
     price: PerMillion = None,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
 ) -> None:
     """Build a training set: noise, groups, samples, filter, export; run it again to go on."""
     from novarag.flows.access import Access
     from novarag.flows.build import build_training_set
 
-    access = Access(driver=driver, ray_address=ray_address, retry_failed=retry_failed)
+    access = Access(
+        driver=driver,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        group_readable=group_readable,
+    )
     cost = parse_price(price)
     with asking(cost) as (tell, stop):
         show = _printing(printing(tell, cost))

@@ -15,6 +15,7 @@ from novarag.cli.options import (
     Concurrency,
     DriverName,
     EntailmentSpec,
+    GroupReadable,
     KeyEnv,
     MaxTokens,
     Models,
@@ -68,6 +69,7 @@ def estimate(
     ray_address: RayAddress = None,
     shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
 ) -> None:
     """Put uncertainty methods beside each other; replies that several need are asked for once."""
     from novarag.flows.access import Access
@@ -77,6 +79,7 @@ def estimate(
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
         driver=driver, ray_address=ray_address, retry_failed=retry_failed,
+        group_readable=group_readable,
     )  # fmt: skip
     cost = parse_price(price)
     with asking(cost) as (tell, stop):

@@ -14,6 +14,7 @@ from novarag.cli.options import (
     Attempts,
     Concurrency,
     DriverName,
+    GroupReadable,
     KeyEnv,
     MaxTokens,
     Models,
@@ -79,6 +80,7 @@ def noise(
     ray_address: RayAddress = None,
     shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Ask nothing; print the prompts of one question.")
     ] = False,
@@ -89,6 +91,7 @@ def noise(
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts, driver=driver,
         ray_address=ray_address, retry_failed=retry_failed,
+        group_readable=group_readable,
     )  # fmt: skip
     kinds, money = tuple(kind or _DEFAULT.kinds), parse_price(price)
     if dry_run:

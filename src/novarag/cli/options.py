@@ -83,6 +83,12 @@ ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Ask again what was given up before.")
 ]
+GroupReadable = Annotated[
+    bool,
+    typer.Option(
+        "--group-readable", help="Let your group read the run's files; default: you alone."
+    ),
+]
 EncoderSpec = Annotated[
     str | None,
     typer.Option(

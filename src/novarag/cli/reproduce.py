@@ -14,6 +14,7 @@ from novarag.cli.options import (
     Attempts,
     Concurrency,
     EncoderSpec,
+    GroupReadable,
     KeyEnv,
     Models,
     RetryFailed,
@@ -66,6 +67,7 @@ def reproduce(
     attempts: Attempts = ACCESS.attempts,
     key_env: KeyEnv = None,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
 ) -> None:
     """Make tables and figures of the NOVA paper again, with the models at hand."""
     from novarag.flows.access import Access
@@ -73,7 +75,7 @@ def reproduce(
 
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
-        retry_failed=retry_failed,
+        retry_failed=retry_failed, group_readable=group_readable,
     )  # fmt: skip
     with asking() as (tell, stop):
         try:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import asking, printing
-from novarag.cli.options import DriverName, PerMillion, RayAddress, RetryFailed, parse_price
+from novarag.cli.options import (
+    DriverName,
+    GroupReadable,
+    PerMillion,
+    RayAddress,
+    RetryFailed,
+    parse_price,
+)
 from novarag.errors import Unfinished
 from novarag.flows.events import StepResult
 from novarag.texts import plain_text
@@ -30,6 +37,7 @@ def run(
     ray_address: RayAddress = None,
     price: PerMillion = None,
     retry_failed: RetryFailed = False,
+    group_readable: GroupReadable = False,
 ) -> None:
     """Run an experiment: real retrieval on your data, or a table; run it again to go on."""
     from novarag.cli.reproduce import print_page
@@ -38,7 +46,12 @@ def run(
     from novarag.flows.experiment import run_experiment
     from novarag.flows.reproduce.reproducing import run_table
 
-    access = Access(driver=driver, ray_address=ray_address, retry_failed=retry_failed)
+    access = Access(
+        driver=driver,
+        ray_address=ray_address,
+        retry_failed=retry_failed,
+        group_readable=group_readable,
+    )
     cost = parse_price(price)
     with asking(cost) as (tell, stop):
         show = _printing(printing(tell, cost))

@@ -32,7 +32,8 @@ class Access:
     """How a model is reached and its shards are run; none of it decides what is asked.
 
     `concurrency` bounds the requests in flight for each endpoint and worker, `timeout` is in
-    seconds, `attempts` counts tries of one request. `driver` is "local" or "ray".
+    seconds, `attempts` counts tries of one request. `driver` is "local" or "ray". The files of a
+    run are for their owner alone; `group_readable` lets the owner's group read them too.
     """
 
     key_env: str | None = None
@@ -42,6 +43,7 @@ class Access:
     driver: str = ASK.driver
     ray_address: str | None = None
     retry_failed: bool = False
+    group_readable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,11 +149,13 @@ def plan_job(
     """Plan the run, or find it begun."""
     from novarag.runs import Job, plan
 
+    access = model.access
+    if access.group_readable:
+        store.open_to_group()
     manifest = plan(
         store, source.groups, settings, name=source.name, source_hash=source.hash,
         tell=lambda line: tell(Notice(line)),
     )  # fmt: skip
-    access = model.access
     return Job(
         store=store, manifest=manifest, strategy=asking,
         concurrency=access.concurrency * model.replicas, revive=access.retry_failed,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from novarag.errors import UsageError
 from novarag.runs import crash_points
 from novarag.runs.folder import trouble
 
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
 class Bucket:
     """A path of an object store, through a pyarrow filesystem."""
 
+    overlapping = True
+    """Whether somebody may still write while another takes over: there are no locks here."""
+
     def __init__(self, filesystem: FileSystem, path: str, place: str) -> None:
         self.filesystem, self.path, self.place = filesystem, path.rstrip("/"), place
+
+    def open_to_group(self) -> None:
+        """Refuse: who may read an object is said where its bucket is kept."""
+        raise UsageError(
+            f"{self.place} has permissions of its own; `group_readable` is for folders"
+        )
 
     def read(self, name: str) -> bytes | None:
         """Return a file's content, or None if there is no such file."""

@@ -1,13 +1,17 @@
-"""A run in a local folder: whole files by renaming, logs by appending, locks that die with us."""
+"""A run in a local folder: whole files by renaming, logs by appending, locks that die with us.
+
+Its files are for their owner, whatever the umask; `open_to_group` lets the group read them too.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from novarag.atomic import drafts_of, whole_file
+from novarag.atomic import allow, drafts_of, whole_file
 from novarag.errors import StorageError
 from novarag.runs import crash_points
 
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+_OWNER, _GROUP = (0o700, 0o600), (0o750, 0o640)  # of folders, of files
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -33,9 +38,43 @@ def trouble(error: OSError, place: str) -> StorageError:
 class Folder:
     """A folder of the local disk, or of a disk that several machines mount."""
 
+    overlapping = False
+
     def __init__(self, root: Path) -> None:
         self.root, self.place = root, str(root)
         self._locks: dict[str, int] = {}
+        self._folders, self._files = _GROUP if _is_open(root / "manifest.json") else _OWNER
+
+    def absolute(self) -> Folder:
+        """Name the same folder so that a process with another working directory finds it."""
+        same = Folder(self.root.absolute())
+        same._folders, same._files = self._folders, self._files
+        return same
+
+    def open_to_group(self) -> None:
+        """Let the group read what is here and what will be."""
+        self._folders, self._files = _GROUP
+        if self.root.is_dir():
+            for path in (self.root, *self.root.rglob("*")):
+                if not path.is_symlink():
+                    allow(path, self._folders if path.is_dir() else self._files)
+
+    def _folder_of(self, name: str) -> Path:
+        """Make the folder of a file where there is none, and return the file's path."""
+        path = self.root / name
+        for folder in (self.root, path.parent):
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)
+                allow(folder, self._folders)
+        return path
+
+    def _open(self, path: Path, flags: int) -> int:
+        """Open a file to write in, making it where there is none."""
+        new = not path.exists()
+        handle = os.open(path, flags | os.O_RDWR | os.O_CREAT, self._files)
+        if new:
+            allow(handle, self._files)
+        return handle
 
     def read(self, name: str) -> bytes | None:
         """Return a file's content, or None if there is no such file."""
@@ -46,11 +85,10 @@ class Folder:
 
     def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
         """Put a whole file in place, or leave what was there; leases alone need not be durable."""
-        path = self.root / name
         half = len(content) // 2
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path, durable=durable, sweep=False) as file:
+            path = self._folder_of(name)
+            with whole_file(path, durable=durable, sweep=False, mode=self._files) as file:
                 file.write(content[:half])
                 file.flush()
                 crash_points.reached("file half written")
@@ -68,7 +106,9 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
-        (self.root / name).unlink(missing_ok=True)
+        path = self.root / name
+        if path.exists():  # a disk that is read-only refuses to remove even what is not there
+            path.unlink(missing_ok=True)
 
     def sweep(self, names: Iterable[str]) -> None:
         """Remove drafts that a killed process left of these files."""
@@ -78,10 +118,9 @@ class Folder:
 
     def log(self, name: str) -> FileLog:
         """Open a log to append to."""
-        path = self.root / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return FileLog(path, self.place)
+            path = self._folder_of(name)
+            return FileLog(self._open(path, os.O_APPEND), self.place)
         except OSError as error:
             raise trouble(error, self.place) from error
 
@@ -93,10 +132,8 @@ class Folder:
         """Take a lock that dies with this process."""
         import fcntl
 
-        path = self.root / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = self._open(self._folder_of(name), 0)
         except OSError as error:
             raise trouble(error, self.place) from error
         try:
@@ -117,9 +154,8 @@ class Folder:
 class FileLog:
     """A file that only grows."""
 
-    def __init__(self, path: Path, place: str) -> None:
-        self._place = place
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    def __init__(self, handle: int, place: str) -> None:
+        self._place, self._handle = place, handle
         self.size = os.fstat(self._handle).st_size
         torn = self.size and os.pread(self._handle, 1, self.size - 1) != b"\n"
         try:
@@ -156,6 +192,14 @@ class FileLog:
             finally:
                 os.close(self._handle)
                 self._handle = -1
+
+
+def _is_open(path: Path) -> bool:
+    """Say whether a file is there that its group can read."""
+    try:
+        return bool(path.stat().st_mode & stat.S_IRGRP)
+    except OSError:
+        return False
 
 
 def _write_all(handle: int, content: bytes) -> None:

@@ -3,6 +3,9 @@
 Four events tell everything: `sent` before a request leaves, `lost` when an attempt failed, `reply`
 when one was answered, `dead` when a request was given up. The first reply to a request wins. Money
 is counted from here: every attempt that left has its `sent`, whatever became of us afterwards.
+
+Each record carries a link to the one before it, so what was taken out, put in, doubled or moved
+shows. An end that is gone shows by the heartbeat, which says how far the journal was safe.
 """
 
 from __future__ import annotations
@@ -17,10 +20,15 @@ import orjson
 from novarag.calls import Outcome
 from novarag.errors import StorageError
 from novarag.runs import crash_points
-from novarag.runs.log_frames import Scratch, frame, scan
+from novarag.runs.chain_check import ChainCheck
+from novarag.runs.log_frames import Chain, Mark, Scratch
 
 if TYPE_CHECKING:
     from novarag.runs.store import Log, Store
+
+
+VERSION = 2
+"""The layout of a journal, in its first record; 1 had no links."""
 
 
 def journal_name(shard: int) -> str:
@@ -50,15 +58,18 @@ class JournalState:
     dead: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
     attempts: dict[str, Entry] = field(default_factory=dict)
     damage: list[str] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
-    run: str | None = None
-    shard: int | None = None
+    unsaid: list[str] = field(default_factory=list)  # lines of one who was killed before they said
+    marks: list[str] = field(default_factory=list)  # of damage that is not written down yet
+    head: bytes = b""  # the link of the last record
+    size: int = 0
+    safe: Mark | None = None  # how far it was safe before we came; None where nobody knows
+    opened: bool = False
 
     def note(self, event: dict[str, Any]) -> None:
         """Take in one event."""
         match event["event"]:
             case "open":
-                self.run, self.shard = event["run"], event["shard"]
+                self.opened = True
             case "sent":
                 entry = self._entry(event)
                 entry.sent, entry.endpoint = event["at"], event["endpoint"]
@@ -85,37 +96,32 @@ class JournalState:
         return self.attempts.setdefault(event["attempt"], Entry(event["key"]))
 
 
-def replay(content: bytes, *, synced: int = 0) -> JournalState:
-    """Read a journal; what is damaged is named, and everything else stands."""
-    past = JournalState()
-    known: set[int] = set()
-    scratches: list[Scratch] = []
-    following: dict[str, int] = {}  # by writer, the number that comes next
-    position, broken = 0, False
-    for piece in scan(content):
+def replay(
+    content: bytes,
+    *,
+    run: str,
+    shard: int,
+    safe: Mark | None = None,
+    overlapping: bool = False,
+) -> JournalState:
+    """Read a journal; what is damaged is named, and everything else stands.
+
+    `safe` is how far it was safe when its last heartbeat was written; None where nobody knows.
+    `overlapping` is for places without locks, where one may still write while another takes over.
+    """
+    chain, past = Chain(run, shard), JournalState(size=len(content))
+    check = ChainCheck(chain.root, overlapping=overlapping)
+    for piece in chain.scan(content):
         if isinstance(piece, Scratch):
-            scratches.append(piece)
-            position, broken = piece.offset + piece.length, True
+            check.scratched(piece)
             continue
-        event = orjson.loads(piece)
-        writer, number = event["writer"], event["number"]
-        awaited = following.get(writer, 0)
-        if number < awaited:
-            past.damage.append(f"a record is there twice, near byte {position:,}")
-        else:
-            if number > awaited and not broken:
-                past.damage.append(f"{number - awaited} records are missing near byte {position:,}")
-            following[writer] = number + 1
+        event = orjson.loads(piece.payload)
+        if check.is_new(piece, event["writer"], event["number"]):
             if event["event"] == "damage":
-                known.update(event["offsets"])
+                check.known.update(event["marks"])
             past.note(event)
-        broken = False
-        position += 19 + len(piece)
-    new = [s for s in scratches if s.offset not in known]
-    past.damage += [f"{s.length:,} bytes are damaged at byte {s.offset:,}" for s in new]
-    past.offsets = [s.offset for s in new]
-    if len(content) < synced:
-        past.damage.append(f"its last {synced - len(content):,} bytes are missing")
+    past.head = check.tip
+    past.damage, past.marks = check.damage(len(content), safe)
     return past
 
 
@@ -125,19 +131,26 @@ class Journal:
     def __init__(self, store: Store, shard: int, past: JournalState, *, run: str) -> None:
         self.past = past
         self._writer, self._number = os.urandom(4).hex(), 0
+        self._chain = Chain(run, shard)
+        self._tip = past.head or self._chain.root
         self._log: Log = store.log(journal_name(shard))
+        self._mark = self._log.size, self._tip
         try:
-            if past.run is None:
-                self._write({"event": "open", "run": run, "shard": shard})
-            if past.offsets:
-                self._write({"event": "damage", "offsets": past.offsets})
+            if not past.opened:
+                opened = {"event": "open", "version": VERSION, "run": run, "shard": shard}
+                self._write(opened)
+            if past.marks:
+                self._write({"event": "damage", "marks": past.marks})
         except StorageError:
             self._log.close()
             raise
 
     def _write(self, event: dict[str, Any]) -> None:
         event |= {"writer": self._writer, "number": self._number, "at": round(time(), 6)}
-        self._log.append(frame(orjson.dumps(event)))
+        record, link = self._chain.frame(orjson.dumps(event), self._tip)
+        self._log.append(record)
+        self._tip = link
+        self._mark = self._log.size, link  # one assignment: it is read in another thread
         self._number += 1
         self.past.note(event)
 
@@ -167,11 +180,12 @@ class Journal:
         """Note that a request that was given up is to be asked again."""
         self._write({"event": "revived", "key": key})
 
-    def sync(self) -> int:
-        """Make it last; return how many bytes are safe."""
-        size = self._log.sync()
+    def sync(self) -> Mark:
+        """Make it last; return how far it is safe."""
+        size, head = self._mark
+        self._log.sync()
         crash_points.reached("journal synced")
-        return size
+        return Mark(size, head.decode())
 
     def close(self) -> None:
         """Sync and let go."""

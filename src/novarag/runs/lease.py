@@ -1,6 +1,8 @@
 """Who works on a shard. A lease is a lock where the disk has them, and a heartbeat everywhere.
 
-The heartbeat also says how far the journal was safe, so that a journal that lost its end shows.
+The heartbeat also says how far the journal was safe, and the link of its last record there, so that
+a journal that lost its end, or was exchanged for an older one, shows. The first heartbeat is made
+to last before the journal begins: a journal without one has lost it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.errors import StorageError
 from novarag.runs import crash_points
+from novarag.runs.log_frames import Mark
 from novarag.sealed_json import seal, unseal
 
 if TYPE_CHECKING:
@@ -32,7 +35,9 @@ class Lease:
         self.store, self.shard = store, shard
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
         self._lock = f"leases/{shard:05}.lock"
-        self._synced: int | None = None  # what our last heartbeat said, once there was one
+        self.unsaid: list[str] = []  # damage that nobody was told of yet; it outlives a kill
+        self._safe: Mark | None = None  # what our last heartbeat said
+        self._beating = False  # whether there was one, and it did not let go
         self._locked = True
 
     def take(self) -> bool:
@@ -50,29 +55,40 @@ class Lease:
         found = read_lease(self.store, self.shard)
         if found is not None and not found["released"] and time() - found["at"] <= _STALE:
             return False
-        self.beat(synced=0 if found is None else int(found["synced"]))
+        if found is not None:
+            self.unsaid = found.get("unsaid", [])
+        self.beat(None if found is None else mark_in(found))
         found = read_lease(self.store, self.shard)
         return found is not None and found["owner"] == self._owner
 
-    def beat(self, *, synced: int, released: bool = False, **facts: object) -> None:
-        """Say that we live, how much of the journal is safe, and how far the work is."""
-        if not self._locked and self._synced is not None:
+    def beat(
+        self, safe: Mark | None, *, released: bool = False, durable: bool = False, **facts: object
+    ) -> None:
+        """Say that we live, how much of the journal is safe, and how far the work is.
+
+        `safe` is None as long as nobody knows.
+        """
+        if not self._locked and self._beating:
             found = read_lease(self.store, self.shard)
             if found is not None and found["owner"] != self._owner:
                 raise StorageError(f"{found['owner']} has taken over shard {self.shard}")
-        content = {"owner": self._owner, "at": time(), "released": released, "synced": synced}
-        self.store.write(lease_name(self.shard), seal(content | facts), durable=False)
-        self._synced = None if released else synced
+        synced, head = (None, None) if safe is None else safe
+        content = {"owner": self._owner, "at": time(), "released": released}
+        content |= {"synced": synced, "head": head}
+        if self.unsaid:
+            content["unsaid"] = self.unsaid
+        self.store.write(lease_name(self.shard), seal(content | facts), durable=durable)
+        self._safe, self._beating = safe, not released
 
     def forget(self) -> None:
         """Remove the heartbeat: the shard is finished."""
         self.store.remove(lease_name(self.shard))
-        self._synced = None
+        self._beating = False
 
     def end(self) -> None:
         """Let go."""
-        if not self._locked and self._synced is not None:
-            self.beat(synced=self._synced, released=True)
+        if not self._locked and self._beating:
+            self.beat(self._safe, released=True)
         self.store.unlock(self._lock)
 
 
@@ -81,3 +97,15 @@ def read_lease(store: Store, shard: int) -> dict[str, Any] | None:
     raw = store.read(lease_name(shard))
     found = None if raw is None else unseal(raw)
     return found if found is not None and "released" in found else None
+
+
+def is_damaged(store: Store, shard: int) -> bool:
+    """Say whether there is a heartbeat that is not whole."""
+    there = store.read(lease_name(shard)) is not None
+    return there and read_lease(store, shard) is None
+
+
+def mark_in(heartbeat: dict[str, Any]) -> Mark | None:
+    """Return how far a journal was safe at a heartbeat; None if it does not tell."""
+    size, head = heartbeat.get("synced"), heartbeat.get("head")
+    return None if size is None or head is None else Mark(size, head)

@@ -110,15 +110,17 @@ def groups_content(store: Store, manifest: Manifest, shard: int) -> bytes | None
 
 
 def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | None = None) -> None:
-    """Put the manifest in place; `counts` is told once the run is finished."""
-    content = asdict(manifest) | {
-        "run": manifest.run,
-        "versions": {"novarag": version("novarag"), "python": platform.python_version()},
-        "counts": counts,
-    }
-    raw = seal(orjson.loads(orjson.dumps(content)))
-    if store.read(NAME) != raw:
-        store.write(NAME, raw)
+    """Put the manifest in place; `counts` is told once the run is finished.
+
+    One that says the same stays, with the versions that made it.
+    """
+    content = asdict(manifest) | {"run": manifest.run, "counts": counts}
+    content = orjson.loads(orjson.dumps(content))
+    raw = store.read(NAME)
+    found = None if raw is None else unseal(raw)
+    made = {"novarag": version("novarag"), "python": platform.python_version()}
+    if found is None or {**found, "versions": None} != {**content, "versions": None}:
+        store.write(NAME, seal(content | {"versions": made}))
     crash_points.reached("manifest written")
 
 

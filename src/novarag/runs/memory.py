@@ -13,12 +13,16 @@ class Memory:
     """Files and logs by name, gone when nobody holds them any more."""
 
     place = "memory"
+    overlapping = False
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
         self._logs: dict[str, bytearray] = {}
         self._locks: set[str] = set()
         self._guard = Lock()  # shards are finished in threads
+
+    def open_to_group(self) -> None:
+        """Do nothing: nobody else sees this memory."""
 
     def read(self, name: str) -> bytes | None:
         """Return a file's content, or None if there is no such file."""

@@ -75,7 +75,8 @@ def plan(
     )
     if old is not None and old.run != manifest.run:
         raise StorageError(f"{store.place} holds another run; give another `out`")
-    write_manifest(store, manifest)
+    if old != manifest:  # one that is there has the counts too
+        write_manifest(store, manifest)
     return manifest
 
 

@@ -8,6 +8,7 @@ Every driver calls `run_shard`; killed at any instant, it can be called again, b
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,18 @@ from novarag.defaults import ACCESS
 from novarag.errors import ServiceError, StorageError
 from novarag.records import Completion
 from novarag.runs import crash_points
-from novarag.runs.finished import check_finished, shard_name, table_name, write_finished
+from novarag.runs.finished import (
+    check_finished,
+    shard_name,
+    table_name,
+    whole_counts,
+    write_finished,
+)
 from novarag.runs.group_table import read_groups
-from novarag.runs.journal import Journal, journal_name, replay
+from novarag.runs.journal import Journal
 from novarag.runs.lease import Lease, lease_name, read_lease
 from novarag.runs.manifest import groups_content, groups_name
+from novarag.runs.past import damages, read_past
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
 from novarag.runs.tables import in_order, trial_row, trials_frame
@@ -35,6 +43,7 @@ if TYPE_CHECKING:
     from novarag.calls import Attempt, Reply
     from novarag.ports import LLM, Asking
     from novarag.runs.journal import JournalState
+    from novarag.runs.log_frames import Mark
     from novarag.runs.manifest import Manifest
     from novarag.runs.requests import Request
     from novarag.runs.store import Store
@@ -83,9 +92,14 @@ async def run_shard(
     `stop` asks for no new requests to be sent. `exhausted` is set when the last request of the
     shard was sent, so that a driver can begin the next one.
     """
+    progress = progress or Progress()
+    found = whole_counts(job.store, shard, job.manifest.run)
+    if found is not None and not (job.revive and found["dead"]):  # nothing has to be written
+        progress.resume(found)
+        return ShardResult(finished=True, counts=found, before=progress.before)
     lease = Lease(job.store, shard)
     await _wait_for(lease, job, shard)
-    work = _Work(job, shard, lease, progress or Progress(), stop or asyncio.Event())
+    work = _Work(job, shard, lease, progress, stop or asyncio.Event())
     try:
         outlook = await work.run(llm, exhausted or asyncio.Event())
         outlook.before = work.progress.before
@@ -100,14 +114,9 @@ def peek(job: Job, shard: int) -> tuple[pl.DataFrame, JournalState, int]:
     Nothing is taken and nothing is written.
     """
     work = _Work(job, shard, Lease(job.store, shard), Progress(), asyncio.Event())
-    past = work.past([])
+    past = read_past(job.store, shard, job.manifest.run)
     work.replay(past, work.requests())
     return work.trials(), past, work.progress.settled
-
-
-def damages(shard: int, past: JournalState) -> list[str]:
-    """Say what is damaged in the journal of a shard."""
-    return [f"{journal_name(shard)}: {what}" for what in past.damage]
 
 
 async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
@@ -140,13 +149,17 @@ class _Work:
             self.progress.resume(found)
             return ShardResult(finished=True, counts=found, damage=damage)
         self.store.sweep(self._files())
-        past = self.past(damage)
+        past = read_past(self.store, self.shard, self.job.manifest.run)
+        damage += damages(self.shard, past)
         requests = self.requests()
         self.replay(past, requests)
         settled = past.replies.keys() | (set() if self.job.revive else past.dead.keys())
         pending = [shared[0] for key, shared in self.sharing.items() if key not in settled]
+        ends = bool(pending) and llm is None
+        self.lease.unsaid = [] if ends else list(damage)
+        self.lease.beat(past.safe, released=ends, durable=True)  # before any marker goes
         self.store.remove(shard_name(self.shard))  # what follows is not what it vouched for
-        if pending and llm is None:
+        if ends:
             return ShardResult(finished=False, counts={"pending": len(pending)}, damage=damage)
         journal = Journal(self.store, self.shard, past, run=self.job.manifest.run)
         try:
@@ -166,24 +179,6 @@ class _Work:
     def _files(self) -> list[str]:
         tables = [table_name(kind, self.shard) for kind in ("trials", "attempts", "dead")]
         return [*tables, shard_name(self.shard), lease_name(self.shard)]
-
-    def past(self, damage: list[str]) -> JournalState:
-        """Replay the journal, adding what is damaged."""
-        facts = read_lease(self.store, self.shard)
-        if facts is None and self.store.read(lease_name(self.shard)) is not None:
-            damage.append(f"{lease_name(self.shard)} is damaged; it is written anew")
-        name = journal_name(self.shard)
-        content = self.store.read_log(name) or b""
-        past = replay(content, synced=int(facts["synced"]) if facts else 0)
-        damage += damages(self.shard, past)
-        if past.run not in {None, self.job.manifest.run}:
-            raise StorageError(f"{self.store.place}/{name} belongs to another run")
-        if past.shard not in {None, self.shard}:
-            raise StorageError(
-                f"{self.store.place}/{name} belongs to shard {past.shard}; put it back in its"
-                " place, or take it away and what it held is asked again"
-            )
-        return past
 
     def requests(self) -> list[Request]:
         """List what the shard asks."""
@@ -240,10 +235,13 @@ class _Work:
         ]
         try:
             await _all(workers, watching)
-        finally:
-            for task in (*workers, *watching):
-                task.cancel()
-            await asyncio.gather(*workers, *watching, return_exceptions=True)
+        except BaseException:
+            await _cancel(*workers, *watching)
+            with suppress(StorageError):  # what ended us is what is told
+                self._report(journal.sync(), released=True)
+            raise
+        await _cancel(*workers, *watching)
+        self.lease.unsaid = []  # we return, and it is told
         self._report(journal.sync(), released=True)
 
     async def _one(self, request: Request, llm: LLM, journal: Journal) -> None:
@@ -322,9 +320,9 @@ class _Work:
         for task in workers:
             task.cancel()
 
-    def _report(self, synced: int, *, released: bool = False) -> None:
+    def _report(self, safe: Mark, *, released: bool = False) -> None:
         self._read_arrived()
-        self.lease.beat(synced=synced, released=released, progress=self.progress.facts())
+        self.lease.beat(safe, released=released, progress=self.progress.facts())
 
     # — finishing —
 
@@ -352,6 +350,12 @@ async def _all(workers: list[asyncio.Task[None]], watching: list[asyncio.Task[No
         for task in done:
             if not task.cancelled():
                 task.result()
+
+
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _content(reply: Reply) -> dict[str, Any]:

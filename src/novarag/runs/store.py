@@ -21,7 +21,7 @@ def everywhere(store: Store) -> Store:
     """Name a folder so that a process with another working directory finds it."""
     if isinstance(store, Memory):
         raise UsageError("a run in memory stays in its process; give it a folder to share it")
-    return Folder(store.root.absolute()) if isinstance(store, Folder) else store
+    return store.absolute() if isinstance(store, Folder) else store
 
 
 def open_store(place: str | Path) -> Store:

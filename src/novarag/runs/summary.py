@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from novarag.calls import Outcome
 from novarag.runs.finished import add_up, count_up
 from novarag.runs.lease import read_lease
+from novarag.runs.past import damages
 from novarag.runs.reader import Run, open_run
-from novarag.runs.shard import Job, damages, peek
+from novarag.runs.shard import Job, peek
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -317,7 +317,7 @@ def test_a_model_that_never_comes_back_is_not_waited_for_after_a_stop(tmp_path):
 def past(job, shard):
     from novarag.runs.journal import journal_name, replay
 
-    return replay(job.store.read_log(journal_name(shard)))
+    return replay(job.store.read_log(journal_name(shard)), run=job.manifest.run, shard=shard)
 
 
 def test_a_file_named_stop_stops_every_worker(tmp_path, monkeypatch):
@@ -337,10 +337,10 @@ def test_two_cannot_work_on_one_shard(place):
     job = begin(place)
     other = Lease(open_store(str(place)), 0)
     assert other.take()
-    other.beat(synced=0)
+    other.beat(None)
     with pytest.raises(StorageError, match="is being worked on"):
         go(job)
-    other.beat(synced=0, released=True)
+    other.beat(None, released=True)
     other.end()
     assert all(o.finished for o in go(job)[0])
 
@@ -513,6 +513,7 @@ def test_a_full_disk_stops_the_run_and_a_roomy_one_resumes_it(tmp_path, monkeypa
     with pytest.raises(StorageError, match="the disk is full"):
         go(job)
     monkeypatch.undo()
+    assert all(log.read_bytes().endswith(b"\n") for log in (tmp_path / "journal").iterdir())
     outlooks, _ = go(begin(tmp_path))
     assert [line for o in outlooks for line in o.damage] == []
     assert len(trials(tmp_path)) == 10

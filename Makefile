@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz steering laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -153,6 +153,12 @@ index-crashes: ## twenty kills while indexing (minutes)
 
 billing: ## 100,000 calls with 20 % faults: ledger = bill (minutes)
 	python -m validation.billing
+
+keys: ## a key echoed in 200 spellings and six places: 0 on disk or screen (minutes)
+	python -m validation.keys
+
+reply-sizes: ## memory and time of hostile replies (minutes)
+	python -m validation.reply_sizes
 
 disk: ## full disks (needs root) and scratched files (minutes)
 	python -m validation.disk full

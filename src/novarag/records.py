@@ -146,6 +146,8 @@ class Prompt:
 class Completion:
     """What came back over the wire, untouched; reasoning that the server kept apart stays apart.
 
+    Only our own key is taken out, and the ledger says where that was done.
+
     `tokens` and `logprobs` stand side by side, and are empty unless they were asked for. So are
     `alternatives`: tokens that the first one could have been, with their log-probabilities.
     """

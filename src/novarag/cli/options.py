@@ -53,7 +53,7 @@ KeyEnv = Annotated[
     str | None,
     typer.Option(
         help="Environment variable that holds the key; default NOVARAG_API_KEY, and OPENAI_API_KEY"
-        " for api.openai.com."
+        " for api.openai.com. With _HOST behind its name it holds the key of that host alone."
     ),
 ]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]

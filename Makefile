@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -169,6 +169,13 @@ fuzz: ## a million fuzzed replies (minutes)
 
 steering: ## a million replies that quote poisoned passages: none of theirs is read (minutes)
 	python -m validation.steering 1000000
+
+frames: ## framed replies of the server of `make vllm`: held to their form, and freely
+	python -m validation.frames_served
+
+recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and the one before (an hour)
+	python -m validation.recorded_replies record
+	python -m validation.recorded_replies compare
 
 laws: ## the rendering law on 100,000 cases (minutes)
 	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py

@@ -50,7 +50,7 @@ def plain(name: str) -> str:
 def pins(file: Path) -> dict[str, str]:
     """Read the versions of a file of `name==version` lines; hashes and markers are left out."""
     lines = (line for line in file.read_text("utf-8").splitlines() if re.match(r"\w", line))
-    split = (line.split("==") for line in lines)
+    split = (line.split("==", 1) for line in lines)
     return {plain(name): version.split()[0] for name, version in split}
 
 

@@ -65,6 +65,7 @@ _DRESSING = " \t*_#-"
 _TAB = 4
 _INDENT = 2  # columns; the prompt indents the lines of a passage by as many
 _NEAR = 400  # characters of a line or of a paragraph that are looked at
+_LAST = 64  # characters before a label in which an attribution ends
 
 
 class Quotations:
@@ -90,7 +91,8 @@ class Quotations:
         place = bisect_left(self._starts, colon) - 1
         if place >= 0 and colon < self._spans[place][1]:
             return True
-        start = max(self.body, self.text.rfind("\n", max(self.body, colon - _NEAR), colon) + 1)
+        floor = max(self.body, colon - _NEAR)
+        start = max(floor, self.text.rfind("\n", floor, colon) + 1)
         line = self.text[start:colon]
         if not self._lines and line.lstrip()[:1] == ">":
             return True
@@ -118,7 +120,7 @@ class Quotations:
     def _is_attributed(self, start: int, label: int) -> bool:
         """Say whether "Passage 2 says:" stands before a label, or above the paragraph it is in."""
         head = self.text[start:label]
-        if head.strip(_DRESSING) and (_SAYING.search(head) or _LAID_OUT.match(head)):
+        if head.strip(_DRESSING) and (_SAYING.search(head[-_LAST:]) or _LAID_OUT.match(head)):
             return True
         floor = max(self.body, start - _NEAR)
         if start == self.body or self.text.find(":\n", floor, start) < 0:
@@ -132,7 +134,7 @@ class Quotations:
 def _announces(line: str) -> bool:
     """Say whether a line ends like "Passage 2 says:"."""
     line = line.rstrip(_DRESSING)
-    return line.endswith(":") and _SAYING.search(line) is not None
+    return line.endswith(":") and _SAYING.search(line[-_LAST:]) is not None
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -32,6 +32,9 @@ types: ## mypy --strict
 contracts: ## who may import whom
 	lint-imports
 
+# Workers beside each other leave no core for a second thread of BLAS, which would spin and wait.
+test test-data: export OPENBLAS_NUM_THREADS = 1
+
 test: ## unit tests with coverage; laws, docs and browser without, which trace slowly
 	pytest -q -n 2 tests/laws tests/docs tests/browser -m "not data and not install"
 	pytest -q -n 2 tests/unit --pyargs novarag -m "not data and not install" --cov --cov-report=term-missing:skip-covered

@@ -116,9 +116,13 @@ PIECES = [
     "a", " ", "\n", "9", "9.", ".", ":", "*", "-", "(", ")", "(a", "<", "[", "%", "Answer: ", "Confidence: ", "answer", "confidence ", "Confidence: 9\n",
     "Step 1 Confidence: 9%\n", "Answer: a\nConfidence: 9%\n", "Passage Classifications: R, ", "R, ", "R; ", "1. Highly Relevant, ",
     "Highly Relevant\n", "Group Judgment: x\n", "<answer>", "<answer>a</answer>", "<confidence>", "</think>", "<think>",
+    "final ", "my answer ", "step 1 ", "\nstep 4", "*step 4", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
+]  # fmt: skip
+
+
+MARKS = [
     "'a' ", '"a" ', "\u201ca", "> ", "```\n", "~~", "<!--", "\n  answer: a", "passage 1 says: ", "[think]", "<s>",
     "<|channel|>analysis", ":\n", "\n\nanswer: ", "0.9 (", "9% - if ",
-    "final ", "my answer ", "step 1 ", "\nstep 4", "*step 4", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
 ]  # fmt: skip
 
 
@@ -167,7 +171,7 @@ def test_every_pattern_is_linear(name):
 
 @pytest.mark.parametrize("name", READERS)
 def test_the_reader_is_linear(name):
-    for piece in PIECES:
+    for piece in PIECES + MARKS:
         assert_linear(lambda text: read(text, READERS[name], k=3), piece)
 
 

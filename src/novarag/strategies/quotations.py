@@ -42,10 +42,10 @@ _TYPOGRAPHIC = {
     "\u2018": re.compile("\u2019(?!\\w)"),
 }
 _OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
-_FENCE = re.compile(r"(?:^|(?<=\n))[ \t>]{0,8}(```|~~~)")
+_FENCE = re.compile(r"[ \t>]{0,8}(```|~~~)")
 _CODE = re.compile(r"(`{1,2})[^`\n]{1,400}\1")
 _STRAIGHT = re.compile(r'"{1,3}')
-_SINGLE = re.compile(r"(?:^|(?<=\s))'(?=\w)")
+_SINGLE = re.compile(r"'(?=\w)")
 _SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
 _BEFORE = frozenset(" \t\n([{:,;=*_>-\u2013\u2014")
 _AFTER = frozenset(" \t\n.,;:!?)]}*_<-\u2013\u2014")
@@ -174,6 +174,8 @@ def _fences(text: str, body: int) -> Iterator[Span]:
     """Pair fences; one that is never closed goes to the end."""
     start, kind = -1, ""
     for mark in _FENCE.finditer(text, body):
+        if mark.start() > body and text[mark.start() - 1] != "\n":
+            continue
         if start < 0:
             start, kind = mark.start(), mark[1]
         elif mark[1] == kind:
@@ -233,6 +235,9 @@ def _single(text: str, body: int) -> Iterator[Span]:
     """Pair single quotation marks within a paragraph; apostrophes have no partner."""
     at, limit = body, -1
     while start := _SINGLE.search(text, at):
+        if start.start() > body and not text[start.start() - 1].isspace():
+            at = start.end()
+            continue
         limit = _paragraph_end(text, start.end(), limit)
         end = _SINGLE_END.search(text, start.end(), limit)
         if end is not None:

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -26,7 +25,7 @@ from novarag.datasets.gold import accepted_answers, form_of
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
-from novarag.texts import whole
+from novarag.texts import parse_json, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,7 +72,7 @@ def rows_of(path: Path) -> Iterator[Mapping[str, object]]:
 
 def _one_object(path: Path) -> Mapping[str, object]:
     try:
-        value = json.loads(path.read_text("utf-8"))
+        value = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(
             f"the file cannot be read as JSON ({error}).",
@@ -91,7 +90,7 @@ def _one_object(path: Path) -> Mapping[str, object]:
 
 def _parsed(cell: str) -> object:
     try:
-        return json.loads(cell)
+        return parse_json(cell)
     except ValueError:
         return cell
 

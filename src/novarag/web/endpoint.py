@@ -45,6 +45,8 @@ def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") 
     url, found, model = text.partition("=")
     if not found or not model.strip():
         raise UsageError(f"{text!r} is not URL=NAME, such as http://localhost:8000/v1=llama")
+    if not _is_whole(model):
+        raise UsageError(f"{text!r} names a model by half a character: write its name in UTF-8")
     host, address = _checked(url.strip(), path)
     return Endpoint(
         url=address,
@@ -64,6 +66,24 @@ def parse_address(url: str, *, key_env: str | None = None) -> Endpoint:
     return Endpoint(url=address, model="", key_env=key_env or "", key_needed=key_env is not None)
 
 
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_labels(url: str, host: str) -> None:
+    """Refuse a host that no resolver could be asked for, such as one with a part of 64 letters."""
+    try:
+        if ":" not in host:
+            host.encode("idna")
+    except UnicodeError:
+        problem = "a part of its host is over 63 characters, or holds some that no name may hold"
+        raise UsageError(f"{url!r} is not an address: {problem}") from None
+
+
 def _checked(url: str, path: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url)
@@ -74,6 +94,7 @@ def _checked(url: str, path: str) -> tuple[str, str]:
         raise UsageError(f"{url!r} is not an address: write http://host:port/v1 or https://…")
     if ":" not in host and not all(host.rstrip(".").split(".")):
         raise UsageError(f"{url!r} is not an address: its host has an empty part")
+    _check_labels(url, host)
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"the address of {host} holds a password: keys come from the environment")
     if parts.query or parts.fragment or not url.isprintable() or any(c.isspace() for c in url):

@@ -1,0 +1,111 @@
+"""Thousands of odd calls of the command line in one process: no traceback, and a known exit code.
+
+    python -m validation.odd_calls            # 3,000 calls and more, minutes
+    python -m validation.odd_calls --calls 500 --seed 7
+
+Every key of every TOML file gets each odd value; the rest goes over all verbs in turn: odd files,
+places and values, JSON changed somewhere, manifests of other versions, words without sense, Ctrl-C.
+Nothing leaves the machine: models are simulated or closed ports, and no other name is looked up.
+"""
+
+import argparse
+import os
+import resource
+import socket
+import sys
+from collections import Counter, defaultdict
+from itertools import chain, islice
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+LIMIT = 5.0
+MEMORY = 12 * 2**30
+KNOWN = {0, 1, 2, 130}
+
+
+def shut_off() -> None:
+    """Let nothing leave the machine, and nothing take all of it."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "NOVARAG_DATA": "nowhere"}
+    os.environ.pop("NOVARAG_TRACEBACK", None)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    look_up = socket.getaddrinfo
+
+    def local(host: Any, *more: Any, **named: Any) -> Any:
+        if host not in {"127.0.0.1", "::1", "localhost", None}:
+            raise socket.gaierror(socket.EAI_NONAME, "no name is looked up here")
+        return look_up(host, *more, **named)
+
+    socket.getaddrinfo = local
+
+
+def main() -> int:
+    """Call, count and print; 1 where a call showed a traceback or an unknown code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=3200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--show", type=int, default=5, help="how many tracebacks to print")
+    parser.add_argument("--words", action="store_true", help="print each call and its last line")
+    given = parser.parse_args()
+    shut_off()
+    from tests.support.odd.files import make_files
+
+    with TemporaryDirectory(prefix="odd-calls") as folder:
+        os.chdir(folder)
+        make_files(Path(folder))
+        return _run(Path(folder), given)
+
+
+def _run(home: Path, given: argparse.Namespace) -> int:
+    from tests.support.odd.calls import Maker
+    from tests.support.odd.running import call
+
+    maker = Maker(home, given.seed)
+    settings = list(maker.settings_calls())
+    drawn = Random(given.seed).sample(settings, min(len(settings), given.calls // 2))  # noqa: S311
+    calls = chain(drawn, islice(maker.random_calls(), given.calls - len(drawn)))
+    codes: dict[str, Counter[Any]] = defaultdict(Counter)
+    faults, slow, began = [], [], monotonic()
+    for one in calls:
+        done = call(one.words, stdin=one.stdin, limit=one.interrupt or LIMIT)
+        strange = not done.fault and done.code not in KNOWN
+        codes[one.verb][done.code if not done.fault else "traceback"] += 1
+        if done.fault or strange:
+            faults.append((one, done))
+        if done.interrupted and one.interrupt is None:
+            slow.append((one, done))
+        if given.words:
+            last = done.shown.strip().splitlines()[-1:]
+            print(done.code, f"{done.seconds:.2f}", repr(one.words)[:200], repr(last)[:300])
+            sys.stdout.flush()
+    _print(codes, faults, slow, given, monotonic() - began)
+    return 1 if faults else 0
+
+
+def _print(
+    codes: dict[str, Counter[Any]], faults: list[Any], slow: list[Any],
+    given: argparse.Namespace, seconds: float,
+) -> None:  # fmt: skip
+    for one, done in faults[: given.show]:
+        print(f"\n--- {one.words!r} ({done.code})"[:600], "\n", done.fault[-2500:] or done.shown)
+    columns = [0, 1, 2, 130, "other", "traceback"]
+    print(f"{'verb':<14}" + "".join(f"{c!s:>10}" for c in ("calls", *columns)))
+    total: Counter[Any] = Counter()
+    for verb in sorted(codes):
+        total += codes[verb]
+        print(f"{verb:<14}" + _row(codes[verb], columns))
+    print(f"{'all':<14}" + _row(total, columns))
+    print(f"{len(slow)} calls took over {LIMIT:g} s and were interrupted; {seconds:.0f} s in all")
+    print(f"{total.total():,} odd calls, {len(codes)} verbs, {len(faults)} tracebacks")
+
+
+def _row(found: Counter[Any], columns: list[Any]) -> str:
+    other = sum(n for code, n in found.items() if code not in columns)
+    cells = [other if c == "other" else found[c] for c in columns]
+    return "".join(f"{n:>10,}" for n in (found.total(), *cells))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -138,6 +138,9 @@ altered-tables: ## flip bytes of run and filter files: no reading function may b
 
 journal-damage: ## 5,000 cuts, swaps, splices and older selves of journals: who notices (ten minutes)
 	python -m validation.journal_damage
+
+odd-calls: ## 3,200 odd calls of every verb in one process: no traceback (minutes)
+	python -m validation.odd_calls
 
 crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
 	python -m validation.crashes --random 120 --rounds 5

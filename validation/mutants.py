@@ -170,7 +170,7 @@ MUTANTS = [
     ("index: orphans are not waited for", V + "milvus.py", "wait_for_orphans(uri)", "pass", TM),
     ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
     ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),
-    ("run: half a retrieval is believed", F + "experiment.py", 'return bool(done["hash"] == hash_of(self._found))', "return True", TX),
+    ("run: half a retrieval is believed", F + "experiment.py", 'return bool(known == hash_of(self._found))', "return True", TX),
     ("run: other settings go on in the same folder", F + "experiment.py", 'if any((self.out / "runs").glob("*/manifest.json")):', "if False:", TX),
     ("run: passages are shown by rank", F + "experiment.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
     ("run: settings are checked too late", F + "experiment.py", "await steps.check()", "pass", TX),

@@ -64,7 +64,7 @@ def _run(home: Path, given: argparse.Namespace) -> int:
 
     maker = Maker(home, given.seed)
     settings = list(maker.settings_calls())
-    drawn = Random(given.seed).sample(settings, min(len(settings), given.calls // 2))  # noqa: S311
+    drawn = Random(given.seed).sample(settings, min(len(settings), given.calls // 2))
     calls = chain(drawn, islice(maker.random_calls(), given.calls - len(drawn)))
     codes: dict[str, Counter[Any]] = defaultdict(Counter)
     faults, slow, began = [], [], monotonic()

@@ -63,9 +63,11 @@ def whole_file(
 def resolved(path: Path) -> Path:
     """Return a path without links, which need not be there; OSError where they go in a loop."""
     try:
-        return path.resolve()
-    except RuntimeError as error:  # what Python has raised for a loop up to 3.12
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # `resolve` raises something else, or nothing
+            raise
+    return path.resolve()
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -20,8 +20,8 @@ class ExitCode(IntEnum):
 
 MEANING = {
     ExitCode.DONE: "done",
-    ExitCode.LEFT: "done but for something that the output names: requests that failed or are left,"
-    " shortcuts that were found, files unlike their recipe",
+    ExitCode.LEFT: "done, but for what the output names: requests that failed or are left, a"
+    " shortcut, nothing kept, a file unlike its recipe",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
     ExitCode.STOPPED: "stopped by Ctrl-C; the same command goes on",
 }

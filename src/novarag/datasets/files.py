@@ -105,7 +105,9 @@ def make_column(name: str, values: list[object]) -> pl.Series:
     """Build a column; one that mixes types becomes text, so that no value is lost in silence."""
     kinds = {type(v) for v in values if v is not None}
     try:
-        if bool in kinds and len(kinds) > 1:  # which polars would take for 1 and 0
+        if bool in kinds and any(
+            issubclass(k, int | float) for k in kinds - {bool}
+        ):  # which polars would take for 1 and 0
             raise TypeError  # noqa: TRY301 - one way for all that does not fit together
         return pl.Series(name, values, strict=True)
     except (TypeError, UnicodeEncodeError):

@@ -17,7 +17,9 @@ CONTENTS = {
     "mark": b"\xef\xbb\xbf",
     "deep": DEEP.encode() + b"\n",
     "fairly-deep": FAIRLY_DEEP.encode() + b"\n",
-    "deep-cell": b'{"question": "q", "id": "1", "answers": ' + DEEP.encode() + b', "passages": []}\n',
+    "deep-cell": b'{"question": "q", "id": "1", "answers": '
+    + DEEP.encode()
+    + b', "passages": []}\n',
     "half-character": b'{"question": "\\ud83d", "id": "\\udfff", "text": "\\ud83d", "passages": '
     b'["\\ud83d"], "confidence": 0.5, "correct": true, "answers": ["\\ud83d"]}\n',
     "latin": '{"question": "où", "text": "où"}\n'.encode("latin-1"),
@@ -117,7 +119,7 @@ def _make_odd(home: Path) -> None:
     (home / "dangling").symlink_to("nowhere")
     (home / "link-to-folder").symlink_to("folder")
     (home / "folder-of-odd/deep.jsonl").write_bytes(CONTENTS["deep"])
-    Path(os.fsdecode(bytes(home / "folder-of-odd") + b"/bytes\xff.jsonl")).write_text("{}\n")
+    Path(os.fsdecode(bytes(home / "folder-of-odd") + b"/bytes\xff.jsonl")).write_bytes(b"{}\n")
 
 
 def _make_good(home: Path) -> None:

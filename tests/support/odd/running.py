@@ -91,9 +91,9 @@ def _redirected(stdin: bytes, out: int) -> "Iterator[None]":
         given.seek(0)
         for new, number in zip((given.fileno(), out, out), (0, 1, 2), strict=True):
             os.dup2(new, number)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
-        sys.stderr = open(  # noqa: SIM115, PTH123
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(  # noqa: SIM115
             2, "w", encoding="utf-8", errors="backslashreplace", closefd=False, buffering=1
         )
         try:

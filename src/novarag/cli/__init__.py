@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from novarag import __version__
 from novarag.cli.exit_codes import ExitCode, epilogue
+from novarag.defaults import LARGEST
 from novarag.errors import NovaragError, UsageError
 
 RETRIEVAL = "Retrieval"
@@ -47,6 +48,22 @@ VERBS: dict[str, tuple[str, str | None]] = {
 """Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
 
 
+def _bound(verb: TyperCommand | TyperGroup) -> None:
+    """Refuse whole numbers that no file of ours can hold, whatever the option."""
+    for param in verb.params:
+        if param.callback is None:
+            param.callback = _bounded
+    for inner in getattr(verb, "commands", {}).values():
+        _bound(inner)
+
+
+def _bounded(_: typer.Context, __: object, value: object) -> object:
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(number, int) and abs(number) > LARGEST for number in numbers):
+        raise typer.BadParameter(f"is over {LARGEST}.")
+    return value
+
+
 class Verbs(TyperGroup):
     """The verbs as one group; each is imported only when it is shown or called."""
 
@@ -73,6 +90,7 @@ class Verbs(TyperGroup):
             one.command(cmd_name, cls=kind, rich_help_panel=panel)(verb)
             found = cast("TyperCommand", typer.main.get_command(one))
         found.name = cmd_name
+        _bound(found)
         return found
 
     def resolve_command(  # type: ignore[override]

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.texts import parse_toml
 
@@ -108,6 +109,8 @@ def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN4
     kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
     if isinstance(value, str) and "\0" in value:  # no path and no name may hold one
         raise DataError(f"{where} is {value!r}.", hint="leave out the NUL.", source=source)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise DataError(f"{where} is over {LARGEST}.", hint="give less.", source=source)
     for kind in kinds:
         if hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
             return _build(kind, value, f"{where}.", source)

@@ -110,12 +110,16 @@ def make_column(name: str, values: list[object]) -> pl.Series:
         ):  # which polars would take for 1 and 0
             raise TypeError  # noqa: TRY301 - one way for all that does not fit together
         return pl.Series(name, values, strict=True)
-    except (TypeError, UnicodeEncodeError):
-        if kinds == {int, float}:
+    except (TypeError, UnicodeEncodeError, OverflowError):
+        if kinds == {int, float} and not any(_is_huge(v) for v in values):
             return pl.Series(name, values, dtype=pl.Float64, strict=False)
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
         whole = [t and t.encode("utf-8", "replace").decode() for t in texts]
         return pl.Series(name, whole, dtype=pl.String)
+
+
+def _is_huge(value: object) -> bool:
+    return isinstance(value, int) and abs(value) >= 2**63
 
 
 def json_rows(path: Path) -> Iterator[dict[str, object]]:

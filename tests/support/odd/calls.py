@@ -33,7 +33,7 @@ _MODEL = ["--model", "simulated:base"]
 _CLOSED = "http://127.0.0.1:9/v1=m"
 _QUICK = ["--attempts", "1", "--timeout", "0.5"]
 GOOD: dict[str, list[str]] = {
-    "answer": ["When?", *_MODEL, "--passages", "text.txt", "--timeout", "0.5"],
+    "answer": ["When?", "--model", _CLOSED, "--passages", "text.txt", "--timeout", "0.5"],
     "ask": ["groups.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
     "show": ["good/run"],
     "recover": ["good/run"],
@@ -45,7 +45,7 @@ GOOD: dict[str, list[str]] = {
     "retrieve": ["pool.jsonl", "--with", "searching:search", "--out", "OUT.jsonl"],
     "annotate": ["groups.jsonl", "--replicates", "100", "--out", "OUT"],
     "run": ["experiment.toml"],
-    "reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "folder",
+    "reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "data",
                   "--out", "OUT"],
     "build": ["pipeline.toml"],
     "noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
@@ -54,8 +54,8 @@ GOOD: dict[str, list[str]] = {
     "filter": ["good/run", "--out", "OUT"],
     "export": ["good/filtered", "--out", "OUT"],
     "train": ["good/export", "--model", "folder", "--out", "OUT"],
-    "serve-model": ["folder"],
-    "nova-clean": ["--data", "folder", "--out", "OUT"],
+    "serve-model": ["good/trained"],
+    "nova-clean": ["--data", "data", "--out", "OUT"],
     "render": ["groups.jsonl"],
     "read": [],
     "example": ["OUT.csv"],
@@ -310,6 +310,7 @@ _RECORDS = {
     "group": ["pool.jsonl"],
     "export": ["good/filtered/seal.json"],
     "train": ["good/export/train.jsonl", "good/export/card.json"],
+    "serve-model": ["good/trained/training.json"],
     "study sheet": ["criteria.json"],
     "study read": ["ann.json", "good/sheet/key.json"],
 }

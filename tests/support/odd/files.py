@@ -3,9 +3,13 @@
 import gzip
 import json
 import os
+from itertools import cycle
 from pathlib import Path
 
+import polars as pl
+
 from tests.support.odd.running import call
+from tests.support.served_folder import make_base, make_model
 
 DEEP = "[" * 100_000 + "]" * 100_000
 FAIRLY_DEEP = '{"a":' * 300 + "1" + "}" * 300
@@ -94,6 +98,16 @@ CRITERIA = {
     "points": 5, "low": "no", "high": "yes",
 }  # fmt: skip
 
+_BENCHMARK = tuple(
+    f"{begin}{name}{end}"
+    for name in ("strategyqa", "hotpotqa", "nq", "bamboogle")
+    for begin, end in (
+        ("", "_test_k3"),
+        ("", "_test_k5"),
+        ("original_", "_test"),
+        ("noise_pool_", ""),
+    )
+)
 _SEARCH = 'def search(query, k):\n    return ["The lighthouse was lit in 1871."] * k\n'
 _MODEL = ("--model", "simulated:base")
 
@@ -127,7 +141,7 @@ def _make_good(home: Path) -> None:
     (home / "broken.py").write_text("def broken(:\n")
     _good("example", "answers.csv")
     _good("example", "pool.jsonl")
-    pool = (home / "pool.jsonl").read_text().splitlines()[:6]
+    pool = (home / "pool.jsonl").read_text().splitlines()[:12]
     (home / "pool.jsonl").write_text("\n".join(pool) + "\n")
     _good("group", "pool.jsonl", "--out", "groups.jsonl", "--no-audit")
     _good("ask", "groups.jsonl", *_MODEL, "--out", "good/run", "-n", "2")
@@ -136,6 +150,13 @@ def _make_good(home: Path) -> None:
     _good("export", "good/filtered", "--out", "good/export")
     _good("study", "sheet", "good/run", "good/other", "--out", "good/sheet", "--questions", "2")
     _good("annotate", "groups.jsonl", "--out", "good/annotated")
+    make_model(_new(home / "good/trained"), make_base(_new(home / "good/base")))
+    naacl = _new(home / "data/naacl")
+    for name, content in zip(_BENCHMARK, cycle(CONTENTS.values()), strict=False):
+        (naacl / f"{name}.parquet").write_bytes(content)
+    for number, name in enumerate(_BENCHMARK[::2]):
+        frame = pl.DataFrame({"id": ["1"], "question": [None], "flags": [[]]})
+        frame.head(number % 2).write_parquet(naacl / f"{name}.parquet")
     (home / "text.txt").write_text("The lighthouse was lit in 1871.")
     (home / "corpus.jsonl").write_text('{"id": "1", "text": "The lighthouse was lit in 1871."}\n')
     (home / "schema.json").write_text('{"type": "object"}')
@@ -146,6 +167,11 @@ def _make_good(home: Path) -> None:
         (home / f"{rater}.json").write_text(json.dumps(_ratings(key, rater)))
     for name, table in {"pipeline": PIPELINE, "experiment": EXPERIMENT, "grid": GRID}.items():
         (home / f"{name}.toml").write_text(toml_of(table))
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
 
 
 def _ratings(key: dict, rater: str) -> dict:

@@ -30,7 +30,7 @@ class Outcome:
 
 def call(words: "Sequence[str]", *, stdin: bytes = b"", limit: float = 5.0) -> Outcome:
     """Call `novarag` with some words; past the limit it is interrupted as by Ctrl-C, and again."""
-    from novarag.cli import main
+    from novarag.__main__ import main
 
     began, fault, code = monotonic(), "", None
     argv, sys.argv = sys.argv, ["novarag", *words]

@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
+from tests.support.odd.running import look_up
+
 LIMIT = 5.0
 MEMORY = 12 * 2**30
 KNOWN = {0, 1, 2, 130}
@@ -31,14 +33,7 @@ def shut_off() -> None:
     os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "NOVARAG_DATA": "nowhere"}
     os.environ.pop("NOVARAG_TRACEBACK", None)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    look_up = socket.getaddrinfo
-
-    def local(host: Any, *more: Any, **named: Any) -> Any:
-        if host not in {"127.0.0.1", "::1", "localhost", None}:
-            raise socket.gaierror(socket.EAI_NONAME, "no name is looked up here")
-        return look_up(host, *more, **named)
-
-    socket.getaddrinfo = local
+    socket.getaddrinfo = look_up
 
 
 def main() -> int:
@@ -97,6 +92,8 @@ def _print(
         total += codes[verb]
         print(f"{verb:<14}" + _row(codes[verb], columns))
     print(f"{'all':<14}" + _row(total, columns))
+    for one, done in slow[: given.show]:
+        print(f"interrupted after {done.seconds:.1f} s: {one.words!r}"[:300])
     print(f"{len(slow)} calls took over {LIMIT:g} s and were interrupted; {seconds:.0f} s in all")
     print(f"{total.total():,} odd calls, {len(codes)} verbs, {len(faults)} tracebacks")
 

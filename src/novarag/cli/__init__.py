@@ -57,7 +57,7 @@ def _bound(verb: TyperCommand | TyperGroup) -> None:
         _bound(inner)
 
 
-def _bounded(_: typer.Context, __: object, value: object) -> object:
+def _bounded(_: object, __: object, value: object) -> object:
     numbers = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(number, int) and abs(number) > LARGEST for number in numbers):
         raise typer.BadParameter(f"is over {LARGEST}.")
@@ -130,7 +130,7 @@ app = typer.Typer(
 TRACEBACK = "NOVARAG_TRACEBACK"
 """Environment variable that shows where an error was raised that is otherwise one line."""
 
-_OF_THE_MACHINE = {
+_OF_THE_MACHINE: dict[type[Exception], str] = {
     UnicodeError: "some text is not UTF-8, or cannot be shown here",
     RecursionError: "something is nested too deeply",
     MemoryError: "there is not enough memory",

@@ -22,6 +22,7 @@ import orjson
 
 from novarag.datasets.files import existing, json_rows, read_table, table_batches
 from novarag.datasets.gold import accepted_answers, form_of
+from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
@@ -95,6 +96,10 @@ def _parsed(cell: str) -> object:
         return cell
 
 
+def _is_place(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
+
+
 def _number(column: str) -> int:
     return int(column.rpartition("_")[2])
 
@@ -150,7 +155,7 @@ class _Row:
         value = self.cells.get("order")
         if value is None:
             return None
-        if not isinstance(value, list) or not all(type(place) is int for place in value):
+        if not isinstance(value, list) or not all(map(_is_place, value)):
             raise self.wrong("order", "this is not a list of whole numbers.", "leave it out.")
         return tuple(value)
 

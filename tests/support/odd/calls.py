@@ -50,7 +50,7 @@ GOOD: dict[str, list[str]] = {
     "build": ["pipeline.toml"],
     "noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
     "group": ["pool.jsonl", "--no-audit", "--out", "OUT.jsonl"],
-    "audit": ["groups.jsonl"],
+    "audit": ["audited.jsonl"],
     "filter": ["good/run", "--out", "OUT"],
     "export": ["good/filtered", "--out", "OUT"],
     "train": ["good/export", "--model", "folder", "--out", "OUT"],
@@ -302,6 +302,7 @@ class Maker:
 
 _RECORDS = {
     "answer": ["corpus.jsonl"],
+    "audit": ["audited.jsonl"],
     "ask": ["groups.jsonl", "schema.json"],
     "measure": ["mix.json", "groups.jsonl"],
     "index": ["corpus.jsonl"],

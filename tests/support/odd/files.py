@@ -141,8 +141,10 @@ def _make_good(home: Path) -> None:
     (home / "broken.py").write_text("def broken(:\n")
     _good("example", "answers.csv")
     _good("example", "pool.jsonl")
-    pool = (home / "pool.jsonl").read_text().splitlines()[:12]
-    (home / "pool.jsonl").write_text("\n".join(pool) + "\n")
+    pool = (home / "pool.jsonl").read_text().splitlines(keepends=True)
+    (home / "pool.jsonl").write_text("".join(pool[:24]))
+    _good("group", "pool.jsonl", "--out", "audited.jsonl", "--no-audit")
+    (home / "pool.jsonl").write_text("".join(pool[:12]))
     _good("group", "pool.jsonl", "--out", "groups.jsonl", "--no-audit")
     _good("ask", "groups.jsonl", *_MODEL, "--out", "good/run", "-n", "2")
     _good("ask", "groups.jsonl", *_MODEL, "--out", "good/other", "-n", "2", "-s", "cot")

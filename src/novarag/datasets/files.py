@@ -125,7 +125,7 @@ def _is_huge(value: object) -> bool:
 def json_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the objects of a JSONL file, or raise `DataError` naming the line."""
     opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig") as lines:
+    with opened(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(_readable(lines, path), start=1):
             if not line.strip():
                 continue

@@ -57,14 +57,14 @@ PLACES = (
     "missing/file.jsonl", "folder", "loop", "loop/file.jsonl", "dangling", "x" * 300 + ".jsonl",
     "ünï cödé/日本 🦉.jsonl", "/dev/null", "folder/../answers.csv", "-", "", ".", "good/run/trials",
     "answers.csv/inside.jsonl", "'; drop table", "a\nb.jsonl", "bytes\udcff.jsonl", "../" * 50,
-    "s3://", "s3://bucket/run", "file:///x", "good/run/manifest.json", "link-to-folder",
+    "s3://", "file:///nowhere/x", "good/run/manifest.json", "link-to-folder",
 )  # fmt: skip
 """Odd places to read from."""
 
 OUTS = (
     "answers.csv", "folder", "loop", "loop/inside", "dangling", "/dev/full", "/dev/null/x",
     "x" * 300, "answers.csv/inside", "ünï cödé/日本 🦉", "", ".", "bytes\udcff", "a\nb",
-    "s3://bucket/run", "good/run", "good/filtered", "link-to-folder", "deep/" * 200 + "out",
+    "s3://", "good/run", "good/filtered", "link-to-folder", "deep/" * 200 + "out",
 )  # fmt: skip
 """Odd places to write to."""
 

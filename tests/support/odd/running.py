@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import traceback
+import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import CodeType, FrameType
 
 _TRACE = re.compile(r"Traceback \(most recent call last\)|panicked at")
 
@@ -35,7 +37,13 @@ def call(words: "Sequence[str]", *, stdin: bytes = b"", limit: float = 5.0) -> O
 
     began, fault, code = monotonic(), "", None
     argv, sys.argv = sys.argv, ["novarag", *words]
-    with TemporaryFile() as out, _redirected(stdin, out.fileno()), _limited(limit) as late:
+    hook = sys.unraisablehook
+    with (
+        warnings.catch_warnings(),
+        TemporaryFile() as out,
+        _redirected(stdin, out.fileno()),
+        _limited(limit, main.__code__) as late,
+    ):
         try:
             main()
             code = 0
@@ -43,12 +51,11 @@ def call(words: "Sequence[str]", *, stdin: bytes = b"", limit: float = 5.0) -> O
             code = end.code if isinstance(end.code, int) else 1 if end.code else 0
         except BaseException:  # noqa: BLE001 - a traceback is what is looked for
             fault = traceback.format_exc()
-        late.over = True
         sys.stdout.flush()
         sys.stderr.flush()
         out.seek(0)
         shown = out.read().decode("utf-8", "replace")
-    sys.argv = argv
+    sys.argv, sys.unraisablehook = argv, hook
     if not fault and _TRACE.search(shown):
         fault = shown
     return Outcome(code, shown, fault, monotonic() - began, late.fired)
@@ -65,15 +72,18 @@ def look_up(host: str | bytes | None, *more: object, **named: object) -> object:
 
 
 class _Late:
-    fired = over = False
+    fired = False
 
 
 @contextmanager
-def _limited(limit: float) -> "Iterator[_Late]":
+def _limited(limit: float, inside: "CodeType") -> "Iterator[_Late]":
+    """Interrupt what runs inside some code after a while, and nothing around it."""
     late = _Late()
 
-    def ring(*_: object) -> None:
-        if not late.over:
+    def ring(_: int, frame: "FrameType | None") -> None:
+        while frame is not None and frame.f_code is not inside:
+            frame = frame.f_back
+        if frame is not None:
             late.fired = True
             signal.raise_signal(signal.SIGINT)
 

@@ -13,6 +13,7 @@ import pytest
 from novarag import cli
 from novarag.cli import TRACEBACK, main
 from novarag.cli.exit_codes import MEANING, ExitCode, epilogue
+from novarag.defaults import LARGEST
 
 ROOT = Path(__file__).parents[3]
 NAMED = {"ExitCode", "code_of", "sum_up"}
@@ -84,6 +85,31 @@ def test_words_that_are_no_text_are_refused(monkeypatch, capsys):
         main()
     assert end.value.code == ExitCode.REFUSED
     assert "is not text in UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["show", "x", "--replies"], ["study", "sheet", "x", "--seed"]])
+def test_whole_numbers_have_a_largest(monkeypatch, capsys, words):
+    monkeypatch.setattr(sys, "argv", ["novarag", *words, str(LARGEST + 1)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == ExitCode.REFUSED
+    assert str(LARGEST) in capsys.readouterr().err
+
+
+def test_what_an_interrupt_left_half_made_says_nothing():
+    """An event loop that was interrupted as it was made complains when it goes."""
+    code = (
+        "import novarag.cli as cli\n"
+        "from novarag.__main__ import STOPPED, main\n"
+        "class Half:\n    def __del__(self): raise AttributeError('half made')\n"
+        "def app():\n    half = Half()\n    raise KeyboardInterrupt\n"
+        "cli.app = app\nassert STOPPED == cli.ExitCode.STOPPED\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "")
 
 
 SLOW = """

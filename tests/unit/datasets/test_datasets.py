@@ -77,6 +77,7 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
         ("a.jsonl", "[1, 2]", "row 1: this line holds a list"),
         ("a.jsonl", '{"a": 1}\n{"a": ' + "[" * 9999, "row 2: .*nested more than 100 deep"),
         ("a.jsonl", '{"a": ' + "[" * 200 + "]" * 200 + "}", "row 1: .*nested more than 100 deep"),
+        ("a.parquet", "", "cannot be read"),
         ("a.csv", "a,b,a\n1,2,3", "column 'a': 2 columns have this name"),
         ("a.jsonl", "", "has no rows"),
         ("a.parquet", "not parquet", "cannot be read"),
@@ -101,6 +102,14 @@ def test_files_that_are_not_whole(tmp_path):
             read_table(tmp_path / name)
     with pytest.raises(DataError, match="folder"):
         read_table(tmp_path)
+
+
+def test_numbers_that_no_column_holds_are_texts(tmp_path):
+    rows = [{"a": 10**400, "b": 10**30, "c": 0.5}, {"a": 0.5, "b": 1, "c": 10**400}]
+    frame = read_table(write(tmp_path, rows))
+    assert frame["a"].to_list() == [str(10**400), "0.5"]
+    assert frame["c"].to_list() == ["0.5", str(10**400)]
+    assert [int(float(cell)) for cell in frame["b"]] == [int(1e30), 1]
 
 
 def test_half_an_emoji_is_replaced(tmp_path):

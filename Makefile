@@ -128,7 +128,7 @@ screenshots: report ## pictures of that report for the docs
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing disk fuzz laws mutants coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -157,6 +157,12 @@ index-crashes: ## twenty kills while indexing (minutes)
 billing: ## 100,000 calls with 20 % faults: ledger = bill (minutes)
 	python -m validation.billing
 
+keys: ## a key echoed in 200 spellings and six places: 0 on disk or screen (minutes)
+	python -m validation.keys
+
+reply-sizes: ## memory and time of hostile replies (minutes)
+	python -m validation.reply_sizes
+
 disk: ## full disks (needs root) and scratched files (minutes)
 	python -m validation.disk full
 	python -m validation.disk scratch
@@ -164,11 +170,24 @@ disk: ## full disks (needs root) and scratched files (minutes)
 fuzz: ## a million fuzzed replies (minutes)
 	python -m validation.fuzz 1000000
 
+steering: ## a million replies that quote poisoned passages: none of theirs is read (minutes)
+	python -m validation.steering 1000000
+
+frames: ## framed replies of the server of `make vllm`: held to their form, and freely
+	python -m validation.frames_served
+
+recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and the one before (an hour)
+	python -m validation.recorded_replies record
+	python -m validation.recorded_replies compare
+
 laws: ## the rendering law on 100,000 cases (minutes)
 	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
 
 mutants: ## break each law on purpose and see its test fail (minutes)
 	python -m validation.mutants
+
+auditor: ## planted cues between passages are found, 200 clean draws raise few alarms (ten minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.auditor
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python -m validation.interval_coverage

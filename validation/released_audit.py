@@ -9,11 +9,15 @@ for name, splits in DATASETS.items():
             found = audit(load_benchmark(name, split=split, k=k))
             cues = dict.fromkeys(f.cue for f in found.shortcuts)
             print(f"{name} {split} k={k}: {found.groups} groups, shortcuts in {', '.join(cues)}")
-            for cue in ("position", "typography"):
+            for cue in ("position", "typography", "pairs", "length modulo", "question"):
                 best = max(
                     (f for f in found.findings if f.cue == cue and f.kind), key=lambda f: f.excess
                 )
                 print(
-                    f"  {cue:<10} tells {best.kind} in {best.accuracy:.1%}, by chance"
-                    f" {best.majority:.1%} ({'; '.join(best.telling[:2])})"
+                    f"  {cue:<13} tells {best.kind} in {best.accuracy:.1%}, by chance"
+                    f" {best.majority:.1%}: {best.points} ({'; '.join(best.telling[:2])})"
                 )
+            ranked = [
+                f"{f.kind} {f.auroc:.2f}" for f in found.findings if f.cue == "question" and f.kind
+            ]
+            print(f"  question      AUROC: {', '.join(ranked)}")

@@ -146,11 +146,15 @@ Tell = Callable[[Attempt], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The samples that one request brought, and which attempt brought them."""
+    """The samples that one request brought, and which attempt brought them.
+
+    `remarks` say what was done to them on the way: that our key was taken out.
+    """
 
     completions: tuple[Completion, ...]
     usage: Usage | None = None
     attempt: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 class CallError(ServiceError):

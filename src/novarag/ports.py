@@ -44,8 +44,8 @@ class Asking(Protocol):
         """Return the prompt for a group."""
         ...
 
-    def read(self, reply: str, *, k: int | None = None) -> Reading:
-        """Read a reply to a prompt that showed `k` passages."""
+    def read(self, reply: str, *, group: PassageGroup, truncated: bool = False) -> Reading:
+        """Read a reply to the prompt of a group, which the server may have cut off."""
         ...
 
 

@@ -37,7 +37,9 @@ class Flaw(StrEnum):
     EMPTY = "the reply is empty"
     NO_PASSAGE = "no passage found"
     UNFINISHED = "the reasoning never ended"
-    TRUNCATED = "the reply was cut off in its confidence"
+    TRUNCATED = "the reply was cut off"
+    QUOTED = "the only confidence is in a quotation"
+    DISAGREE = "two answers or confidences disagree"
     NO_ANSWER = "no answer found"
     NO_CONFIDENCE = "no confidence found"
     WORDS = "the confidence is not a number"
@@ -45,6 +47,8 @@ class Flaw(StrEnum):
     OUT_OF_BOUNDS = "the confidence is outside 0-100 %"
     DIGITS = "the confidence is not in ASCII digits"
     MALFORMED = "the confidence is a malformed number"
+    DOUBT = "words beside the confidence turn it round or blur it"
+    SECOND = "a second number is stated as confidence"
     AMBIGUOUS = "the confidence could be a fraction or a percent"
     NO_LOGPROBS = "the reply came without log-probabilities"
     UNPLACED = "the answer was not found among the reply's tokens"
@@ -141,6 +145,8 @@ class Prompt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What came back over the wire, untouched; reasoning that the server kept apart stays apart.
+
+    Only our own key is taken out, and the ledger says where that was done.
 
     `tokens` and `logprobs` stand side by side, and are empty unless they were asked for. So are
     `alternatives`: tokens that the first one could have been, with their log-probabilities.

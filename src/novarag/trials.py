@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from novarag.grading import grade_in
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
 
 def make_trial(group: PassageGroup, strategy: Asking, sample: int, completion: Completion) -> Trial:
     """Turn one completion into one trial; an unreadable reply is a result, not a crash."""
-    reading = strategy.read(completion.text, k=len(group.passages))
-    _, end = reading.spans.get("confidence", (0, 0))
-    if completion.truncated and end >= len(completion.text.rstrip()):
-        reading = replace(reading, flaw=Flaw.TRUNCATED)
+    reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
     response = reading.response
     graded = response is not None and bool(group.question.answers)
     return Trial(

@@ -23,6 +23,9 @@ READERS = {
 }
 
 
+QUOTING = "\"'`>\u201c\u201d\u2018\u2019\u00ab\u00bb"  # a mark beside these is talked about
+
+
 def check(text, labels, k):
     reading = read(text, labels, k=k)
     if reading.confidence is not None:
@@ -37,7 +40,7 @@ def check(text, labels, k):
         assert 0 <= start <= end <= len(text)
     if reading.answer is not None:
         start, end = reading.spans["answer"]
-        assert reading.answer in text[start:end]
+        assert re.sub(r"\s", " ", reading.answer) in re.sub(r"\s", " ", text[start:end])
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -60,6 +63,7 @@ def test_any_text(text, name):
     st.text(max_size=200),
 )
 def test_a_plain_block_at_the_end_is_always_read(hundredths, answer, before):
+    before = before.translate(dict.fromkeys(map(ord, QUOTING)))
     percent = f"{hundredths // 100}.{hundredths % 100:02d}%"
     text = f"{before}</think>\nFinal Answer: {answer}\nConfidence: {percent}"
     reading = read(text, Labels())
@@ -71,6 +75,7 @@ def test_a_plain_block_at_the_end_is_always_read(hundredths, answer, before):
 @given(st.integers(0, 2**32), st.integers(0, 2**32), st.sampled_from(sorted(READERS)))
 def test_what_was_thought_does_not_count(one, two, name):
     before, after = (reply(random.Random(seed), name) for seed in (one, two))
+    before = before.translate(dict.fromkeys(map(ord, QUOTING)))
     whole, alone = (read(t, READERS[name], k=3) for t in (f"{before}</think>{after}", after))
     assert (whole.answer, whole.confidence, whole.judgment, whole.flaw) == (
         alone.answer,
@@ -111,6 +116,8 @@ PIECES = [
     "a", " ", "\n", "9", "9.", ".", ":", "*", "-", "(", ")", "(a", "<", "[", "%", "Answer: ", "Confidence: ", "answer", "confidence ", "Confidence: 9\n",
     "Step 1 Confidence: 9%\n", "Answer: a\nConfidence: 9%\n", "Passage Classifications: R, ", "R, ", "R; ", "1. Highly Relevant, ",
     "Highly Relevant\n", "Group Judgment: x\n", "<answer>", "<answer>a</answer>", "<confidence>", "</think>", "<think>",
+    "'a' ", '"a" ', "\u201ca", "> ", "```\n", "~~", "<!--", "\n  answer: a", "passage 1 says: ", "[think]", "<s>",
+    "<|channel|>analysis", ":\n", "\n\nanswer: ", "0.9 (", "9% - if ",
     "final ", "my answer ", "step 1 ", "\nstep 4", "*step 4", "{question}", "{", "Passage 1: ", "\u0130", "9/", "9-", "assistant\n", "Guess: ", "1,000,", "{a}", "the ",
 ]  # fmt: skip
 

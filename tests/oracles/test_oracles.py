@@ -148,14 +148,15 @@ def test_a_million_rows_take_three_seconds(models):
     assert spent <= 3
 
 
-def test_the_auditors_classifier_is_scikit_learns():
+@pytest.mark.parametrize(("rows", "columns"), [(500, 6), (90, 300)])
+def test_the_auditors_classifier_is_scikit_learns(rows, columns):
     from sklearn.linear_model import LogisticRegression
 
     from novarag.stats.logistic import fit
 
     rng = np.random.default_rng(3)
-    table = rng.normal(size=(500, 6))
-    truth = (table @ rng.normal(size=(6, 3)) + rng.normal(size=(500, 3))).argmax(axis=1)
+    table = rng.normal(size=(rows, columns))
+    truth = (table @ rng.normal(size=(columns, 3)) + rng.normal(size=(rows, 3))).argmax(axis=1)
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)
     for penalty in (0.5, 1.0, 20.0):
         theirs = LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=2000).fit(scaled, truth)

@@ -14,6 +14,7 @@ from novarag.cli.console import bar
 from novarag.cli.options import (
     OURS,
     PAPERS,
+    Frame,
     KeyEnv,
     MaxTokens,
     Models,
@@ -62,6 +63,7 @@ def answer(
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
+    frame: Frame = False,
     timeout: Timeout = AT_A_DESK.timeout,
     key_env: KeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
@@ -78,7 +80,7 @@ def answer(
     group = make_group(question, passages or ())
     sampling = Sampling(temperature=temperature or 0.0, max_tokens=max_tokens, seed=seed)
     access = replace(AT_A_DESK, timeout=timeout, key_env=key_env)
-    trials = answer_by_each(group, found, model, sampling=sampling, access=access)
+    trials = answer_by_each(group, found, model, sampling=sampling, frame=frame, access=access)
     if as_json:
         print(json.dumps([_facts(trial) for trial in trials], ensure_ascii=False, indent=2))
         return

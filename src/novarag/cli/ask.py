@@ -14,6 +14,7 @@ from novarag.cli.options import (
     Attempts,
     Concurrency,
     DriverName,
+    Frame,
     GroupReadable,
     KeyEnv,
     MaxTokens,
@@ -67,6 +68,7 @@ def ask(
         int | None,
         typer.Option(min=1, help="Samples in one request; default all. 1 where n is ignored."),
     ] = None,
+    frame: Frame = False,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the model, for the record.")
     ] = None,
@@ -100,7 +102,10 @@ def ask(
     cost = parse_price(price)
     if dry_run:
         _show(
-            preview_ask(groups, strategy, model, sampling=sampling, per_request=per_request), cost
+            preview_ask(
+                groups, strategy, model, sampling=sampling, per_request=per_request, frame=frame
+            ),
+            cost,
         )
         return
     access = Access(
@@ -112,8 +117,8 @@ def ask(
     with asking(cost) as (tell, halt):
         flow(
             groups, strategy, model, out=out, sampling=sampling, per_request=per_request,
-            revision=revision, shard_size=shard_size, access=access, tell=keeping(tell, ended),
-            stop=halt,
+            revision=revision, shard_size=shard_size, frame=frame, access=access,
+            tell=keeping(tell, ended), stop=halt,
         )  # fmt: skip
     sys.exit(sum_up(ended[-1].summary, cost))
 

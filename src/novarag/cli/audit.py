@@ -23,6 +23,7 @@ def audit(
 ) -> None:
     """Try to tell each group from the looks of its passages alone; fail where that succeeds."""
     from novarag.flows.audit import audit_groups
+    from novarag.noise.audit import LEVEL
 
     found = audit_groups(groups, margin=margin, seed=seed)
     if as_json:
@@ -30,7 +31,8 @@ def audit(
 
         told = {
             "margin": margin, "groups": found.groups, "questions": found.questions,
-            "left_out": found.left_out, "findings": found.findings,
+            "left_out": found.left_out, "comparisons": len(found.compared), "level": LEVEL,
+            "findings": found.findings,
             "shortcuts": sorted({f.cue for f in found.shortcuts}),
         }  # fmt: skip
         print(orjson.dumps(told).decode())

@@ -54,7 +54,7 @@ KeyEnv = Annotated[
     str | None,
     typer.Option(
         help="Environment variable that holds the key; default NOVARAG_API_KEY, and OPENAI_API_KEY"
-        " for api.openai.com."
+        " for api.openai.com. With _HOST behind its name it holds the key of that host alone."
     ),
 ]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
@@ -79,6 +79,13 @@ DriverName = Annotated[
 ]
 RayAddress = Annotated[
     str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
+]
+Frame = Annotated[
+    bool,
+    typer.Option(
+        "--frame",
+        help="Ask for labels with a secret mark, as in Answer[7f3a2c], which no passage can forge.",
+    ),
 ]
 ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
 RetryFailed = Annotated[

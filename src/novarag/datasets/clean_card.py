@@ -32,7 +32,7 @@ class BenchmarkFile:
         said = f"{self.name:<26} {self.questions:>4} questions, {self.groups:>5} groups"
         if self.audit is None:
             return said
-        worst = max(self.audit.findings, key=lambda f: f.excess)
+        worst = max(self.audit.compared, key=lambda f: f.excess)
         return f"{said}, worst cue {worst.cue} {100 * worst.excess:+.1f} points"
 
 
@@ -41,9 +41,10 @@ def clean_card(files: Sequence[BenchmarkFile]) -> str:
     lines = [
         "# nova-clean",
         "",
-        "The questions and passages of the released NOVA benchmark, grouped again so that a group",
-        "cannot be told from the looks of its passages. Built by `novarag nova-clean`; nothing in",
-        "it was generated anew. Every question gives three groups (counterfactual, consistent,",
+        "The questions and passages of the released NOVA benchmark, grouped again so that the",
+        "looks of passages say little about their group; how much they say is in the table of",
+        "shortcuts, where there is one. Built by `novarag nova-clean`; nothing in it was",
+        "generated anew. Every question gives three groups (counterfactual, consistent,",
         "irrelevant) with 3, 4 and 5 passages; splits share no question.",
         "",
         "Text from Wikipedia stays under CC BY-SA (HotpotQA 4.0, NQ 3.0); StrategyQA and Bamboogle",
@@ -76,19 +77,44 @@ def _audits(files: Sequence[BenchmarkFile]) -> list[str]:
     if not heard:
         return ["", "The files were not audited."]
     cues = list(dict.fromkeys(x.cue for _, audit in heard for x in audit.findings))
+    ranked = list(dict.fromkeys(pair for _, audit in heard for pair in _ranked(audit)))
     lines = [
         "",
         "## Shortcuts",
         "",
         "By how many points each cue beats the most common group at telling any group apart (the",
-        "worst of telling all three, or one from the others), with the 95 % interval.",
+        "worst of telling all three, or one from the others), with the interval that holds for all",
+        "comparisons of a file at once (95 %, max-statistic bootstrap). A shortcut is beyond the",
+        f"margin ({100 * heard[0][1].margin:g} points) with an interval above 0; those are bold.",
         "",
-        "| file | " + " | ".join(cues) + " |",
-        "|---" * (len(cues) + 1) + "|",
+        "The question's words in the passages are reported and do not gate until the data are",
+        "rebuilt. AUROC is how well they rank each group before the others.",
+        "",
+        "| file | "
+        + " | ".join([*cues, *(f"{kind} by {cue}, AUROC" for cue, kind in ranked)])
+        + " |",
+        "|---" * (len(cues) + len(ranked) + 1) + "|",
     ]
     for name, audit in heard:
-        cells = (audit.worst(cue) for cue in cues)
-        said = (f"{100 * w.excess:+.1f} ({100 * w.low:+.1f} to {100 * w.high:+.1f})" for w in cells)
+        said = [_cell(audit, cue) for cue in cues]
+        said += [f"{_ranked(audit)[pair]:.2f}" if pair in _ranked(audit) else "" for pair in ranked]
         lines.append(f"| `{name}` | " + " | ".join(said) + " |")
     not_audited = [f"Not audited: {f.name}: {f.unaudited}" for f in files if f.unaudited]
     return [*lines, "", *not_audited]
+
+
+def _cell(audit: Audit, cue: str) -> str:
+    """Write the largest excess of a cue, bold where it is a shortcut."""
+    shortcuts = [f for f in audit.shortcuts if f.cue == cue]
+    worst = max(shortcuts, key=lambda f: f.excess) if shortcuts else audit.worst(cue)
+    said = worst.points.replace(" points", "")
+    return f"**{said}**" if shortcuts else said
+
+
+def _ranked(audit: Audit) -> dict[tuple[str, str], float]:
+    """Return AUROC by cue and kind, for the cues that do not gate."""
+    return {
+        (f.cue, f.kind): f.auroc
+        for f in audit.findings
+        if not f.gates and f.kind is not None and f.auroc is not None
+    }

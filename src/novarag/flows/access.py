@@ -54,6 +54,7 @@ class ModelAccess:
     opens: Opens | None  # None for a simulated respondent, which must know the groups
     replicas: int = 1
     access: Access = field(default_factory=Access)
+    endpoints: tuple[Endpoint, ...] = ()
 
     @property
     def simulated(self) -> bool:
@@ -114,6 +115,20 @@ def reach_endpoints(endpoints: Endpoints, access: Access | None = None) -> Model
     return reach(endpoints.endpoints, how)
 
 
+def check_keys(
+    *models: ModelAccess | None, encoder: object = None, key_env: str | None = None
+) -> None:
+    """Refuse a run in which the key of one variable would go to several hosts."""
+    from novarag.web.endpoint import refuse_shared_keys
+
+    endpoints = [endpoint for model in models if model is not None for endpoint in model.endpoints]
+    if isinstance(encoder, str):
+        from novarag.retrieval.remote_encoder import is_address, parse_encoder
+
+        endpoints += [parse_encoder(encoder, key_env=key_env)[1]] if is_address(encoder) else []
+    refuse_shared_keys(endpoints)
+
+
 def is_simulated(name: str) -> bool:
     """Say whether a model's name is that of a simulated respondent."""
     return name.startswith(SIMULATED)
@@ -149,6 +164,7 @@ def _by_endpoints(endpoints: Sequence[Endpoint], access: Access) -> ModelAccess:
         opens=partial(ChatLLM, endpoints, patience=patience),
         replicas=len(endpoints),
         access=access,
+        endpoints=tuple(endpoints),
     )
 
 

@@ -19,7 +19,7 @@ from novarag.annotation.nearness import group_closeness, passage_texts
 from novarag.atomic import whole_folder
 from novarag.defaults import ANNOTATE, DESK
 from novarag.errors import DataError, StorageError, UnknownName, UsageError
-from novarag.flows.access import Access, reach
+from novarag.flows.access import Access, check_keys, reach
 from novarag.flows.encoders import open_encoder, open_entailment
 from novarag.flows.events import Note, Wrote, silent
 from novarag.flows.jobs import checked
@@ -110,6 +110,7 @@ async def annotate_async(
     held, source = _read(groups)
     place = _place(out)
     access = None if judge is None else _reach_judge(judge, key_env=key_env, timeout=timeout)
+    check_keys(access, encoder=encoder, key_env=key_env)
     weigh = None if nli is None else await asyncio.to_thread(open_entailment, nli)
     near = None
     if encoder is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Sampling
     from novarag.flows.access import Model
+    from novarag.ports import Asking
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.strategies import Strategy
 
@@ -30,16 +31,18 @@ async def answer_async(
     *,
     strategy: str | Strategy = "nova",
     sampling: Sampling | None = None,
+    frame: bool = False,
     access: Access = AT_A_DESK,
 ) -> Trial:
     """Answer one question beside its passages: answer, confidence, evidence, judgments.
 
     A passage is its text, a `Passage`, or the `Path` of a file with one or many. A reply that
-    cannot be read is no error: the trial says what is wrong with it in `flaw`.
+    cannot be read is no error: the trial says what is wrong with it in `flaw`. With `frame` the
+    labels carry a fresh mark that no passage can know.
     """
     group = make_group(question, passages)
     (trial,) = await answer_by_each_async(
-        group, [strategy], model, sampling=sampling, access=access
+        group, [strategy], model, sampling=sampling, frame=frame, access=access
     )
     return trial
 
@@ -53,6 +56,7 @@ async def answer_by_each_async(
     model: Model,
     *,
     sampling: Sampling | None = None,
+    frame: bool = False,
     access: Access = AT_A_DESK,
 ) -> list[Trial]:
     """Answer one question by several strategies at once; the trials stand in their order."""
@@ -60,14 +64,16 @@ async def answer_by_each_async(
     from novarag.strategies import find_strategy
     from novarag.trials import make_trial
 
-    found = [find_strategy(strategy) for strategy in strategies]
+    found: list[Asking] = [find_strategy(strategy) for strategy in strategies]
+    if frame:
+        found = [find_strategy(strategy).framed() for strategy in strategies]
     reached, how = reach(model, access), sampling or GREEDY
     async with reached.connector([group])() as llm:
         check = getattr(llm, "check", None)
         if check is not None:
             await check()
 
-        async def one(strategy: Strategy) -> Trial:
+        async def one(strategy: Asking) -> Trial:
             reply = await llm.complete(strategy.render(group).text, how)
             return make_trial(group, strategy, 0, reply.completions[0])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.defaults import ASK
-from novarag.errors import DataError, ServiceError
+from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
 from novarag.flows.jobs import check_server, plan_job, run_job, source_of
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from novarag.flows.events import Tell
     from novarag.flows.jobs import Groups
     from novarag.flows.looping import Stop
-    from novarag.runs import Run, Settings
+    from novarag.runs import Run, Settings, Store
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
+    from novarag.strategies.frames import Framed
 
 _GUESSED_REPLY = 400  # tokens of a reply, for a preview before there are any
 
@@ -39,6 +40,7 @@ async def ask_async(
     per_request: int | None = None,
     revision: str | None = None,
     shard_size: int = ASK.shard_size,
+    frame: bool = False,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,
@@ -50,9 +52,11 @@ async def ask_async(
     call goes on where it was cut off; without, everything is kept in memory. Requests that failed
     for good are counted in `Run.dead`; in memory, `ServiceError` is raised if all of them did.
     The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
-    `temperature` can, and replaces both.
+    `temperature` can, and replaces both. With `frame` the labels of every prompt carry a mark that
+    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count.
     """
     from novarag.runs import Memory, open_run, open_store
+    from novarag.strategies.frames import Framed
 
     asking, name = _strategy(strategy)
     reached = reach(model, access)
@@ -64,7 +68,10 @@ async def ask_async(
     store = Memory() if out is None else open_store(out)
     if out is not None:
         await check_server(reached, store)  # a wrong address must not leave a folder behind
-    job = plan_job(asking, source, settings, store, reached, tell=tell)
+    asked = _framed(asking, store) if frame else asking
+    if isinstance(asked, Framed):
+        settings = replace(settings, frame=asked.secret)
+    job = plan_job(asked, source, settings, store, reached, tell=tell)
     summary = await run_job(job, reached, tell=tell, stop=stop)
     run = open_run(store)
     if out is None and summary.dead == summary.requests:
@@ -106,6 +113,7 @@ def preview_ask(
     samples: int = 1,
     sampling: Sampling | None = None,
     per_request: int | None = None,
+    frame: bool = False,
 ) -> Preview:
     """Say what asking would take, and ask nothing; four characters count as a token."""
     from novarag.runs import requests_hold
@@ -116,8 +124,9 @@ def preview_ask(
     count = characters = graded = labelled = 0
     first, questions = "", set()
     source = source_of(groups)
+    asked = _framed(asking, None) if frame else asking
     for group in source.groups():
-        text = asking.render(group).text
+        text = asked.render(group).text
         first = first or text
         count += 1
         characters += len(text)
@@ -162,6 +171,17 @@ def _strategy(strategy: str | Strategy | FollowUp) -> tuple[Strategy | FollowUp,
     if isinstance(strategy, str):
         return find_strategy(strategy), strategy
     raise TypeError(f"strategy must be a name or a Strategy, not {type(strategy).__name__}")
+
+
+def _framed(asking: Strategy | FollowUp, store: Store | None) -> Framed:
+    """Frame a strategy with the secret of its run, which is drawn when the run begins."""
+    from novarag.runs import read_manifest
+    from novarag.strategies import Strategy
+
+    if not isinstance(asking, Strategy):
+        raise UsageError(f"{asking.name!r} has no labels, so it takes no `frame`")
+    begun = None if store is None else read_manifest(store)
+    return asking.framed(begun.settings.frame if begun else None)
 
 
 def _sampling(samples: int, temperature: float | None, sampling: Sampling | None) -> Sampling:

@@ -16,7 +16,7 @@ def audit_groups(groups: Given, *, margin: float = MARGIN, seed: int = 0) -> Aud
     """Try to tell each group from the looks of its passages, cue by cue.
 
     `groups` is a file of groups with labelled passages, or the groups. A cue that beats the most
-    common group by more than `margin` is one of the `shortcuts`.
+    common group by more than `margin`, with an interval above zero, is one of the `shortcuts`.
     """
     from novarag.noise.audit import audit
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from novarag.config import Pipeline, load_pipeline
 from novarag.errors import Unfinished, UsageError
-from novarag.flows.access import reach_endpoints
+from novarag.flows.access import check_keys, reach_endpoints
 from novarag.flows.drafts import iter_pools
 from novarag.flows.events import Note, Step, StepResult, silent
 from novarag.flows.export import write_export
@@ -132,7 +132,8 @@ class _Steps:
             find_mix(groups.mix, k=groups.k)
             if groups.one_each:
                 raise UsageError("one_each belongs to the training groups")
-        _ = (self._noising, self._asking, self._exporting)
+        noising, _, _ = self._noising, self._asking, self._exporting
+        check_keys(self._model, None if noising is None else noising[1])
         Options(rules=given.rules, alignment=given.alignment, balance=given.balance)
         await check_server(self._model, open_store(self.out / "run"))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from novarag.atomic import write_whole
 from novarag.config import Experiment, load_experiment
 from novarag.errors import Unfinished, UnknownName, UsageError
-from novarag.flows.access import reach_endpoints
+from novarag.flows.access import check_keys, reach_endpoints
 from novarag.flows.annotate import AnnotationResult, annotate_async
 from novarag.flows.events import Step, StepResult, silent
 from novarag.flows.index import IndexBuild, build_index_async
@@ -126,6 +126,8 @@ class _Steps:
         from novarag.runs import open_store
 
         self._check_search()
+        index = self.experiment.index
+        check_keys(self._model, encoder=index.encoder, key_env=index.key_env)
         for column in self.experiment.measure.by:
             if column not in TRIALS:
                 raise UnknownName(column, TRIALS)

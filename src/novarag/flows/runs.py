@@ -120,7 +120,7 @@ def _open(run: Place) -> Run:
 def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
     """Find what asked the run; a folder from elsewhere does not choose what we import."""
     from novarag.strategies import find_strategy
-    from novarag.strategies.follow_up import FOLLOW_UPS
+    from novarag.strategies.follow_up import FOLLOW_UPS, FollowUp
 
     name, noise = manifest.settings.strategy, manifest.settings.noise
     if noise is not None:
@@ -136,4 +136,5 @@ def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
         found = FOLLOW_UPS.get(name) or find_strategy(name)
     if found.template.hash != manifest.settings.template_hash:
         raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
-    return found
+    secret = manifest.settings.frame
+    return found.framed(secret) if secret and not isinstance(found, FollowUp) else found

@@ -27,6 +27,12 @@ def open_sources(places: Sequence[Place], *, partial: bool = False) -> list[Run]
             f"{count} of these runs are of the model {model!r}: give one run for each model, and"
             " filter the others by themselves"
         )
+    for run in runs:
+        if run.settings.frame is not None:
+            raise UsageError(
+                f"{run.name} was asked with `frame`: its replies carry marks of their own prompts;"
+                " ask without it what is to be trained on"
+            )
     return runs
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from novarag.calls import GREEDY, CallError, Outcome, Reply
 from novarag.errors import UsageError
-from novarag.llm.wire import model_names, read_reply, request_body
+from novarag.llm.sizes import reply_limit
+from novarag.llm.wire import model_names, read_reply, request_body, without_keys
 from novarag.texts import plain_text
+from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
 
 if TYPE_CHECKING:
@@ -63,11 +65,12 @@ class ChatLLM:
         for endpoint in self._endpoints:
             status, content = await self._sender.get(endpoint, "/models")
             if status in {401, 402, 403}:
-                needs = f"is the key in {endpoint.key_env} right?"
+                needs = f"is the key in {endpoint.variable} right?"
                 raise CallError(Outcome.DENIED, f"{endpoint.url} says HTTP {status}; {needs}")
             served = model_names(content) if status == 200 else []
             if served and endpoint.model not in served:
-                shown = ", ".join(plain_text(name, longest=60) for name in served[:5])
+                named = map(self._sender.secrets.redact, served[:5])
+                shown = ", ".join(plain_text(name, longest=60) for name in named)
                 raise UsageError(f"{endpoint.url} serves {shown}, not {endpoint.model}")
 
     async def complete(
@@ -79,7 +82,13 @@ class ChatLLM:
         tell: Tell | None = None,
     ) -> Reply:
         """Ask until there is an answer, or no hope of one."""
-        body = request_body(self._model, prompt, sampling)
-        read = partial(read_reply, sampling=sampling, model=self._model)
-        (completions, usage), attempt = await self._sender.post(body, read, key=key, tell=tell)
-        return Reply(completions=completions, usage=usage, attempt=attempt)
+
+        def read(content: bytes) -> Reply:
+            completions, usage = read_reply(content, sampling, self._model)
+            clean = tuple(without_keys(c, self._sender.secrets) for c in completions)
+            remarks = () if clean == completions else (REMARK,)
+            return Reply(completions=clean, usage=usage, remarks=remarks)
+
+        body, most = request_body(self._model, prompt, sampling), reply_limit(sampling)
+        reply, attempt = await self._sender.post(body, read, key=key, tell=tell, most=most)
+        return replace(reply, attempt=attempt)

@@ -6,21 +6,21 @@ A reply is hostile text: what does not have the promised shape is malformed, nev
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from novarag.calls import CallError, Outcome, Sampling, Usage
 from novarag.errors import UsageError
+from novarag.llm.sizes import check_values, sample_limit
 from novarag.records import Completion
 from novarag.texts import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NOT_AS_PROMISED = (
-    LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError
-)  # fmt: skip
+    from novarag.web.redaction import Secrets
 
 
 def request_body(model: str, prompt: str, sampling: Sampling) -> bytes:
@@ -75,8 +75,11 @@ def read_reply(
     body: bytes, sampling: Sampling, model: str
 ) -> tuple[tuple[Completion, ...], Usage | None]:
     """Read the samples of a reply and what they cost."""
+    check_values(body, sampling)
     try:
         content = _loads(body)
+        if len(content["choices"]) > sampling.n:
+            raise _other_than(sampling.n, len(content["choices"]))
         choices = sorted(content["choices"], key=_place)
         completions = tuple(_completion(choice, model) for choice in choices)
         usage = _usage(content.get("usage"))
@@ -90,17 +93,46 @@ def read_reply(
     ) as error:
         what = f"the body is no chat completion ({type(error).__name__})"
         raise CallError(Outcome.MALFORMED, what) from None
+    most = sample_limit(sampling)
+    if any(len(c.text) + len(c.reasoning or "") > most for c in completions):
+        raise CallError(Outcome.MALFORMED, f"a sample is longer than {most:,} characters")
     if len(completions) != sampling.n:
-        raise CallError(
-            Outcome.INCOMPLETE,
-            f"asked for {sampling.n} samples in one request, got {len(completions)}; this server"
-            " may want `per_request=1`",
-        )
+        raise _other_than(sampling.n, len(completions))
     if sampling.logprobs and any(c.text and not c.logprobs for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no log-probabilities")
     if sampling.alternatives and any(c.text and not c.alternatives for c in completions):
         raise CallError(Outcome.INCOMPLETE, "the server sent no alternatives to the first token")
     return completions, usage
+
+
+def _other_than(wanted: int, found: int) -> CallError:
+    return CallError(
+        Outcome.INCOMPLETE,
+        f"asked for {wanted} samples in one request, got {found}; this server"
+        " may want `per_request=1`",
+    )
+
+
+def without_keys(completion: Completion, secrets: Secrets) -> Completion:
+    """Take our keys out of every text of a completion; one that holds none comes back as it is."""
+    if not secrets:
+        return completion
+    text, tokens = secrets.redact(completion.text), secrets.redact_parts(completion.tokens)
+    reasoning = completion.reasoning and secrets.redact(completion.reasoning)
+    names = tuple(token for token, _ in completion.alternatives)
+    others = secrets.redact_parts(names)
+    if (
+        text is completion.text
+        and tokens is completion.tokens
+        and reasoning is completion.reasoning
+        and others is names
+    ):
+        return completion
+    values = (value for _, value in completion.alternatives)
+    alternatives = tuple(zip(others, values, strict=True))
+    return replace(
+        completion, text=text, reasoning=reasoning, tokens=tokens, alternatives=alternatives
+    )
 
 
 def _loads(body: bytes) -> Any:  # noqa: ANN401 - the shape is checked by who reads it
@@ -161,5 +193,5 @@ def model_names(body: bytes) -> list[str]:
     """Read which models a server names, as far as it does."""
     try:
         return [str(model["id"]) for model in orjson.loads(body)["data"]]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+    except (orjson.JSONDecodeError, KeyError, TypeError, RecursionError):
         return []

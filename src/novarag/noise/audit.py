@@ -3,6 +3,9 @@
 Each cue is given to a classifier that is fitted on some questions and judged on others. A cue that
 beats "always say the most common group" by more than a margin is a shortcut: a model trained on
 such data can learn the cue in place of reading.
+
+Many comparisons are made, so intervals are those of all of them at once, and a shortcut must be
+beyond the margin with an interval above zero.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
 
 from novarag.defaults import GROUP
 from novarag.errors import UsageError
 from novarag.noise.surface import CUES, Surface
 from novarag.seeding import rng_for, stable_hash
 from novarag.stats.logistic import fit
+from novarag.stats.separation import separation
+from novarag.stats.simultaneous import MaxStatistic, standard_errors
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -26,13 +30,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from novarag.noise.surface import Cue
     from novarag.records import PassageGroup
 
 MARGIN = GROUP.margin
-_FOLDS, _REPLICATES, _LEVEL = 5, 1000, 95
-_UNLIKELY = 0.05
+LEVEL = 0.95
+"""The confidence with which all intervals of an audit hold at once."""
+_FOLDS = 5
 _SHARED = 20  # questions; a passage that more of them have is no link between them
 _MOST = 3000  # questions; more make the audit slower, not wiser
+_BEST = 40  # columns that are kept of a sparse cue
 _NAMED = 4
 
 
@@ -40,8 +47,10 @@ _NAMED = 4
 class Finding:
     """How well one cue tells one group from the others; `kind` None means all groups at once.
 
-    `low` and `high` bound by how much it beats the majority class, with 95 % confidence; `luck` is
-    the probability of such an excess where there is nothing to find.
+    `low` and `high` bound by how much it beats the majority class, with 95 % confidence for all
+    findings at once; `luck` is the probability that any of them looks as good where there is
+    nothing to find. `auroc` is the chance that a group of the kind is ranked before another.
+    A finding that does not gate is reported, and is never a shortcut.
     """
 
     cue: str
@@ -53,11 +62,19 @@ class Finding:
     luck: float
     telling: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    auroc: float | None = None
+    gates: bool = True
 
     @property
     def excess(self) -> float:
         """By how much the cue beats the majority class."""
         return self.accuracy - self.majority
+
+    @property
+    def points(self) -> str:
+        """The excess and its interval, in points."""
+        low, high = 100 * self.low, 100 * self.high
+        return f"{100 * self.excess:+.1f} points ({low:+.1f} to {high:+.1f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -71,13 +88,17 @@ class Audit:
     left_out: int
 
     @property
-    def shortcuts(self) -> tuple[Finding, ...]:
-        """The findings that beat the majority by more than the margin, and not by luck.
+    def compared(self) -> tuple[Finding, ...]:
+        """The findings that may be shortcuts; intervals and luck take their number into account."""
+        return tuple(f for f in self.findings if f.gates)
 
-        With so many findings some are lucky, so each must be as unlikely as their number asks.
+    @property
+    def shortcuts(self) -> tuple[Finding, ...]:
+        """The findings that beat the majority by more than the margin, with intervals above zero.
+
+        The intervals hold for all findings at once, so that none is called out for its luck.
         """
-        enough = _UNLIKELY / max(len(self.findings), 1)
-        return tuple(f for f in self.findings if f.excess > self.margin and f.luck < enough)
+        return tuple(f for f in self.compared if f.excess > self.margin and f.low > 0)
 
     def worst(self, cue: str) -> Finding:
         """Return the finding of a cue that gives away most."""
@@ -92,21 +113,42 @@ class Audit:
         if self.left_out:
             yield f"left out: {self.left_out:,} groups without kinds, or beyond the sample"
         for cue in dict.fromkeys(f.cue for f in self.findings):
-            worst = self.worst(cue)
-            yield (
-                f"{cue:<15} {worst.kind or 'all groups':<15} told in {worst.accuracy:.1%}, by"
-                f" chance {worst.majority:.1%}: {100 * worst.excess:+.1f} points"
-                f" ({100 * worst.low:+.1f} to {100 * worst.high:+.1f})"
-            )
+            yield _line(self.worst(cue))
+        yield from self._reported()
         for finding in self.shortcuts:
             if finding.kind is not None:
                 said = "; ".join(finding.telling)
                 such = ", ".join(plain_text(name, longest=40) for name in finding.examples)
                 which = f"{finding.cue} tells the {finding.kind} group"
                 yield f"shortcut: {which} by {said}; such as {such}"
+        yield self._verdict()
+
+    def _reported(self) -> Iterator[str]:
+        """Say how well cues that do not gate rank each kind before the others."""
+        ranked = [f for f in self.findings if not f.gates and f.auroc is not None]
+        for cue in dict.fromkeys(f.cue for f in ranked):
+            said = ", ".join(f"{f.kind} {f.auroc:.2f}" for f in ranked if f.cue == cue)
+            yield (
+                f"{cue} alone ranks each group before the others with AUROC: {said}; this is"
+                " reported and does not gate until the data are rebuilt"
+            )
+
+    def _verdict(self) -> str:
+        """Say in one line what was found, by which rule, and the largest of all comparisons."""
         cues = list(dict.fromkeys(f.cue for f in self.shortcuts))
-        verdict = f"shortcuts in {', '.join(cues)}" if cues else "no cue"
-        yield f"{verdict} beyond {100 * self.margin:g} points"
+        tried = len(dict.fromkeys(f.cue for f in self.compared))
+        largest = max(self.shortcuts or self.compared, key=lambda f: f.excess)
+        return (
+            f"{'shortcuts in ' + ', '.join(cues) if cues else 'no shortcut'}: a shortcut beats"
+            f" chance by more than {100 * self.margin:g} points and has an interval above 0"
+            f" ({LEVEL:.0%} for all {len(self.compared)} comparisons of {tried} cues at once, by"
+            f" max-statistic bootstrap); the largest is {largest.cue}, {largest.points}"
+        )
+
+
+def _line(worst: Finding) -> str:
+    told = f"told in {worst.accuracy:.1%}, by chance {worst.majority:.1%}"
+    return f"{worst.cue:<15} {worst.kind or 'all groups':<15} {told}: {worst.points}"
 
 
 def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int = 0) -> Audit:
@@ -125,10 +167,10 @@ def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int =
             f" here are {len(kinds)} and {len(names)}"
         )
     surface, asked = Surface(known), _Asked(known, names, kinds, seed)
-    findings = [f for cue, look in CUES.items() for f in asked.findings(cue, *look(surface))]
+    seen = [look for name, cue in CUES.items() for look in asked.looks(name, cue, surface)]
     return Audit(
-        findings=tuple(findings), margin=margin, groups=len(known), questions=len(names),
-        left_out=len(groups) - len(known),
+        findings=tuple(asked.findings(seen)), margin=margin, groups=len(known),
+        questions=len(names), left_out=len(groups) - len(known),
     )  # fmt: skip
 
 
@@ -152,53 +194,93 @@ class _Asked:
                 " are left to judge on"
             )
         self.fold = np.array([fold[cluster[g.question.id]] for g in groups])
-        rng = np.random.default_rng(seed)
-        share = np.full(len(names), 1 / len(names))
-        self.weights = rng.multinomial(len(names), share, size=_REPLICATES).astype(float)
+        self.seed = seed
 
-    def findings(self, cue: str, table: NDArray[np.float64], names: list[str]) -> list[Finding]:
-        chances, slopes = self._cross_fit(table)
+    def looks(self, name: str, cue: Cue, surface: Surface) -> Iterator[_Look]:
+        """Judge a cue: on all groups at once, then on each kind against the others."""
+        table, names = cue.look(surface)
+        chances, slopes = self._cross_fit(table, _BEST if cue.sparse else table.shape[1])
         said = chances.argmax(axis=1)
-        found = [self._finding(cue, None, said == self.truth, self._majority(self.truth))]
+        yield _Look(name, None, cue.gates, said == self.truth, _majority(self.truth))
         for i, kind in enumerate(self.kinds):
             is_kind = self.truth == i
             hits = (chances[:, i] > 0.5) == is_kind
-            told = _telling(slopes[i], names)
-            sure = np.argsort(-np.where(hits & is_kind, chances[:, i], -1))[:_NAMED]
-            named = tuple(str(self.groups[j].id or self.groups[j].question.id) for j in sure)
-            found.append(self._finding(cue, kind, hits, self._majority(is_kind), told, named))
-        return found
+            sure = np.argsort(-np.where(hits & is_kind, chances[:, i], -1), kind="stable")[:_NAMED]
+            yield _Look(
+                name, kind, cue.gates, hits, _majority(is_kind),
+                telling=_telling(slopes[i], names),
+                examples=tuple(str(self.groups[j].id or self.groups[j].question.id) for j in sure),
+                auroc=separation(chances[is_kind, i], chances[~is_kind, i]),
+            )  # fmt: skip
 
     def _cross_fit(
-        self, table: NDArray[np.float64]
+        self, table: NDArray[np.float64], best: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         chances = np.zeros((len(table), len(self.kinds)))
         slopes = np.zeros((len(self.kinds), table.shape[1]))
         for fold in range(self.folds):
             test = self.fold == fold
-            model = fit(table[~test], self.truth[~test], len(self.kinds))
-            chances[test] = model.chances(table[test])
-            slopes += model.slopes / self.folds
+            kept = _most_telling(table[~test], self.truth[~test], best)
+            model = fit(table[~test][:, kept], self.truth[~test], len(self.kinds))
+            chances[test] = model.chances(table[test][:, kept])
+            slopes[:, kept] += model.slopes / self.folds
         return chances, slopes
 
-    def _majority(self, truth: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.bool_]:
-        values, counts = np.unique(truth, return_counts=True)
-        return np.asarray(truth == values[counts.argmax()])
+    def findings(self, looks: Sequence[_Look]) -> Iterator[Finding]:
+        """Give every look the interval that its number among the gating ones asks for."""
+        rows = np.bincount(self.question).astype(float)
+        gains = np.array(
+            [
+                np.bincount(self.question, weights=look.hits.astype(float) - look.majority)
+                for look in looks
+            ]
+        )
+        moved = (gains - np.outer(gains.sum(axis=1) / rows.sum(), rows)).T / rows.sum()
+        width = MaxStatistic(moved[:, [look.gates for look in looks]], seed=self.seed)
+        wide, errors = width.width(LEVEL), standard_errors(moved)
+        for look, error in zip(looks, errors.tolist(), strict=True):
+            accuracy, majority = float(look.hits.mean()), float(look.majority.mean())
+            excess = accuracy - majority
+            yield Finding(
+                cue=look.cue, kind=look.kind, accuracy=accuracy, majority=majority,
+                low=excess - wide * error, high=excess + wide * error,
+                luck=width.luck(excess, error), telling=look.telling, examples=look.examples,
+                auroc=look.auroc, gates=look.gates,
+            )  # fmt: skip
 
-    def _finding(
-        self, cue: str, kind: str | None, hits: NDArray[np.bool_], majority: NDArray[np.bool_],
-        telling: tuple[str, ...] = (), examples: tuple[str, ...] = (),
-    ) -> Finding:  # fmt: skip
-        gain = np.bincount(self.question, weights=hits.astype(float) - majority)
-        rows = np.bincount(self.question)
-        spread = (self.weights @ gain) / (self.weights @ rows)
-        low, high = np.percentile(spread, [(100 - _LEVEL) / 2, (100 + _LEVEL) / 2])
-        error = max(float(spread.std()), 1e-9)
-        luck = float(ndtr(-(hits.mean() - majority.mean()) / error))
-        return Finding(
-            cue=cue, kind=kind, accuracy=float(hits.mean()), majority=float(majority.mean()),
-            low=float(low), high=float(high), luck=luck, telling=telling, examples=examples,
-        )  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Which groups a cue got right, and which the majority class would have."""
+
+    cue: str
+    kind: str | None
+    gates: bool
+    hits: NDArray[np.bool_]
+    majority: NDArray[np.bool_]
+    telling: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    auroc: float | None = None
+
+
+def _majority(truth: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.bool_]:
+    values, counts = np.unique(truth, return_counts=True)
+    return np.asarray(truth == values[counts.argmax()])
+
+
+def _most_telling(
+    table: NDArray[np.float64], truth: NDArray[np.int64], best: int
+) -> NDArray[np.int64]:
+    """Choose the columns whose means differ most between kinds, seen from the fitted rows alone."""
+    if table.shape[1] <= best:
+        return np.arange(table.shape[1])
+    centred = table - table.mean(axis=0)
+    between = np.zeros(table.shape[1])
+    for kind in np.unique(truth):
+        rows = centred[truth == kind]
+        between += len(rows) * rows.mean(axis=0) ** 2
+    score = between / np.maximum((centred**2).sum(axis=0), 1e-9)
+    return np.sort(np.argsort(-score.round(9), kind="stable")[:best])
 
 
 def _clusters(groups: Sequence[PassageGroup]) -> dict[str, str]:
@@ -236,6 +318,6 @@ def _folds(clusters: set[str], seed: int) -> dict[str, int]:
 
 
 def _telling(slopes: NDArray[np.float64], names: list[str]) -> tuple[str, ...]:
-    """Name what speaks most for or against a group."""
-    strongest = np.argsort(-np.abs(slopes))[:_NAMED]
+    """Name what speaks most for or against a group; of equal columns the first."""
+    strongest = np.argsort(-np.abs(slopes).round(9), kind="stable")[:_NAMED]
     return tuple(f"{'more' if slopes[i] > 0 else 'less'}: {names[i]}" for i in strongest)

@@ -110,7 +110,13 @@ class Noising:
         text = noise.fill(group, candidates=self.candidates, verbalised=self.verbalised)
         return Prompt(text=text, strategy=self.name, template_hash=noise.template.hash)
 
-    def read(self, reply: str, *, k: int | None = None) -> Reading:  # noqa: ARG002
+    def read(
+        self,
+        reply: str,
+        *,
+        group: PassageGroup | None = None,  # noqa: ARG002
+        truncated: bool = False,  # noqa: ARG002
+    ) -> Reading:
         """Say whether a reply holds passages at all; `drafts` takes them out."""
         return Reading(flaw=None if read_candidates(reply) else Flaw.NO_PASSAGE, spans={})
 

@@ -1,14 +1,16 @@
-"""What one can see of a group's passages without reading them against the question."""
+"""What one can see of a group's passages, and of the question's words in them, without reading."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from novarag.grading import tokens
+from novarag.noise.relations import GroupParts, pair_table, question_table, remainder_table
 from novarag.taxonomy import Provenance
 
 if TYPE_CHECKING:
@@ -71,7 +73,12 @@ class Surface:
         self.most = min(max(len(g.passages) for g in groups), _PLACES)
         self.typography = [[typography_of(p.text) for p in g.passages] for g in groups]
         self.length = [[length_of(p.text) for p in g.passages] for g in groups]
-        self.words = [[set(tokens(p.text)) for p in g.passages] for g in groups]
+        spelt = [[tokens(p.text) for p in g.passages] for g in groups]
+        self.words = [[set(words) for words in passages] for passages in spelt]
+        self.related = [
+            GroupParts([p.text for p in g.passages], words)
+            for g, words in zip(groups, spelt, strict=True)
+        ]
 
     def lengths(self) -> tuple[NDArray[np.float64], list[str]]:
         """Lengths, whatever the order of the passages."""
@@ -103,7 +110,8 @@ class Surface:
         seen: Counter[str] = Counter()
         for passages in self.words:
             seen.update(set().union(*passages) if passages else ())
-        known = [w for w, n in seen.most_common(_VOCABULARY) if n >= _RARE]
+        often = sorted((-n, word) for word, n in seen.items() if n >= _RARE)
+        known = [word for _, word in often[:_VOCABULARY]]
         place = {word: i for i, word in enumerate(known)}
         table = np.zeros((len(self.groups), len(known)))
         for row, passages in enumerate(self.words):
@@ -123,9 +131,21 @@ class Surface:
             table[row, : len(shared)] = sorted(shared, reverse=True)
         return table, [f"words shared by the {i}. most alike pair" for i in range(1, pairs + 1)]
 
+    def pairs(self) -> tuple[NDArray[np.float64], list[str]]:
+        """What each pair of passages shares: words, runs of words, sentences, first and last."""
+        return pair_table(self.related, self.most)
+
+    def remainders(self) -> tuple[NDArray[np.float64], list[str]]:
+        """Lengths modulo small numbers."""
+        return remainder_table(self.related, self.most)
+
+    def beside_question(self) -> tuple[NDArray[np.float64], list[str]]:
+        """How many of the question's words the passages hold."""
+        return question_table([tokens(g.question.text) for g in self.groups], self.related)
+
     def everything(self) -> tuple[NDArray[np.float64], list[str]]:
         """All of it together, as seen by somebody who reads the passages but not the question."""
-        parts = [cue(self) for name, cue in CUES.items() if name != PASSAGES]
+        parts = [cue.look(self) for cue in CUES.values() if cue.in_all]
         parts.append(self.togetherness())
         return np.hstack([table for table, _ in parts]), [n for _, names in parts for n in names]
 
@@ -138,13 +158,30 @@ def _pooled(
     return table, [f"{how} {name}" for how in ("mean", "least", "most") for name in names]
 
 
-PASSAGES = "passages alone"
-CUES: dict[str, Callable[[Surface], tuple[NDArray[np.float64], list[str]]]] = {
-    "position": Surface.positions,
-    "length": Surface.lengths,
-    "typography": Surface.typographies,
-    "provenance": Surface.provenances,
-    "words": Surface.vocabulary,
-    PASSAGES: Surface.everything,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """Something to look at, as a table of numbers with names.
+
+    `sparse`: a few of its many columns would tell, so the best are chosen before it is fitted.
+    `gates`: telling groups by it is a shortcut; otherwise it is reported and nothing more.
+    `in_all`: it is part of what "passages alone" sees.
+    """
+
+    look: Callable[[Surface], tuple[NDArray[np.float64], list[str]]]
+    sparse: bool = False
+    gates: bool = True
+    in_all: bool = False
+
+
+CUES: dict[str, Cue] = {
+    "position": Cue(look=Surface.positions, in_all=True),
+    "length": Cue(look=Surface.lengths, in_all=True),
+    "length modulo": Cue(look=Surface.remainders, sparse=True),
+    "typography": Cue(look=Surface.typographies, in_all=True),
+    "provenance": Cue(look=Surface.provenances, in_all=True),
+    "words": Cue(look=Surface.vocabulary, in_all=True),
+    "pairs": Cue(look=Surface.pairs, sparse=True, in_all=True),
+    "passages alone": Cue(look=Surface.everything),
+    "question": Cue(look=Surface.beside_question, gates=False),
 }
 """Every cue by name. To add one, add a row."""

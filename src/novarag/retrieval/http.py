@@ -83,10 +83,11 @@ class HttpRetriever:
         self, content: bytes, *, queries: Sequence[str], k: int
     ) -> list[tuple[Passage, ...]]:
         try:
-            found = one_each(self._read(orjson.loads(content)), queries)
+            said = self._sender.secrets.redact_tree(orjson.loads(content))
+            found = one_each(self._read(said), queries)
             return [as_passages(one, k=k) for one in found]
         except DataError as error:
             raise CallError(Outcome.INCOMPLETE, str(error)) from None
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             what = f'wanted {{"results": [[…], …]}}, one list for each query ({error!r})'
             raise CallError(Outcome.MALFORMED, what) from None

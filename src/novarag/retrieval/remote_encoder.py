@@ -81,6 +81,16 @@ def is_address(spec: str) -> bool:
     return "://" in spec.partition("=")[0]
 
 
+def parse_encoder(spec: str, *, key_env: str | None = None) -> tuple[str, Endpoint]:
+    """Read `URL=NAME`, `tei+URL=NAME` or `tei-raw+URL=NAME`: the dialect's name, and where."""
+    kind, found, address = spec.partition("+")
+    if not found or "://" in kind:
+        kind, address = "openai", spec
+    if kind not in DIALECTS:
+        raise UsageError(f"{spec} begins with {kind}+; known are tei+ and tei-raw+")
+    return kind, parse_endpoint(address, key_env=key_env, path=DIALECTS[kind].root)
+
+
 class RemoteEncoder:
     """A served encoder; texts go out in batches, as many at a time as the server bears.
 
@@ -120,13 +130,8 @@ async def connect_encoder(
 
     Two short texts are encoded to learn how long its vectors are, and whether their length is one.
     """
-    kind, found, address = spec.partition("+")
-    if not found or "://" in kind:
-        kind, address = "openai", spec
-    if kind not in DIALECTS:
-        raise UsageError(f"{spec} begins with {kind}+; known are tei+ and tei-raw+")
+    kind, endpoint = parse_encoder(spec, key_env=key_env)
     dialect = DIALECTS[kind]
-    endpoint = parse_endpoint(address, key_env=key_env, path=dialect.root)
     sender = Sender([endpoint], dialect.path, patience=patience)
     async with sender:  # what it says first: that is asked once, so a wrong address shows at once
         said = await _introduce(sender, endpoint, "/models" if kind == "openai" else "/info")
@@ -192,8 +197,8 @@ async def _introduce(sender: Sender, endpoint: Endpoint, path: str) -> dict[str,
     """Ask a server what it says of its model; it need not say anything."""
     status, content = await sender.get(endpoint, path)
     try:
-        said = orjson.loads(content) if status == 200 else {}
-    except orjson.JSONDecodeError:
+        said = sender.secrets.redact_tree(orjson.loads(content)) if status == 200 else {}
+    except (orjson.JSONDecodeError, RecursionError):
         return {}
     if not isinstance(said, dict):
         return {}

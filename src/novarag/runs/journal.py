@@ -80,6 +80,7 @@ class JournalState:
             case "reply":
                 entry = self._entry(event)
                 entry.settled, entry.outcome = event["at"], Outcome.ANSWERED
+                entry.detail = "; ".join(event.get("remarks", ()))
                 if event["usage"] is not None:
                     entry.prompt_tokens, entry.completion_tokens = event["usage"]
                 self.replies.setdefault(event["key"], event)

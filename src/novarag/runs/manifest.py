@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
 
 NAME = "manifest.json"
+_LATER = ("noise", "frame")  # settings that runs without them do not name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     shard_size: int = ASK.shard_size
     noise: Noising | None = None
+    frame: str | None = None  # the secret that the frames of labels are made from
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.shard_size < 1:
@@ -67,7 +69,7 @@ class Manifest:
     def run(self) -> str:
         """Return the fingerprint of the run: the same settings on the same groups."""
         hashes = [part.sha256 for part in self.parts]
-        settings = {k: v for k, v in asdict(self.settings).items() if k != "noise" or v}
+        settings = {k: v for k, v in asdict(self.settings).items() if k not in _LATER or v}
         told = orjson.dumps([settings, hashes], option=orjson.OPT_SORT_KEYS)
         return digest(told)[:32]
 
@@ -115,6 +117,8 @@ def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | No
     One that says the same stays, with the versions that made it.
     """
     content = asdict(manifest) | {"run": manifest.run, "counts": counts}
+    if manifest.settings.frame is None:
+        content["settings"].pop("frame")
     content = orjson.loads(orjson.dumps(content))
     raw = store.read(NAME)
     found = None if raw is None else unseal(raw)
@@ -173,7 +177,7 @@ def _check_known(content: dict[str, Any], source: str) -> None:
     for kind, told in tables:
         unknown = sorted(told.keys() - {known.name for known in fields(kind)})
         if unknown:
-            maker = content["versions"]["novarag"]
+            maker = (content.get("versions") or {}).get("novarag")
             raise StorageError(
                 f"{source} was made by a newer novarag, {maker}: unknown setting {unknown[0]!r}."
                 f" This is {version('novarag')}; read and continue the run with that one."
@@ -192,6 +196,7 @@ def differences(old: Settings, new: Settings) -> list[str]:
     """Say in what two settings differ."""
     a, b = (_flat(asdict(s)) for s in (old, new))
     names = [name for name in a if a[name] != b.get(name)]
+    a["frame"], b["frame"] = ("on" if s.frame else "off" for s in (old, new))
     said = {name: f"{name} was {a[name]!r}, is {b.get(name)!r}" for name in names}
     if said.pop("template_hash", None) and not said:
         said["strategy"] = f"the prompt of {new.strategy!r} has changed"

@@ -10,6 +10,7 @@ import orjson
 
 from novarag.rows import truth_of
 from novarag.runs.manifest import requests_hold
+from novarag.strategies.frames import Framed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,13 +48,23 @@ def requests_of(
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
+        form = _form(strategy, settings, group)
         truth = truth_of(group)
         for (first, sampling), about in zip(waves, told, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
             place = len(found)
-            asked = key, group, first, prompt.text, prompt_hash, sampling
+            held = sampling if form is None else replace(sampling, regex=form)
+            asked = key, group, first, prompt.text, prompt_hash, held
             found.append(Request(*asked, place, truth))
     return found
+
+
+def _form(strategy: Asking, settings: Settings, group: PassageGroup) -> str | None:
+    """Return the form of a reply where the labels of this group have a frame of their own."""
+    form = settings.sampling.regex
+    if form is None or not isinstance(strategy, Framed):
+        return None
+    return strategy.hold(form, group)
 
 
 def _sampling(settings: Settings, first: int, hold: int) -> Sampling:

@@ -369,7 +369,7 @@ def _content(reply: Reply) -> dict[str, Any]:
             }
             for c in reply.completions
         ],
-    }  # fmt: skip
+    } | ({"remarks": list(reply.remarks)} if reply.remarks else {})  # fmt: skip
 
 
 def _completion(content: dict[str, Any], job: Job) -> Completion:

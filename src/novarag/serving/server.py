@@ -57,11 +57,12 @@ async def _served(sender: Sender, endpoint: Endpoint) -> list[str]:
     if status in {401, 403}:
         raise CallError(
             Outcome.DENIED,
-            f"{endpoint.url} says HTTP {status}; is the key in {endpoint.key_env} right?",
+            f"{endpoint.url} says HTTP {status}; is the key in {endpoint.variable} right?",
         )
     try:
-        return [str(row["id"]) for row in orjson.loads(content)["data"]]
-    except (ValueError, KeyError, TypeError):
+        said = sender.secrets.redact_tree(orjson.loads(content))
+        return [str(row["id"]) for row in said["data"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"{endpoint.url} lists no models (HTTP {status}); is it vLLM?") from None
 
 
@@ -77,7 +78,9 @@ async def _check_tokens(sender: Sender, name: str, sample: Sample, spell: Spell)
     if found is not None:
         theirs = dict(zip(tokens, spelt, strict=False)).get
         said = found.said(
-            "there", trained=spell, found=lambda t: plain_text(str(theirs(t, "?")), longest=40)
+            "there",
+            trained=spell,
+            found=lambda t: plain_text(sender.secrets.redact(str(theirs(t, "?"))), longest=40),
         )
         raise UsageError(
             f"the server does not ask {name} as it was trained: {said}; serve it with the tokenizer"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _STEPS = 200
+_NOTHING = 1e-10  # of the largest: an axis along which rows do not differ
 _COLUMNS = 20  # columns for which a penalty of one will do
 
 
@@ -50,9 +51,30 @@ def fit(
     penalty = max(1.0, table.shape[1] / _COLUMNS) if penalty is None else penalty
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
-    x = (table - mean) / scale
-    width = x.shape[1]
-    target = np.eye(classes)[truth]
+    slopes, offsets = _fit((table - mean) / scale, np.eye(classes)[truth], penalty)
+    return Model(mean, scale, slopes, offsets)
+
+
+def _fit(
+    x: NDArray[np.float64], target: NDArray[np.float64], penalty: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit in the span of the rows where they are fewer than the columns.
+
+    The penalty keeps slopes in that span, so the result is the same, and much faster to find.
+    """
+    if x.shape[1] <= x.shape[0]:
+        return _descend(x, target, penalty)
+    values, vectors = np.linalg.eigh(x @ x.T)
+    kept = values > values[-1] * _NOTHING
+    sizes, axes = np.sqrt(values[kept]), vectors[:, kept]
+    slopes, offsets = _descend(axes * sizes, target, penalty)
+    return (slopes / sizes @ axes.T) @ x, offsets
+
+
+def _descend(
+    x: NDArray[np.float64], target: NDArray[np.float64], penalty: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    classes, width = target.shape[1], x.shape[1]
 
     def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights = flat.reshape(classes, width + 1)
@@ -66,4 +88,4 @@ def fit(
     start = np.zeros(classes * (width + 1))
     best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
     weights = best.x.reshape(classes, width + 1)
-    return Model(mean, scale, weights[:, :width], weights[:, width])
+    return weights[:, :width], weights[:, width]

@@ -30,7 +30,13 @@ class FollowUp:
             text=self.template.fill(group), strategy=self.name, template_hash=self.template.hash
         )
 
-    def read(self, reply: str, *, k: int | None = None) -> Reading:  # noqa: ARG002 - as a strategy
+    def read(
+        self,
+        reply: str,  # noqa: ARG002 - as a strategy
+        *,
+        group: PassageGroup | None = None,  # noqa: ARG002
+        truncated: bool = False,  # noqa: ARG002
+    ) -> Reading:
         """Find neither an answer nor a flaw: none was asked for."""
         return Reading(spans={})
 

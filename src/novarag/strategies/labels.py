@@ -7,11 +7,13 @@ however hostile, costs more than its length.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from novarag.strategies.confidence import Scale
+from novarag.strategies.confidence import Scale, turns_round
+from novarag.strategies.copies import is_copy
+from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +36,8 @@ class Labels:
     `tagged` formats write `<label>value</label>`. `terse` formats ask for nothing but the two
     parts: labels may be left out, and what follows the first block is drift, so the first block
     counts instead of the last. `combine` names the way the confidences of several steps become
-    one; None where the format states one confidence.
+    one; None where the format states one confidence. With a `frame` only labels that carry it
+    count: no passage can know it.
     """
 
     answer: tuple[str, ...] = ("answer",)
@@ -43,6 +46,16 @@ class Labels:
     tagged: bool = False
     terse: bool = False
     combine: str | None = None
+    frame: str = ""
+
+    def framed(self, frame: str) -> Labels:
+        """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
+        return replace(
+            self,
+            answer=tuple(f"{word}[{frame}]" for word in self.answer),
+            confidence=tuple(f"{word}[{frame}]" for word in self.confidence),
+            frame=frame,
+        )
 
 
 class Field(NamedTuple):
@@ -54,6 +67,7 @@ class Field(NamedTuple):
     end: int = -1
     step: int = 0
     inline: bool = False
+    quoted: bool = False
 
 
 class Reply(NamedTuple):
@@ -62,10 +76,13 @@ class Reply(NamedTuple):
     text: str
     lower: str
     body: int
+    passages: tuple[str, ...] = ()
 
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
 _DRESSING = " \t\r*_`#>+-\u2022\u00a0"
+_COPIED = 200  # characters after a label that are held against the passages
+_FIRST_NUMBER = re.compile(r"(?:[^\w\n]|_){0,24}\n?(?:[^\w\n]|_){0,24}[0-9]{0,9}\.?[0-9]{1,30}")
 _DRESSED = 24  # characters of dressing before a step, at most
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")
@@ -77,7 +94,8 @@ _QUALIFIER = re.compile(
 _STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
 _COLON = re.compile(
-    r"s?(?:[ _](?:score|level|rating|percentage))?(?: in (?:this|my|the) answer)?(?: is)?"
+    r"(?:\[[0-9a-f]{6}\])?s?(?:[ _](?:score|level|rating|percentage))?"
+    r"(?: in (?:this|my|the) answer)?(?: is)?"
     r"[ \t*_`\"'\])\u00a0]{0,6}"
     r"(?:\([^()\n]{0,60}\)[ \t*_`]{0,4})?[:\uff1a=]"
 )
@@ -89,25 +107,78 @@ _PLACEHOLDER = re.compile(
     r"|a number|0% ?-)",
     re.IGNORECASE | re.ASCII,
 )
+_NO_NUMBER = re.compile(
+    r"(?:[\[<({][ \t]{0,2}(?:0[ \t]{0,2}%?[ \t]{0,2}(?:-|\u2013|to)[ \t]{0,2}100[ \t]{0,2}%?"
+    r"|[a-z_][^0-9\n]{0,80})[\]>)}]|\.{2,6}|\u2026|_{2,6}|\?{1,3})[ \t]{0,2}%?[ \t*_`]{0,6}$",
+    re.IGNORECASE,
+)
 
 
 def find_fields(reply: Reply, labels: Labels) -> list[Field]:
-    """Return every labelled, non-empty part in order; each ends before the next begins."""
+    """Return every labelled, non-empty part in order; each ends before the next begins.
+
+    Parts that stand in a quotation are marked. With a frame none is one: no passage knows it.
+    """
     if labels.tagged:
         return list(_tagged(reply, labels))
+    frame = f"[{labels.frame}]" if labels.frame else ""
     found: list[Field] = []
     for word in labels.answer:
         _find(reply, word, Part.ANSWER, found)
     for word in labels.confidence:
         _find(reply, word, Part.CONFIDENCE, found)
     if found and not labels.terse:
-        _find(reply, _CLASSES, Part.CLASSES, found)
-        _find(reply, _GROUP, Part.GROUP, found)
+        _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, Part.CLASSES, found)
+        _find(reply, f"{_GROUP}{frame}", Part.GROUP, found)
     found.sort()
+    if found and not frame:
+        found = _with_quotations(reply, found)
     if not labels.terse and any(f.inline for f in found):
         found = _without_asides(reply, found)
     bounded = [_bounded(reply, field, limit) for field, limit in _with_limits(reply, found)]
     return [field for field in bounded if field is not None]
+
+
+def _with_quotations(reply: Reply, found: list[Field]) -> list[Field]:
+    """Mark the fields that stand in quotations, or are copies of passage text."""
+    quotations = Quotations(reply.text, reply.lower, reply.body)
+    marked = found
+    if quotations.marked or not all(quotations.opens_line(f.start) for f in found):
+        marked = _with_marked(reply, found, quotations)
+    if not reply.passages:
+        return marked
+    copied = [f.quoted or _is_copied(reply, f) for f in marked]
+    parts = [f.part for f in marked]
+    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
+    beside = [False, *copied[:-1]] if backwards else [*copied[1:], False]
+    # An answer may well stand in a passage; it is a copy where its confidence is one.
+    return [
+        f._replace(quoted=f.quoted or (copy and (f.part is not Part.ANSWER or with_it)))
+        for f, copy, with_it in zip(marked, copied, beside, strict=True)
+    ]
+
+
+def _with_marked(reply: Reply, found: list[Field], quotations: Quotations) -> list[Field]:
+    """Mark what stands in a marked quotation, and what goes on within its line."""
+    marked: list[Field] = []
+    for field in found:
+        goes_on = (
+            bool(marked)
+            and marked[-1].quoted
+            and reply.text.find("\n", marked[-1].value, field.start) < 0
+            and not quotations.opens_line(field.start)
+        )
+        quoted = goes_on or quotations.holds(field.start, field.value - 1)
+        marked.append(field._replace(quoted=True) if quoted else field)
+    return marked
+
+
+def _is_copied(reply: Reply, field: Field) -> bool:
+    """Say whether a passage holds this label with the same number or the same line after it."""
+    said = reply.text[field.value : field.value + _COPIED]
+    number = _FIRST_NUMBER.match(said)
+    value = number[0] if number else said.strip().partition("\n")[0]
+    return is_copy(reply.text[field.start : field.value] + value, reply.passages)
 
 
 def has_step(reply: Reply, number: int) -> bool:
@@ -132,7 +203,7 @@ def _opens_line(reply: Reply, at: int) -> bool:
 
 def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
     """Drop confidences within a line, unless all are, and they follow an answer or a stop."""
-    others = any(f.part is Part.CONFIDENCE and not f.inline for f in found)
+    others = any(f.part is Part.CONFIDENCE and not f.inline and not f.quoted for f in found)
     kept: list[Field] = []
     answered = -1
     for field in found:
@@ -183,6 +254,8 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
         return None
     value = mark.end()
+    if part is Part.CONFIDENCE and "(" in mark[0] and turns_round(mark[0]):
+        return None
     if part is not Part.CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
             return None
@@ -248,13 +321,25 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     text, start = reply.text, field.value
     while start < limit and text[start] in _DECORATION:
         start += 1
+    numeric = field.part is Part.CONFIDENCE or field.part is Part.STEP
+    if numeric and start - field.value > 1 and text.count("\n", field.value, start) > 1:
+        return None
     end = limit if field.part is Part.CLASSES else text.find("\n", start, limit)
     end = limit if end < 0 else end
     if text[start : start + 1] == '"':
         end = _quoted_end(text, start, end)
-    if start >= end or (text[start] in _OPENERS and _PLACEHOLDER.match(text, start)):
+    if start >= end:
+        return field._replace(value=start, end=start) if field.part is Part.STEP else None
+    if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
         return None
-    return Field(field.start, field.part, start, end, field.step)
+    return Field(field.start, field.part, start, end, field.step, field.inline, field.quoted)
+
+
+def _is_placeholder(text: str, start: int, end: int, *, numeric: bool) -> bool:
+    """Say whether a value is the prompt's own "[your answer]", said back."""
+    if text[start] in _OPENERS and _PLACEHOLDER.match(text, start):
+        return True
+    return numeric and _NO_NUMBER.match(text, start, end) is not None
 
 
 def _quoted_end(text: str, start: int, end: int) -> int:
@@ -281,8 +366,6 @@ def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
     found.sort()
     for field, limit in _with_limits(reply, found):
         close = reply.lower.find("</", field.value, limit)
-        if close < 0 and limit < len(reply.text):
-            continue
-        end = limit if close < 0 else close
-        if reply.text[field.value : end].strip():
-            yield field._replace(end=end)
+        if close >= 0 and reply.text[field.value : close].strip():
+            copied = field.part is Part.CONFIDENCE and _is_copied(reply, field)
+            yield field._replace(end=close, quoted=copied)

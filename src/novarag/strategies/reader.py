@@ -1,24 +1,32 @@
-"""One reader for every reply: the last complete block of an answer and a confidence.
+"""One reader for every reply: the last block of an answer and a confidence that is its own.
 
-A reply that cannot be read is a value with a reason, and the reader says where each part stood.
+A quotation holds no block, and blocks that disagree are a flaw: text of a passage never becomes a
+confidence. A reply that cannot be read is a value with a reason, and the reader says where each
+part stood.
 """
 
 from __future__ import annotations
 
 import re
 import string
+from dataclasses import replace
+from itertools import pairwise
 from math import prod
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from novarag.records import Flaw, Judgment, Reading
 from novarag.strategies.confidence import parse_confidence
+from novarag.strategies.copies import is_copy, squeeze
 from novarag.strategies.judgment import parse_classes, parse_state
 from novarag.strategies.labels import Field, Labels, Part, Reply, find_fields, has_step
 from novarag.strategies.objects import find_object, pick
+from novarag.strategies.reasoning import final_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from novarag.taxonomy import EvidenceState, Utility
 
     Spans = dict[str, tuple[int, int]]
 
@@ -31,7 +39,11 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 """How the confidences of several steps become one."""
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_THINK_END = "</think>"
+_ASCII_BREAKS, _OTHER_BREAKS = "\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"
+_BREAKS = dict.fromkeys(map(ord, _ASCII_BREAKS + _OTHER_BREAKS), "\n")
+_NO_STATE = "the group judgment is none of the three words"
+_TWO_STATES = "two group judgments disagree"
+_TWO_LISTS = "two lists of passage classes disagree"
 _WRAPS = frozenset({"[]", "<>", '""', "\u201c\u201d"})
 _ROLES = frozenset({"assistant", "assistant:", "model", "ai:"})
 _EDGE = " \t\r\n*_`|;,"
@@ -39,32 +51,80 @@ _TAIL_NUMBER = re.compile(
     r"[ \t*_:;,=/(<-]([0-9]{0,4}\.[0-9]{1,20}|[0-9]{1,3}[ \t]?%)[ \t*_)/>.]{0,8}$"
 )
 _GLUED = re.compile(r"[0-9]\.[0-9]{1,4}\.[0-9]{1,20}[ \t]{0,4}$")
+_GOES_ON = re.compile(
+    r"[0-9.][ \t]{0,8}\n[ \t]{0,8}(?:[0-9]{1,4}[ \t]{0,2}%|\.?[0-9]{1,4}[ \t]{0,8}(?:\n|$)|%)"
+)
 _SOLE_NUMBER = re.compile(r"[ \t*_(<]{0,6}[0-9]{0,4}\.?[0-9]{0,20}%?[ \t*_)>.]{0,6}$")
 
 
-def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
-    r"""Read one reply; `k` is the number of passages it was shown, if that is known.
+def read(
+    text: str,
+    labels: Labels,
+    *,
+    k: int | None = None,
+    passages: Sequence[str] = (),
+    truncated: bool = False,
+) -> Reading:
+    r"""Read one reply.
+
+    Args:
+        text: the reply.
+        labels: what its format calls its parts.
+        k: the number of passages it was shown, if that is known.
+        passages: the texts it was shown: what copies them is a quotation.
+        truncated: whether the server cut it off.
 
     >>> reading = read("Answer: Lyon? No.\n\nFinal Answer: Paris\nConfidence: 85%", Labels())
     >>> reading.answer, reading.confidence
     ('Paris', 0.85)
     """
+    text = _plain_breaks(text)
     lower = text.lower()
     if len(lower) != len(text):
         lower = text.translate(_LOWER)
-    thought = lower.rfind(_THINK_END)
-    reply = Reply(text, lower, 0 if thought < 0 else thought + len(_THINK_END))
-    body = lower[reply.body :].strip()
-    if not body:
+    body = final_part(lower, passages)
+    if body is None:
+        if not labels.tagged:
+            return Reading(flaw=Flaw.UNFINISHED, spans={})
+        body = 0
+    if not text[body:].strip():
         return Reading(flaw=Flaw.EMPTY, spans={})
-    if not labels.tagged and "<think>" in body:
-        return Reading(flaw=Flaw.UNFINISHED, spans={})
-    if body[0] in "{`" and not labels.tagged and (found := find_object(reply)):
-        return _object(*found, labels, k)
+    reply = Reply(text, lower, body, _telling(passages, labels))
+    reading = _object(reply, labels, k) or _labelled(reply, labels, k)
+    if truncated and reading.flaw is None and not _is_complete(text, reading.spans):
+        return replace(reading, flaw=Flaw.TRUNCATED)
+    return reading
+
+
+def _plain_breaks(text: str) -> str:
+    """Write every line break of Unicode as one, and leave every place where it was."""
+    if "\r" in text:
+        text = text.replace("\r\n", " \n")
+    breaks = _ASCII_BREAKS if text.isascii() else _ASCII_BREAKS + _OTHER_BREAKS
+    return text.translate(_BREAKS) if any(c in text for c in breaks) else text
+
+
+def _telling(passages: Sequence[str], labels: Labels) -> tuple[str, ...]:
+    """Return the passages that could be the source of a confidence."""
+    words = labels.confidence
+    return tuple(p for p in passages if not p.isascii() or any(w in p.lower() for w in words))
+
+
+def _is_complete(text: str, spans: Mapping[str, tuple[int, int]]) -> bool:
+    """Say whether a reply that was cut off ends with the last line of its block, and a break."""
+    end = max(spans["answer"][1], spans["confidence"][1])
+    return "\n" in text[end:] and not text[end:].strip(_EDGE)
+
+
+def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
+    """Read a reply by its labels."""
     fields = find_fields(reply, labels)
+    own = [f for f in fields if not f.quoted]
     spans: Spans = {}
-    judgment, remarks = _judgment(reply, fields, k, spans)
-    answer, stated = _answer_and_confidence(reply, fields, labels, spans)
+    judgment, remarks = _judgment(reply, own, k, spans)
+    answer, stated = _answer_and_confidence(reply, own, labels, spans)
+    if stated is Flaw.NO_CONFIDENCE and len(own) < len(fields):
+        stated = Flaw.QUOTED
     flaw = Flaw.NO_ANSWER if answer is None else None
     return Reading(
         answer=answer,
@@ -77,13 +137,20 @@ def read(text: str, labels: Labels, *, k: int | None = None) -> Reading:
     )
 
 
-def _object(
-    found: dict[str, object], start: int, end: int, labels: Labels, k: int | None
-) -> Reading:
-    """Read a reply that is one JSON object, and so has no steps."""
-    said, value = pick(found, labels)
-    answer = said.strip() if said and said.strip() else None
-    stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
+def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
+    """Read a reply that is one JSON object and nothing else, and so has no steps."""
+    found = None if labels.tagged else find_object(reply)
+    if found is None:
+        return None
+    parts, start, end = found
+    said, value = pick(parts, labels)
+    answer = said.strip() if isinstance(said, str) and said.strip() else None
+    if isinstance(said, Flaw) or isinstance(value, Flaw):
+        stated: float | Flaw = said if isinstance(said, Flaw) else Flaw(str(value))
+    else:
+        stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
+    if not isinstance(stated, Flaw) and is_copy(f"{labels.confidence[0]} {value}", reply.passages):
+        stated = Flaw.QUOTED
     refused = stated if isinstance(stated, Flaw) else None
     place = (start, end)
     return Reading(
@@ -103,76 +170,121 @@ def _answer_and_confidence(
     pair = [f for f in fields if f.part is Part.ANSWER or f.part is Part.CONFIDENCE]
     if labels.terse:
         return _terse(reply, pair, labels, spans)
-    answer, stated = _last_block(pair)
+    blocks = _blocks(pair)
+    if not blocks:
+        answer = next((f for f in reversed(pair) if f.part is Part.ANSWER), None)
+        lone = None if answer else next((f for f in reversed(pair)), None)
+        return _block(reply, answer, lone, labels, spans)
+    read = _block(reply, *blocks[-1], labels, spans)
+    if len(pair) == 2 or isinstance(read[1], Flaw):
+        return read
+    return (read[0], Flaw.DISAGREE) if _is_contradicted(reply, pair, blocks, labels, read) else read
+
+
+def _blocks(pair: list[Field]) -> list[tuple[Field, Field]]:
+    """Pair each answer with the confidence beside it: below it, or above it in all of a reply."""
+    if len(pair) == 2 and pair[0].part is not pair[1].part:
+        return [(pair[0], pair[1]) if pair[0].part is Part.ANSWER else (pair[1], pair[0])]
+    parts = [f.part for f in pair]
+    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
+    neighbours = [(b, a) if backwards else (a, b) for a, b in pairwise(pair)]
+    return [(a, b) for a, b in neighbours if a.part is Part.ANSWER and b.part is Part.CONFIDENCE]
+
+
+def _block(
+    reply: Reply, answer: Field | None, stated: Field | None, labels: Labels, spans: Spans
+) -> tuple[str | None, float | Flaw]:
     said = None if answer is None else _clean(reply, answer.value, answer.end, spans)
     if stated is None:
         return said, Flaw.NO_CONFIDENCE
     return said, _confidence(reply, stated.value, stated.end, labels, spans)
 
 
-def _last_block(pair: list[Field]) -> tuple[Field | None, Field | None]:
-    """Pick the last answer that has a confidence beside it; a lone part stands for itself."""
-    parts = [f.part for f in pair]
-    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
-    for i in range(len(pair) - 1, 0, -1):
-        one, two = (pair[i], pair[i - 1]) if backwards else (pair[i - 1], pair[i])
-        if one.part is Part.ANSWER and two.part is Part.CONFIDENCE:
-            return one, two
-    answer = next((f for f in reversed(pair) if f.part is Part.ANSWER), None)
-    stated = next((f for f in reversed(pair) if f.part is Part.CONFIDENCE), None)
-    return answer, None if answer else stated
+def _is_contradicted(
+    reply: Reply,
+    pair: list[Field],
+    blocks: list[tuple[Field, Field]],
+    labels: Labels,
+    read: tuple[str | None, float | Flaw],
+) -> bool:
+    """Say whether another block, or anything after the last one, says something else."""
+    last = max(blocks[-1])
+    others = {f for block in blocks[:-1] for f in block} | {f for f in pair if f > last}
+    return any(not _says(reply, field, labels, read) for field in others)
+
+
+def _says(
+    reply: Reply, field: Field, labels: Labels, read: tuple[str | None, float | Flaw]
+) -> bool:
+    """Say whether a field holds the answer, or the confidence, that was read."""
+    if field.part is Part.ANSWER:
+        said = _clean(reply, field.value, field.end, {})
+        return squeeze(said or "") == squeeze(read[0] or "")
+    return parse_confidence(reply.text[field.value : field.end], labels.scale) == read[1]
 
 
 def _steps(
     reply: Reply, fields: list[Field], labels: Labels, spans: Spans
 ) -> tuple[str | None, float | Flaw]:
-    """Read the last answer, and combine the last run of step confidences."""
-    last = next((f for f in reversed(fields) if f.part is Part.ANSWER), None)
-    answer = None if last is None else _clean(reply, last.value, last.end, spans)
+    """Read the last answer, and combine the confidences of the steps."""
     steps = [f for f in fields if f.part is Part.STEP]
-    first = max((i for i, f in enumerate(steps) if f.step == 1), default=len(steps))
-    run = steps[first:]
-    if not run:
-        return answer, Flaw.NO_CONFIDENCE
-    if [f.step for f in run] != list(range(1, len(run) + 1)):
-        return answer, Flaw.MALFORMED
-    values: list[float] = []
-    for field in run:
+    answers = [f for f in fields if f.part is Part.ANSWER]
+    last = answers[-1] if answers else None
+    answer = None if last is None else _clean(reply, last.value, last.end, spans)
+    stated = _stated_steps(reply, steps, labels)
+    if isinstance(stated, Flaw):
+        return answer, stated
+    if last and steps[0] < last < steps[-1]:
+        return answer, Flaw.DISAGREE
+    if any(f > steps[-1] and not _says(reply, f, labels, (answer, 0.0)) for f in answers):
+        return answer, Flaw.DISAGREE
+    spans["confidence"] = (steps[-len(stated)].value, steps[-1].end)
+    return answer, COMBINE[labels.combine or "product"](stated)
+
+
+def _stated_steps(reply: Reply, steps: list[Field], labels: Labels) -> list[float] | Flaw:
+    """Return the confidence of each step, of which each may be stated in one way alone."""
+    stated: dict[int, float] = {}
+    for field in steps:
         value = parse_confidence(reply.text[field.value : field.end], labels.scale)
         if isinstance(value, Flaw):
-            return answer, value
-        values.append(value)
-    spans["confidence"] = (run[0].value, run[-1].end)
-    return answer, COMBINE[labels.combine or "product"](values)
+            return value
+        if stated.setdefault(field.step, value) != value:
+            return Flaw.DISAGREE
+    if 1 not in stated:
+        return Flaw.NO_CONFIDENCE
+    numbers = sorted(stated)
+    return [stated[i] for i in numbers] if numbers[-1] == len(numbers) else Flaw.MALFORMED
 
 
 def _judgment(
     reply: Reply, fields: list[Field], k: int | None, spans: Spans
 ) -> tuple[Judgment | None, tuple[str, ...]]:
-    judged = [f for f in fields if f.part is Part.CLASSES or f.part is Part.GROUP]
-    if not judged:
-        return None, ()
-    classes = next((f for f in reversed(judged) if f.part is Part.CLASSES), None)
-    group = next((f for f in reversed(judged) if f.part is Part.GROUP), None)
-    remarks: list[str] = []
-    state = None
+    """Read the classes of the passages and the group judgment, each of which may come once."""
+    classes = [f for f in fields if f.part is Part.CLASSES]
+    group = [f for f in fields if f.part is Part.GROUP]
+    remarks: tuple[str, ...] = ()
+    state: EvidenceState | None = None
     if group:
-        spans["group"] = (group.value, group.end)
-        state = parse_state(reply.text[group.value : group.end])
+        spans["group"] = (group[-1].value, group[-1].end)
+        states = [parse_state(reply.text[f.value : f.end]) for f in group]
+        state = states[-1] if states.count(states[-1]) == len(states) else None
         if state is None:
-            remarks.append("the group judgment is none of the three words")
-    if classes is None:
-        return (Judgment(passages=(), group=state) if state else None), tuple(remarks)
-    spans["classes"] = (classes.value, classes.end)
-    stated = parse_classes(reply.text[classes.value : classes.end].rstrip(), k)
+            remarks = (_NO_STATE if len(states) == 1 else _TWO_STATES,)
+    stated: tuple[Utility, ...] | str = ()
+    if classes:
+        spans["classes"] = (classes[-1].value, classes[-1].end)
+        lists = [parse_classes(reply.text[f.value : f.end].rstrip(), k) for f in classes]
+        stated = lists[-1] if lists.count(lists[-1]) == len(lists) else _TWO_LISTS
     if isinstance(stated, str):
-        return (Judgment(passages=(), group=state) if state else None), (*remarks, stated)
-    return Judgment(passages=stated, group=state), tuple(remarks)
+        remarks, stated = (*remarks, stated), ()
+    return (Judgment(passages=stated, group=state) if stated or state else None), remarks
 
 
 def _confidence(reply: Reply, start: int, end: int, labels: Labels, spans: Spans) -> float | Flaw:
     spans["confidence"] = (start, end)
-    return parse_confidence(reply.text[start:end], labels.scale)
+    stated = parse_confidence(reply.text[start:end], labels.scale)
+    return Flaw.MALFORMED if _GOES_ON.match(reply.text, end - 1) else stated
 
 
 def _clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:

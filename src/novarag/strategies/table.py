@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from novarag.records import PassageGroup, Reading
+    from novarag.strategies.frames import Framed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,24 @@ class Strategy:
             text=self.template.fill(group), strategy=self.name, template_hash=self.template.hash
         )
 
-    def read(self, reply: str, *, k: int | None = None) -> Reading:
-        """Read a reply; `k` is the number of passages that were shown."""
-        return read(reply, self.labels, k=k)
+    def read(
+        self,
+        reply: str,
+        *,
+        group: PassageGroup | None = None,
+        k: int | None = None,
+        truncated: bool = False,
+    ) -> Reading:
+        """Read a reply to the prompt of a group; without one, `k` says how many passages it had."""
+        passages = [p.text for p in group.passages] if group else []
+        shown = len(passages) if group else k
+        return read(reply, self.labels, k=shown, passages=passages, truncated=truncated)
+
+    def framed(self, secret: str | None = None) -> Framed:
+        """Return the same strategy with labels that no passage can know; see `Framed`."""
+        from novarag.strategies.frames import Framed, fresh_secret
+
+        return Framed(strategy=self, secret=secret or fresh_secret())
 
     def pattern(self, k: int, *, step_length: int = ASK.step_length) -> str:
         r"""Return the regular expression of replies about k passages; raise if they have no form.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _DENIED = frozenset({401, 402, 403, 404})
 _RETRIED = frozenset({408, 409})
+_LONGEST_REASON = 65_536  # bytes of a refusal that is looked into; of a longer one the beginning
 
 
 class Failure(Exception):  # noqa: N818 - never leaves this room
@@ -86,11 +87,16 @@ def seconds(header: str | None) -> float | None:
 def error_message(body: bytes) -> str:
     """Find what a server says of its refusal; one line, at most 300 characters."""
     try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        content = body.decode("utf-8", "replace")
-    if isinstance(content, dict):
-        inner = content.get("error", content)
-        content = inner.get("message", inner) if isinstance(inner, dict) else inner
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(content)[:2000]).split())
+        content = orjson.loads(body) if len(body) <= _LONGEST_REASON else None
+        if isinstance(content, dict):
+            inner = content.get("error", content)
+            content = inner.get("message", inner) if isinstance(inner, dict) else inner
+        said = str(content) if content is not None else _as_text(body)
+    except (orjson.JSONDecodeError, RecursionError):
+        said = _as_text(body)
+    line = " ".join("".join(c if c.isprintable() else " " for c in said[:2000]).split())
     return line[:300]
+
+
+def _as_text(body: bytes) -> str:
+    return body[:8000].decode("utf-8", "replace")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from dataclasses import dataclass
 from itertools import count
 from random import Random
 from time import monotonic
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 import aiohttp
 from yarl import URL
@@ -17,8 +16,11 @@ from yarl import URL
 from novarag.calls import Attempt, CallError, Outcome
 from novarag.defaults import ACCESS
 from novarag.errors import UsageError
+from novarag.web.endpoint import refuse_shared_keys
 from novarag.web.failures import Failure, heed, redirected, refusal, seconds
 from novarag.web.gate import Gate
+from novarag.web.redaction import Secrets
+from novarag.web.reply_room import ENCODINGS, ReplyRoom
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,18 +31,31 @@ if TYPE_CHECKING:
     from novarag.web.gate import Line
 
 _Read = TypeVar("_Read")
+_LONGEST_LIST = 4_000_000  # bytes of what a server says of itself, such as its list of models
+_ACCEPTED = {"Accept-Encoding": ENCODINGS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait, and how often to try again."""
+    """How long to wait, how often to try again, and how many bytes a reply may have at most.
+
+    What a model sends is held to less, which follows from `max_tokens` and `n`.
+    """
 
     concurrency: int = ACCESS.concurrency
     timeout: float = ACCESS.timeout
     attempts: int = ACCESS.attempts
     backoff: float = 0.5
     longest_backoff: float = 60.0
-    largest_reply: int = 64_000_000
+    largest_reply: int = 32_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted(Generic[_Read]):
+    """What is to be made of an answer, and how many bytes it may have."""
+
+    read: Callable[[bytes], _Read]
+    most: int
 
 
 class Sender:
@@ -63,8 +78,10 @@ class Sender:
             raise UsageError("name at least one endpoint")
         self.patience = patience or Patience()
         self.gate = Gate(endpoints, self.patience.concurrency)
+        refuse_shared_keys(endpoints)
         self._keys = {e: e.key() for e in endpoints}
-        self._secrets = [s for key in self._keys.values() if key for s in _shapes(key)]
+        self.secrets = Secrets(key for key in self._keys.values() if key)
+        self._room = ReplyRoom()
         self._places = {e: URL(f"{e.url}{path}") for e in endpoints}
         self._rng = Random(f"{seed} {os.urandom(8).hex()}")  # noqa: S311 - jitter, not a secret
         self._prefix, self._numbers = os.urandom(6).hex(), count()
@@ -78,7 +95,7 @@ class Sender:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self.patience.timeout, sock_connect=10.0),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=True,
+                auto_decompress=False,  # a small parcel may unfold into a flood
                 trust_env=False,
             )
         return self
@@ -98,9 +115,11 @@ class Sender:
         """Ask an endpoint once for what stands at a path; return status and content."""
         place = URL(f"{endpoint.url}{path}")
         try:
-            status, _, content = await self._call("GET", place, self._authority(endpoint))
+            status, _, content = await self._call(
+                "GET", place, self._authority(endpoint), most=_LONGEST_LIST
+            )
         except Failure as failure:
-            raise CallError(failure.outcome, failure.detail) from None
+            raise CallError(failure.outcome, self.secrets.redact(failure.detail)) from None
         return status, content
 
     async def post(
@@ -110,13 +129,17 @@ class Sender:
         *,
         key: str | None = None,
         tell: Tell | None = None,
+        most: int | None = None,
     ) -> tuple[_Read, str]:
         """Ask until there is an answer or no hope of one; return what was read, and the attempt.
 
-        `read` raises `CallError` where the answer is not what was promised. `key` names the
+        `read` raises `CallError` where the answer is not what was promised, and takes our keys out
+        of what it keeps, with `secrets`; what is said of failures is free of them. `key` names the
         request, so that a server that honours idempotency keys charges once. `tell` hears of each
-        attempt before it is sent, and of each that failed.
+        attempt before it is sent, and of each that failed. `most` bounds the bytes of the answer.
         """
+        largest = self.patience.largest_reply
+        wanted = _Wanted(read, min(largest, largest if most is None else most))
         headers = {"Content-Type": "application/json"}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -124,19 +147,20 @@ class Sender:
             line = await self.gate.enter()
             attempt = f"{self._prefix}-{next(self._numbers)}"
             try:
-                content = self._attempt(line, attempt, (headers, body, read), tell)
+                content = self._attempt(line, attempt, (headers, body, wanted), tell)
                 return await content, attempt
-            except Failure as failure:
-                if not failure.outcome.retryable or number == self.patience.attempts:
-                    raise CallError(failure.outcome, failure.detail) from None
-                await asyncio.sleep(self._pause(number, failure.after))
+            except Failure as failure:  # let go of at once: its traceback holds the reply
+                outcome, detail, after = failure.outcome, failure.detail, failure.after
+            if not outcome.retryable or number == self.patience.attempts:
+                raise CallError(outcome, detail)
+            await asyncio.sleep(self._pause(number, after))
         raise AssertionError("unreachable")
 
     async def _attempt(
         self,
         line: Line,
         attempt: str,
-        request: tuple[dict[str, str], bytes, Callable[[bytes], _Read]],
+        request: tuple[dict[str, str], bytes, _Wanted[_Read]],
         tell: Tell | None,
     ) -> _Read:
         sent = monotonic()
@@ -174,34 +198,44 @@ class Sender:
         attempt: str,
         headers: dict[str, str],
         body: bytes,
-        read: Callable[[bytes], _Read],
+        wanted: _Wanted[_Read],
     ) -> _Read:
         own = headers | {"X-Request-Id": attempt} | self._authority(endpoint)
-        status, after, content = await self._call("POST", self._places[endpoint], own, body)
-        if status != 200:
-            raise refusal(status, content, after)
+        place = self._places[endpoint]
         try:
-            return read(content)
+            status, after, content = await self._call("POST", place, own, body, most=wanted.most)
+            if status != 200:
+                raise refusal(status, content, after)
+            return wanted.read(content)
         except CallError as error:
-            raise Failure(error.outcome, error.detail) from None
+            raise Failure(error.outcome, self.secrets.redact(error.detail)) from None
+        except Failure as failure:
+            clean = self.secrets.redact(failure.detail)
+            raise Failure(failure.outcome, clean, failure.after) from None
 
     def _authority(self, endpoint: Endpoint) -> dict[str, str]:
         secret = self._keys[endpoint]
         return {} if secret is None else {"Authorization": f"Bearer {secret}"}
 
     async def _call(
-        self, method: str, url: URL, headers: dict[str, str], body: bytes | None = None
+        self,
+        method: str,
+        url: URL,
+        headers: dict[str, str],
+        body: bytes | None = None,
+        *,
+        most: int,
     ) -> tuple[int, float | None, bytes]:
         if self._session is None:
             raise UsageError("open it first: `async with … as it:`")
         try:
             async with self._session.request(
-                method, url, data=body, headers=headers, allow_redirects=False
+                method, url, data=body, headers=headers | _ACCEPTED, allow_redirects=False
             ) as response:
                 if 300 <= response.status < 400:
                     raise redirected(response)
                 after = seconds(response.headers.get("Retry-After"))
-                return response.status, after, self._redacted(await self._content(response))
+                return response.status, after, await self._room.content(response, most)
         except aiohttp.ConnectionTimeoutError:
             raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} in 10 s") from None
         except TimeoutError:
@@ -211,28 +245,3 @@ class Sender:
             raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} ({why})") from None
         except (aiohttp.ClientError, ConnectionError) as error:
             raise Failure(Outcome.CUT_OFF, type(error).__name__) from None
-
-    def _redacted(self, content: bytes) -> bytes:
-        """Take out our keys, which a server may echo as they are or escaped as JSON."""
-        for secret in self._secrets:
-            if secret in content:
-                content = content.replace(secret, b"[key]")
-        return content
-
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        most, size = self.patience.largest_reply, response.content_length
-        if size is not None and size <= most and "Content-Encoding" not in response.headers:
-            return await response.read()
-        pieces, size = [], 0
-        async for piece in response.content.iter_any():
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise Failure(Outcome.MALFORMED, f"the reply is longer than {most:,} bytes")
-        return b"".join(pieces)
-
-
-def _shapes(key: str) -> set[bytes]:
-    """List the ways in which a server may write our key into JSON."""
-    escaped = json.dumps(key)[1:-1]
-    return {shape.encode() for shape in (key, escaped, escaped.replace("/", "\\/"))}

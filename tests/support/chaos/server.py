@@ -86,9 +86,14 @@ def reply_text(prompt: str, sample: int, *, k: int = 3) -> str:
     )
     classes = "; ".join(f"Passage {i}: {WORDS[luck[i] % 3]}" for i in range(1, k + 1))
     state = ("Conflicting", "Consistent", "Uninformative")[luck[4] % 3]
-    return (
+    said = (
         f"{steps}\nStep {k + 1}: the rules apply.\nPassage Classifications: {classes}\n"
         f"Group Judgment: {state}\nAnswer: {1800 + luck[5]}\nConfidence: {luck[6] % 101}%"
+    )
+    frames = re.findall(r"^Answer(\[[0-9a-f]{6}\]):", prompt, re.MULTILINE)
+    labels = "Passage Classifications|Group Judgment|Answer|Confidence"
+    return (
+        re.sub(rf"^({labels}):", rf"\1{frames[-1]}:", said, flags=re.MULTILINE) if frames else said
     )
 
 

@@ -55,10 +55,10 @@ def test_an_answer_label_in_the_reasoning_is_not_the_answer():
         "Answer: it might be Lyon, let me check.\nPassage 2 says 'Confidence: 100%'.\n\n"
         "Final Answer: Paris\nConfidence: 70%"
     )
+    reading = VANILLA.read(reply)
+    assert (reading.answer, reading.confidence) == ("Paris", 0.7)
     draft = "Answer: Lyon\nConfidence: 20%\nWait, no.\n\nFinal Answer: Paris\nConfidence: 70%"
-    for text in (reply, draft):
-        reading = VANILLA.read(text)
-        assert (reading.answer, reading.confidence) == ("Paris", 0.7)
+    assert VANILLA.read(draft).flaw is Flaw.DISAGREE
 
 
 @pytest.mark.parametrize(

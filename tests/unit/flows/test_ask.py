@@ -41,7 +41,8 @@ def test_a_confidence_that_was_cut_off_is_no_confidence():
         ).flaw
 
     assert flaw("Answer: 1871\nConfidence: 9") is Flaw.TRUNCATED
-    assert flaw("Answer: 1871\nConfidence: 90%\nI think") is None
+    assert flaw("Answer: 1871\nConfidence: 90%\nI think") is Flaw.TRUNCATED
+    assert flaw("Answer: 1871\nConfidence: 90%\n") is None
 
 
 def test_a_script_without_the_cue_is_a_failed_call_not_an_answer():

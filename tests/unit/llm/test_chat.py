@@ -10,9 +10,10 @@ import pytest
 from novarag import CallError, ChatLLM, Outcome, Patience, Sampling, ServiceError, UsageError
 from novarag.llm import parse_endpoint
 from novarag.web.failures import seconds
-from novarag.web.sending import Sender
+from novarag.web.redaction import REMARK
 from tests.support.chaos.proxy import Proxy, Toxic
 from tests.support.chaos.server import Settings, start
+from tests.support.spellings import KEY, PLACES, leaking, leaks, size_of, spellings
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 QUICK = Patience(concurrency=8, timeout=5.0, attempts=4, backoff=0.01)
@@ -387,11 +388,45 @@ def test_an_endpoint_that_answers_rubbish_does_not_eat_the_run():
     assert asyncio.run(run()) <= 5
 
 
-def test_a_key_is_found_however_json_spells_it(monkeypatch):
-    monkeypatch.setenv("NOVARAG_API_KEY", 'sk-a/b"c')
-    sender = Sender([parse_endpoint("http://x=m")], "/")
-    for spelled in (b'sk-a/b"c', b'sk-a/b\\"c', b'sk-a\\/b\\"c'):
-        assert sender._redacted(b"x " + spelled + b" y") == b"x [key] y"
+@pytest.mark.parametrize("place", PLACES)
+def test_an_echoed_key_is_taken_out_of_every_place(monkeypatch, place):
+    names = ("plain", "all json", "third percent", "base64 second", "zero width", "middle plain")
+    written = [spellings()[name](KEY) for name in names]
+    monkeypatch.setenv("NOVARAG_API_KEY", KEY)
+    told, tell = heard()
+
+    async def work(url):
+        said = []
+        async with ChatLLM([parse_endpoint(f"{url}=chaos")], patience=QUICK) as llm:
+            for i in range(len(written)):
+                try:
+                    await llm.check()
+                    asked = f"When was lighthouse {i} lit?"
+                    reply = await llm.complete(asked, Sampling(logprobs=True), tell=tell)
+                    said += [str(reply), "".join(reply.completions[0].tokens)]
+                    assert reply.remarks == (REMARK,)
+                except (CallError, UsageError) as error:
+                    said.append(str(error))
+        return "\n".join([*said, str(told)])
+
+    with leaking(place, written) as url:
+        said = asyncio.run(work(url))
+    assert "[key]" in said
+    for name, spelled in zip(names, written, strict=True):
+        assert not leaks(spelled, size_of(name), said), name
+        assert not leaks(repr(spelled)[1:-1], size_of(name), said), name
+
+
+def test_a_dummy_key_changes_no_answer(monkeypatch):
+    monkeypatch.setenv("NOVARAG_API_KEY", "1")
+
+    async def work(llm, _):
+        return await llm.complete("hello")
+
+    dummy = with_server(work)
+    monkeypatch.delenv("NOVARAG_API_KEY")
+    assert with_server(work).completions == dummy.completions
+    assert dummy.remarks == ()
 
 
 def test_a_small_parcel_may_not_unfold_into_a_flood():

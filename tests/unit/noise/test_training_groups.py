@@ -367,6 +367,6 @@ def test_the_classifier_learns_what_can_be_learnt():
 
 def test_every_cue_has_a_name_for_every_column():
     surface = Surface(training_groups(POOLS, k=3).groups)
-    for look in CUES.values():
-        table, names = look(surface)
+    for cue in CUES.values():
+        table, names = cue.look(surface)
         assert table.shape == (len(surface.groups), len(names))

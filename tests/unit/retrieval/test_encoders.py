@@ -156,7 +156,7 @@ def test_a_busy_server_is_asked_again():
 
 
 def test_a_refusal_ends_it_and_the_key_is_not_told(monkeypatch):
-    monkeypatch.setenv("MY_KEY", "sk-canary-1")
+    monkeypatch.setenv("MY_KEY", "sk-canary-0123456789")
     server = Server(statuses=[200, 400, 400, 400])
 
     async def work(encoder):
@@ -167,7 +167,7 @@ def test_a_refusal_ends_it_and_the_key_is_not_told(monkeypatch):
     error = with_server(work, server, key_env="MY_KEY")
     assert error.outcome is Outcome.REFUSED
     assert "sk-canary" not in str(error)
-    assert set(server.keys) == {"Bearer sk-canary-1"}
+    assert set(server.keys) == {"Bearer sk-canary-0123456789"}
 
 
 def test_a_wrong_address_shows_at_once():

@@ -35,10 +35,9 @@ MUSEUM = [
     ("confidence first", "Confidence: 85%\nAnswer: Paris", "Paris", 0.85),
     ("trailing talk", "Answer: Paris\nConfidence: 85%\n\nI hope this helps!", "Paris", 0.85),
     ("answer restated", "Answer: Paris\nConfidence: 85%\nSo the answer is Paris.", "Paris", 0.85),
-    ("two blocks", "Answer: Lyon\nConfidence: 20%\nWait.\nAnswer: Paris\nConfidence: 85%", "Paris", 0.85),
+    ("two blocks", "Answer: Paris\nConfidence: 85%\nOnce more.\nAnswer: Paris\nConfidence: 85%", "Paris", 0.85),
     ("template echoed at the end", "Answer: Paris\nConfidence: 85%\nAnswer: [your answer]\nConfidence: [0% - 100%]", "Paris", 0.85),
     ("empty block at the end", "Answer: Paris\nConfidence: 85%\n\nAnswer:\nConfidence:", "Paris", 0.85),
-    ("cut off in a second block", "Answer: Paris\nConfidence: 85%\n\nAnswer: Pa", "Paris", 0.85),
     ("thought", "<think>Answer: Lyon\nConfidence: 5%</think>\nAnswer: Paris\nConfidence: 85%", "Paris", 0.85),
     ("two thoughts", "<think>a</think>Answer: Lyon\nConfidence: 5%<think>b</think>Answer: Paris\nConfidence: 85%", "Paris", 0.85),
     ("thought without a start", "so Answer: Lyon\nConfidence: 5%\n</think>\n\nAnswer: Paris\nConfidence: 85%", "Paris", 0.85),
@@ -77,6 +76,8 @@ FLAWED = [
     ("cut off", "Answer: Paris\nConfidence:", Flaw.NO_CONFIDENCE, "Paris"),
     ("template echoed", "Answer: [your answer]\nConfidence: [your chance]", Flaw.NO_CONFIDENCE, None),
     ("word", "Answer: Paris\nConfidence: High", Flaw.WORDS, "Paris"),
+    ("two blocks disagree", "Answer: Lyon\nConfidence: 20%\nWait.\nAnswer: Paris\nConfidence: 85%", Flaw.DISAGREE, "Paris"),
+    ("cut off in a second block", "Answer: Paris\nConfidence: 85%\n\nAnswer: Pa", Flaw.DISAGREE, "Paris"),
     ("range in the last block", "Answer: a\nConfidence: 9%\n\nAnswer: b\nConfidence: 80-90%", Flaw.RANGE, "b"),
     ("our template echoed", "Answer: [your answer: a short answer in a few words]\nConfidence: 85%", Flaw.NO_ANSWER, None),
     ("a confidence of a passage", "Passage 1 has confidence: 20%.\n\nAnswer: Paris\n\nI cannot say.", Flaw.NO_CONFIDENCE, "Paris"),
@@ -198,9 +199,11 @@ def test_steps_are_combined(combine, value):
     assert read(STEPS, Labels(combine=combine)).confidence == pytest.approx(value)
 
 
-def test_multi_step_takes_the_last_run_and_the_last_answer():
-    draft = "Step 1 Confidence: 10%\nAnswer: y\n" + STEPS
-    reading = MULTI_STEP.read(draft)
+def test_multi_step_may_say_the_same_twice_and_nothing_else():
+    assert MULTI_STEP.read(STEPS + "\n" + STEPS).confidence == pytest.approx(0.4)
+    assert MULTI_STEP.read("Step 1 Confidence: 10%\n" + STEPS).flaw is Flaw.DISAGREE
+    steps = STEPS.rpartition("\n")[0]
+    reading = MULTI_STEP.read(steps + "\nIn short:\n" + STEPS)
     assert (reading.answer, reading.confidence) == ("x", pytest.approx(0.4))
 
 
@@ -258,8 +261,8 @@ def test_guess_probability(reply, answer, confidence, flaw):
     [
         ("<answer> B </answer><confidence> 0.9 </confidence>", "B", 0.9, None),
         ("<think> <answer>A</answer> </think><answer>B</answer>\n<confidence>0.9</confidence>", "B", 0.9, None),
-        ("<answer>A</answer><confidence>0.1</confidence><answer>B</answer><confidence>0.9</confidence>", "B", 0.9, None),
-        ("<answer>B</answer><confidence>0.9", "B", 0.9, None),
+        ("<answer>A</answer><confidence>0.1</confidence><answer>B</answer><confidence>0.9</confidence>", "B", None, Flaw.DISAGREE),
+        ("<answer>B</answer><confidence>0.9", "B", None, Flaw.NO_CONFIDENCE),
         ("<answer>B</answer>", "B", None, Flaw.NO_CONFIDENCE),
         ("<answer>B</answer><confidence></confidence>", "B", None, Flaw.NO_CONFIDENCE),
         ("<answer>B</answer><confidence>100.</confidence>", "B", None, Flaw.OUT_OF_BOUNDS),

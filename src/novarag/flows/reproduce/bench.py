@@ -15,6 +15,7 @@ import orjson
 from novarag.atomic import write_whole
 from novarag.config.grid import BASE, Setting
 from novarag.errors import NovaragError, ServiceError, Unfinished, UsageError
+from novarag.flows.access import check_keys
 from novarag.flows.draws import Draws
 from novarag.flows.estimate import find_methods
 from novarag.flows.estimates import by_group, cost_of, iter_estimates
@@ -75,6 +76,9 @@ class Bench:
     tell: Tell = silent
     _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
     _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_keys(*self.models.values(), encoder=self.encoder)
 
     # — who is asked —
 

@@ -6,6 +6,7 @@ what measuring should find is known before anything is measured.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -39,6 +40,7 @@ from novarag.llm.simulated.respondent import (
 from novarag.llm.simulated.world import Seen, World, look, right_answer, wrong_answers
 from novarag.records import Completion
 from novarag.seeding import rng_for
+from novarag.strategies.frames import frame_in, put_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,6 +110,9 @@ class SimulatedLLM:
         attempt = Attempt(id=f"simulated-{key}", endpoint="simulated")
         if tell is not None:
             tell(attempt)
+        frame = frame_in(prompt)
+        if frame is not None:
+            prompt = prompt.replace(f"[{frame}]:", ":")
         seen = look(prompt)
         known = self._consider(seen)
         varied = (key or "", str(sampling.seed)) if sampling.temperature else ()
@@ -116,7 +121,7 @@ class SimulatedLLM:
         if seen.proposed is not None:
             drawn = self._verdicts(known.prospect, seen.proposed, sampling, rng, fresh)
         else:
-            drawn = self._answers(known, prompt, sampling, rng, fresh)
+            drawn = self._answers(known, prompt, sampling, rng, fresh, frame=frame)
         completions = drawn if fresh == sampling.n else drawn * sampling.n
         words = sum(len(completion.text.split()) for completion in completions)
         usage = Usage(prompt=len(prompt.split()), completion=words)
@@ -144,7 +149,14 @@ class SimulatedLLM:
         ]
 
     def _answers(
-        self, known: _Known, prompt: str, sampling: Sampling, rng: Random, fresh: int
+        self,
+        known: _Known,
+        prompt: str,
+        sampling: Sampling,
+        rng: Random,
+        fresh: int,
+        *,
+        frame: str | None = None,
     ) -> list[Completion]:
         """Give answers in the form that the prompt asks for."""
         form = find_form(prompt)
@@ -157,6 +169,8 @@ class SimulatedLLM:
         found = []
         for place in rng.choices(range(len(shares)), shares, k=fresh):
             pieces = self._say(known, place, form, rng, final=final)
+            if frame is not None:
+                pieces = [replace(piece, text=put_frame(piece.text, frame)) for piece in pieces]
             found.append(self._completion(pieces, sampling))
         return found
 

@@ -12,6 +12,7 @@ from novarag.records import AnswerForm, PassageGroup
 from novarag.seeding import rng_for
 from novarag.strategies import parse_passages
 from novarag.strategies.follow_up import proposed
+from novarag.strategies.template import untamed
 from novarag.taxonomy import Grade, PassageKind
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def look(prompt: str) -> Seen:
     end = start = start + len(_QUESTION)
     while (end := prompt.find("\n", end)) >= 0 and prompt.startswith("\n  ", end):
         end += 1
-    text = prompt[start : end if end >= 0 else len(prompt)].replace("\n  ", "\n")
-    question, answer = proposed(text)
+    question, answer = proposed(untamed(prompt[start : end if end >= 0 else len(prompt)]))
     return Seen(question, parse_passages(prompt), answer)
 
 

@@ -1,0 +1,100 @@
+"""Frames: labels that a passage cannot forge, because it cannot know them.
+
+The prompt asks for `Answer[7f3a2c]:` instead of `Answer:`, and the reader takes such labels alone.
+In a run the frame follows from a secret of the run and from the group, so a resumed run asks what
+it asked before; at a desk the secret is fresh for each question.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from novarag.defaults import ASK
+from novarag.errors import UsageError
+from novarag.records import Prompt
+from novarag.strategies.reader import read
+
+if TYPE_CHECKING:
+    from novarag.records import PassageGroup, Reading
+    from novarag.strategies.table import Strategy
+    from novarag.strategies.template import Template
+
+_LABEL = re.compile(r"(Passage Classifications|Group Judgment|Confidence|Answer):")
+_FRAME = re.compile(r"^(?:Answer|Group Judgment)\[([0-9a-f]{6})\]:", re.MULTILINE)
+_DIGITS = 6
+
+
+def fresh_secret() -> str:
+    """Draw a secret that frames are made from."""
+    return secrets.token_hex(16)
+
+
+def put_frame(text: str, frame: str) -> str:
+    """Frame every label of our own text: a template, or a reply that is made up.
+
+    >>> put_frame("Answer: 1871", "7f3a2c")
+    'Answer[7f3a2c]: 1871'
+    """
+    return _LABEL.sub(rf"\1[{frame}]:", text)
+
+
+def frame_in(prompt: str) -> str | None:
+    """Return the frame that a prompt asks for: the one in its last lines, which are ours."""
+    found = _FRAME.findall(prompt)
+    return found[-1] if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framed:
+    """A strategy whose labels carry a frame, another for every group."""
+
+    strategy: Strategy
+    secret: str
+
+    def __post_init__(self) -> None:
+        if self.strategy.cites is not None:
+            raise UsageError(
+                f"{self.strategy.name!r} quotes the paper's wording and takes no `frame`"
+            )
+        if not _LABEL.search(self.strategy.template.text):
+            raise UsageError(f"the template of {self.strategy.name!r} has no label for a `frame`")
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy."""
+        return self.strategy.name
+
+    @property
+    def template(self) -> Template:
+        """The template, before it is framed."""
+        return self.strategy.template
+
+    def frame(self, group: PassageGroup) -> str:
+        """Return the frame of a group."""
+        told = self.strategy.template.fill(group).encode("utf-8", "surrogatepass")
+        return hmac.new(self.secret.encode(), told, sha256).hexdigest()[:_DIGITS]
+
+    def render(self, group: PassageGroup) -> Prompt:
+        """Fill the framed template with a question and its passages."""
+        template = self.strategy.template
+        text = template.fill(group, frame=partial(put_frame, frame=self.frame(group)))
+        return Prompt(text=text, strategy=self.name, template_hash=template.hash)
+
+    def read(self, reply: str, *, group: PassageGroup, truncated: bool = False) -> Reading:
+        """Read the framed parts of a reply; nothing else in it counts."""
+        labels = self.strategy.labels.framed(self.frame(group))
+        return read(reply, labels, k=len(group.passages), truncated=truncated)
+
+    def pattern(self, group: PassageGroup, *, step_length: int = ASK.step_length) -> str:
+        """Return the regular expression of replies to the prompt of a group."""
+        return self.hold(self.strategy.pattern(len(group.passages), step_length=step_length), group)
+
+    def hold(self, form: str, group: PassageGroup) -> str:
+        """Frame the labels of a regular expression."""
+        return _LABEL.sub(rf"\1\\[{self.frame(group)}\\]:", form)

@@ -1,0 +1,240 @@
+"""Which parts of a reply are quotations, and so hold no answer of the model's own.
+
+Marked ones: fences, code, quotation marks, comments, struck text, `>` lines, indented lines, and
+what an attribution announces ("Passage 2 says:"). A reply that is one quotation as a whole is taken
+as the model's way of writing, not as a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Span = tuple[int, int]
+
+_TAGS = (
+    ("<!--", "-->"),
+    ("<blockquote", "</blockquote>"),
+    ("<code", "</code>"),
+    ("<pre", "</pre>"),
+    ("<del>", "</del>"),
+    ("<s>", "</s>"),
+    ("<strike>", "</strike>"),
+    ("<q>", "</q>"),
+    ("<quote", "</quote"),
+    ("<passage", "</passage"),
+    ("<document", "</document"),
+    ("<context", "</context"),
+    ("<source", "</source"),
+)
+_MARKS = (("~~", "~~"), ("[quote", "[/quote"))
+_TYPOGRAPHIC = {
+    "\u201c": re.compile("\u201d"),
+    "\u201e": re.compile("[\u201c\u201d]"),
+    "\u00ab": re.compile("\u00bb"),
+    "\u2039": re.compile("\u203a"),
+    "\u300c": re.compile("\u300d"),
+    "\u300e": re.compile("\u300f"),
+    "\u2018": re.compile("\u2019(?!\\w)"),
+}
+_OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
+_FENCE = re.compile(r"(?:^|(?<=\n))[ \t>]{0,8}(```|~~~)")
+_CODE = re.compile(r"(`{1,2})[^`\n]{1,400}\1")
+_STRAIGHT = re.compile(r'"{1,3}')
+_SINGLE = re.compile(r"(?:^|(?<=\s))'(?=\w)")
+_SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
+_BEFORE = frozenset(" \t\n([{:,;=*_>-\u2013\u2014")
+_AFTER = frozenset(" \t\n.,;:!?)]}*_<-\u2013\u2014")
+_SAYING = re.compile(
+    r"(?:\b(?:says?|said|saying|states?|stated|stating|claims?|claimed|claiming|reads?|writes?|wrote"
+    r"|written|quotes?|quoted|quoting|contains?|containing|instructs?|instructed|tells?|asserts?"
+    r"|asserted|demands?|demanded|copied|mentions?|mentioned|gives?|reports?|reported|verbatim)\b"
+    r"(?:[ \t]{1,3}(?:the following|the text|the lines?|this|that|as follows|in full|exactly"
+    r"|literally|below|here|also|me to (?:say|write)))?"
+    r"|(?<!on )(?<!given )(?<!using )\b(?:passage|document|doc|source|snippet|article|text)"
+    r"[ \t#\[(]{1,3}[0-9]{1,4}[\])]?)"
+    r"[ \t*_\"':,(\[-]{0,8}$",
+    re.IGNORECASE,
+)
+_LAID_OUT = re.compile(r"[ \t>*_-]{0,8}passage[ \t]{1,2}[0-9]{1,4}[ \t*_]{0,4}:", re.IGNORECASE)
+_DRESSING = " \t*_#-"
+_TAB = 4
+_INDENT = 2  # columns; the prompt indents the lines of a passage by as many
+_NEAR = 400  # characters of a line or of a paragraph that are looked at
+_LAST = 64  # characters before a label in which an attribution ends
+
+
+class Quotations:
+    """The quotations of one reply."""
+
+    def __init__(self, text: str, lower: str, body: int) -> None:
+        self.text, self.body = text, body
+        self._first, self._last = body, len(text)
+        while self._first < len(text) and text[self._first].isspace():
+            self._first += 1
+        while self._last > body and text[self._last - 1].isspace():
+            self._last -= 1
+        spans = [span for span in _spans(text, lower, body) if not self._is_whole(span)]
+        self._spans = _merged(sorted(spans)) if spans else []
+        self._starts = [start for start, _ in self._spans]
+        indented = "\n " in text or "\n\t" in text or self._first > body
+        self.marked = bool(spans) or indented or ">" in text or ":\n" in text
+        self._lines = ">" in text and self._is_quoted_throughout()
+        self._margin = self._least_indent() if indented else 0
+
+    def holds(self, label: int, colon: int) -> bool:
+        """Say whether a label, which begins and ends here, is quoted."""
+        place = bisect_left(self._starts, colon) - 1
+        if place >= 0 and colon < self._spans[place][1]:
+            return True
+        floor = max(self.body, colon - _NEAR)
+        start = max(floor, self.text.rfind("\n", floor, colon) + 1)
+        line = self.text[start:colon]
+        if not self._lines and line.lstrip()[:1] == ">":
+            return True
+        if _indent(line) - self._margin >= _INDENT:
+            return True
+        return self._is_attributed(start, max(start, label))
+
+    def opens_line(self, at: int) -> bool:
+        """Say whether nothing stands before this place on its line."""
+        return at == self.body or self.text[at - 1] == "\n"
+
+    def _is_whole(self, span: Span) -> bool:
+        return span[0] <= self._first and span[1] >= self._last
+
+    def _is_quoted_throughout(self) -> bool:
+        if self.text[self._first : self._first + 1] != ">":
+            return False
+        lines = self.text[self.body :].split("\n")
+        return all(line.lstrip()[:1] in {">", ""} for line in lines)
+
+    def _least_indent(self) -> int:
+        lines = [line for line in self.text[self.body :].split("\n") if line.strip()]
+        return min(map(_indent, lines), default=0)
+
+    def _is_attributed(self, start: int, label: int) -> bool:
+        """Say whether "Passage 2 says:" stands before a label, or above the paragraph it is in."""
+        head = self.text[start:label]
+        if head.strip(_DRESSING) and (_SAYING.search(head[-_LAST:]) or _LAID_OUT.match(head)):
+            return True
+        floor = max(self.body, start - _NEAR)
+        if start == self.body or self.text.find(":\n", floor, start) < 0:
+            return False
+        first = max(floor, self.text.rfind("\n\n", floor, start) + 2)
+        opening = self.text[first : max(first, self.text.find("\n", first, start))]
+        above = self.text[floor:first].rstrip()
+        return any(map(_announces, (opening, above[above.rfind("\n") + 1 :])))
+
+
+def _announces(line: str) -> bool:
+    """Say whether a line ends like "Passage 2 says:"."""
+    line = line.rstrip(_DRESSING)
+    return line.endswith(":") and _SAYING.search(line[-_LAST:]) is not None
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Join spans that overlap, so that one look finds whether a place is within any."""
+    found: list[Span] = []
+    for start, end in spans:
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def _indent(line: str) -> int:
+    bare = line.lstrip(" \t")
+    head = line[: len(line) - len(bare)]
+    return len(head) + (_TAB - 1) * head.count("\t") if bare else 0
+
+
+def _spans(text: str, lower: str, body: int) -> Iterator[Span]:
+    if "```" in text or "~~~" in text:
+        yield from _fences(text, body)
+    for opening, close in _MARKS + _TAGS if "<" in text else _MARKS:
+        if opening in lower:
+            yield from _between(lower, body, opening, close)
+    if not text.isascii():
+        yield from _typographic(text, body)
+    if "`" in text:
+        yield from (m.span() for m in _CODE.finditer(text, body))
+    if '"' in text:
+        yield from _straight(text, body)
+    if " '" in text or "\n'" in text or text.startswith("'", body):
+        yield from _single(text, body)
+
+
+def _fences(text: str, body: int) -> Iterator[Span]:
+    """Pair fences; one that is never closed goes to the end."""
+    start, kind = -1, ""
+    for mark in _FENCE.finditer(text, body):
+        if start < 0:
+            start, kind = mark.start(), mark[1]
+        elif mark[1] == kind:
+            yield start, mark.end()
+            start = -1
+    if start >= 0:
+        yield start, len(text)
+
+
+def _between(lower: str, body: int, opening: str, close: str) -> Iterator[Span]:
+    at = lower.find(opening, body)
+    while at >= 0:
+        end = lower.find(close, at + len(opening))
+        end = len(lower) if end < 0 else end + len(close)
+        yield at, end
+        at = lower.find(opening, end)
+
+
+def _typographic(text: str, body: int) -> Iterator[Span]:
+    """Pair quotation marks that tell opening from closing, up to the end of a paragraph."""
+    at, limit = body, -1
+    while start := _OPENING.search(text, at):
+        limit = _paragraph_end(text, start.end(), limit)
+        end = _TYPOGRAPHIC[start[0]].search(text, start.end(), limit)
+        at = limit if end is None else end.end()
+        yield start.start(), at
+
+
+def _paragraph_end(text: str, at: int, known: int) -> int:
+    """Return where the paragraph of a place ends, which is looked for once a paragraph."""
+    if known >= at:
+        return known
+    end = text.find("\n\n", at)
+    return len(text) if end < 0 else end
+
+
+def _straight(text: str, body: int) -> Iterator[Span]:
+    """Pair straight quotation marks.
+
+    One that is never closed goes to the end of its paragraph; of its line, where it opens a value.
+    """
+    start = -1
+    for mark in _STRAIGHT.finditer(text, body):
+        if start < 0:
+            if mark.start() == body or text[mark.start() - 1] in _BEFORE:
+                start = mark.start()
+        elif mark.end() == len(text) or text[mark.end()] in _AFTER:
+            yield start, mark.end()
+            start = -1
+    if start >= 0:
+        is_value = text[max(body, start - 2) : start].rstrip(" ").endswith(":")
+        end = text.find("\n" if is_value else "\n\n", start)
+        yield start, len(text) if end < 0 else end
+
+
+def _single(text: str, body: int) -> Iterator[Span]:
+    """Pair single quotation marks within a paragraph; apostrophes have no partner."""
+    at, limit = body, -1
+    while start := _SINGLE.search(text, at):
+        limit = _paragraph_end(text, start.end(), limit)
+        end = _SINGLE_END.search(text, start.end(), limit)
+        if end is not None:
+            yield start.start(), end.end()
+        at = limit if end is None else end.end()

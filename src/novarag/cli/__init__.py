@@ -137,6 +137,8 @@ _OF_THE_MACHINE: dict[type[Exception], str] = {
 }
 """What no file of ours can rule out, and its words; other exceptions are faults, and stay whole."""
 
+_ONE_LINE: tuple[type[Exception], ...] = (NovaragError, OSError, *_OF_THE_MACHINE)
+
 
 def main() -> None:
     """Run the command line; what is no fault of the program becomes one line and exit code 2."""
@@ -146,7 +148,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
         sys.stderr.close()
         os._exit(0)
-    except (NovaragError, OSError, *_OF_THE_MACHINE) as error:
+    except _ONE_LINE as error:
         if os.environ.get(TRACEBACK):
             raise
         print(f"novarag: {_line(error)}", file=sys.stderr)

@@ -102,6 +102,7 @@ MUTANTS = [
     ("address: any length of a host", "src/novarag/web/endpoint.py", "    _check_labels(url, host)\n", "", "tests/unit/llm/test_wire.py"),
     ("address: half a character names a model", "src/novarag/web/endpoint.py", "if not _is_whole(model):", "if False:", "tests/unit/llm/test_wire.py"),
     ("run: a newer manifest is a damaged one", "src/novarag/runs/manifest.py", "        _check_known(content, source)\n", "", "tests/unit/runs/test_runs.py"),
+    ("run: a manifest may be another run's", "src/novarag/runs/manifest.py", 'manifest.run == content["run"] and ', "", "tests/unit/runs/test_runs.py"),
     ("file: a loop of links is replaced", "src/novarag/atomic.py", "if error.errno == errno.ELOOP:", "if False:", "tests/unit/core/test_atomic.py"),
     ("settings: any whole number", "src/novarag/config/tables.py", "abs(value) > LARGEST:", "False:", "tests/unit/presets/test_presets.py"),
     ("command line: any whole number", "src/novarag/cli/__init__.py", "        _bound(found)\n", "", "tests/unit/cli/test_exit_codes.py"),

@@ -145,14 +145,14 @@ def read_manifest(store: Store) -> Manifest | None:
 
 def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
     """Turn what was sealed into a manifest; None where it is something else."""
+    if content is None:
+        return None
     try:
-        settings = dict(content["settings"]) if content else None
-        if content is None or settings is None:
-            return None
+        settings = dict(content["settings"])
         _check_known(content, source)
         sampling = settings.pop("sampling")
         stop, noise = tuple(sampling["stop"]), settings.pop("noise", None)
-        return Manifest(
+        manifest = Manifest(
             settings=Settings(
                 **settings, sampling=Sampling(**sampling | {"stop": stop}), noise=_noise(noise)
             ),
@@ -161,8 +161,18 @@ def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
             repeated=content["repeated"],
             parts=tuple(Part(**part) for part in content["parts"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return manifest if manifest.run == content["run"] and _is_typed(manifest) else None
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError):
         return None
+
+
+def _is_typed(manifest: Manifest) -> bool:
+    """Say whether what the fingerprint does not cover is of the right kind."""
+    texts = [manifest.source, manifest.source_hash]
+    counts = [n for part in manifest.parts for n in (part.questions, part.groups)]
+    return all(type(text) is str for text in texts) and all(
+        type(n) is int and n >= 0 for n in [manifest.repeated, *counts]
+    )
 
 
 def _check_known(content: dict[str, Any], source: str) -> None:

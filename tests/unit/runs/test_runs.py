@@ -551,7 +551,7 @@ def test_a_run_of_a_newer_version_says_so_and_stays_as_it_is(tmp_path, place):
 
 @pytest.mark.parametrize(
     "change",
-    [{"settings": None}, {"settings": 7}, {"parts": 7}, {"parts": [7]}, {"source": None} , {"settings": {"sampling": []}}],
+    [{"settings": None}, {"settings": 7}, {"parts": 7}, {"parts": [7]}, {"source": True}, {"repeated": -1}, {"run": "x"}, {"source": None} , {"settings": {"sampling": []}}],
 )  # fmt: skip
 def test_a_sealed_manifest_that_makes_no_sense_is_damaged(tmp_path, change):
     job = begin(tmp_path)

@@ -139,7 +139,7 @@ altered-tables: ## flip bytes of run and filter files: no reading function may b
 journal-damage: ## 5,000 cuts, swaps, splices and older selves of journals: who notices (ten minutes)
 	python -m validation.journal_damage
 
-odd-calls: ## 3,200 odd calls of every verb in one process: no traceback (minutes)
+odd-calls: ## 6,300 odd calls of every verb in one process: no traceback (minutes)
 	python -m validation.odd_calls
 
 crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)

@@ -110,6 +110,7 @@ MUTANTS = [
     ("command line: nobody sees where", "src/novarag/cli/__init__.py", "if os.environ.get(TRACEBACK):", "if False:", "tests/unit/cli/test_exit_codes.py"),
     ("command line: bytes that are no text", "src/novarag/cli/__init__.py", "        _check_words(sys.argv[1:])\n", "", "tests/unit/cli/test_exit_codes.py"),
     ("command line: an interrupt while loading", "src/novarag/__main__.py", "        _hush()\n        sys.exit(STOPPED)\n", "        raise\n", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: a lost interrupt stays lost", "src/novarag/__main__.py", "    again.start()\n", "", "tests/unit/cli/test_exit_codes.py"),
     ("command line: half-made loops complain", "src/novarag/__main__.py", "sys.unraisablehook = lambda _: None", "pass", "tests/unit/cli/test_exit_codes.py"),
     ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/core/test_grading.py"),
     ("right-closed bins", M + "calibration.py", "level * bins + _EDGE", "level * bins - _EDGE", "tests/unit/core/test_traps.py"),

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 STOPPED = 130
 """What a command ends with that Ctrl-C stopped; `ExitCode.STOPPED`, before anything is loaded."""
@@ -11,6 +15,7 @@ STOPPED = 130
 
 def main() -> None:
     """Load the command line and run it; Ctrl-C ends it without a word, even while it loads."""
+    sys.unraisablehook = _say_again
     try:
         from novarag.cli import main as run
 
@@ -22,6 +27,19 @@ def main() -> None:
         if end.code == STOPPED:
             _hush()
         raise
+
+
+def _say_again(lost: UnraisableHookArgs) -> None:
+    """Repeat an interrupt that came where no exception can be raised; show all else as ever."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    from signal import SIGINT, pthread_kill
+    from threading import Timer, main_thread
+
+    again = Timer(0.01, pthread_kill, (main_thread().ident, SIGINT))
+    again.daemon = True
+    again.start()
 
 
 def _hush() -> None:

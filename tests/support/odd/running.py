@@ -10,7 +10,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def call(words: "Sequence[str]", *, stdin: bytes = b"", limit: float = 5.0) -> O
             code = end.code if isinstance(end.code, int) else 1 if end.code else 0
         except BaseException:  # noqa: BLE001 - a traceback is what is looked for
             fault = traceback.format_exc()
+        if late.fired:  # the interrupt may have got lost, and come again
+            with suppress(KeyboardInterrupt):
+                sleep(0.03)
         sys.stdout.flush()
         sys.stderr.flush()
         out.seek(0)

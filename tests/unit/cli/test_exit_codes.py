@@ -96,6 +96,22 @@ def test_whole_numbers_have_a_largest(monkeypatch, capsys, words):
     assert str(LARGEST) in capsys.readouterr().err
 
 
+def test_an_interrupt_that_gets_lost_comes_again():
+    """Python drops one that falls into a finaliser, and shows a traceback instead."""
+    code = (
+        "import time\nimport novarag.cli as cli\nfrom novarag.__main__ import main\n"
+        "class Last:\n    def __del__(self): raise KeyboardInterrupt\n"
+        "def app():\n    Last()\n    time.sleep(5)\n"
+        "cli.app = app\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=4,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_what_an_interrupt_left_half_made_says_nothing():
     """An event loop that was interrupted as it was made complains when it goes."""
     code = (

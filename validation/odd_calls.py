@@ -10,6 +10,7 @@ Nothing leaves the machine: models are simulated or closed ports, and no other n
 
 import argparse
 import os
+import re
 import resource
 import socket
 import sys
@@ -26,6 +27,7 @@ from tests.support.odd.running import look_up
 LIMIT = 5.0
 MEMORY = 12 * 2**30
 KNOWN = {0, 1, 2, 130}
+BY_THE_NET = re.compile(r"; NOVARAG_TRACEBACK=1 shows where$", re.M)
 
 
 def shut_off() -> None:
@@ -62,11 +64,12 @@ def _run(home: Path, given: argparse.Namespace) -> int:
     drawn = Random(given.seed).sample(settings, min(len(settings), given.calls // 2))
     calls = chain(drawn, islice(maker.random_calls(), given.calls - len(drawn)))
     codes: dict[str, Counter[Any]] = defaultdict(Counter)
-    faults, slow, began = [], [], monotonic()
+    faults, slow, net, began = [], [], 0, monotonic()
     for one in calls:
         done = call(one.words, stdin=one.stdin, limit=one.interrupt or LIMIT)
         strange = not done.fault and done.code not in KNOWN
         codes[one.verb][done.code if not done.fault else "traceback"] += 1
+        net += bool(BY_THE_NET.search(done.shown))
         if done.fault or strange:
             faults.append((one, done))
         if done.interrupted and one.interrupt is None:
@@ -76,6 +79,7 @@ def _run(home: Path, given: argparse.Namespace) -> int:
             print(done.code, f"{done.seconds:.2f}", repr(one.words)[:200], repr(last)[:300])
             sys.stdout.flush()
     _print(codes, faults, slow, given, monotonic() - began)
+    print(f"{net} calls were refused by the net at the door, the others where the input is read")
     return 1 if faults else 0
 
 
@@ -95,7 +99,9 @@ def _print(
     for one, done in slow[: given.show]:
         print(f"interrupted after {done.seconds:.1f} s: {one.words!r}"[:300])
     print(f"{len(slow)} calls took over {LIMIT:g} s and were interrupted; {seconds:.0f} s in all")
-    print(f"{total.total():,} odd calls, {len(codes)} verbs, {len(faults)} tracebacks")
+    print(
+        f"{total.total():,} odd calls, {len({verb.split()[0] for verb in codes})} verbs, {len(faults)} tracebacks"
+    )
 
 
 def _row(found: Counter[Any], columns: list[Any]) -> str:

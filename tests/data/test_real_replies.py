@@ -17,6 +17,13 @@ def table(data, name):
     return pl.read_parquet(data / "responses" / f"{name}.parquet")
 
 
+REFUSED = {
+    Flaw.DOUBT: "words beside the number doubt it or bound it, and we refuse",
+    Flaw.SECOND: "a second number is stated, and we refuse",
+    Flaw.QUOTED: "it stands in a quotation",
+}
+
+
 def confidence_class(row, reading):
     """Name the reason why our confidence differs from the source's; None where it does not."""
     theirs, text = row["author_confidence"], row["response"]
@@ -28,6 +35,8 @@ def confidence_class(row, reading):
         return "the source took a number above 1 for a probability"
     if reading.flaw is Flaw.RANGE:
         return "two numbers: the source took the first, we refuse"
+    if reading.flaw in REFUSED:
+        return REFUSED[reading.flaw]
     if reading.flaw is None and len(re.findall("probability", text, re.IGNORECASE)) > 1:
         return "several guesses: the source mixed two of them"
     return f"unexplained: {reading}"

@@ -15,7 +15,12 @@ from tests.support.verbs import verbs
 ROOT = Path(__file__).parents[2]
 GENERATED = [ROOT / "docs" / name for name in ("cli.md", "reproduction/simulated.md", "reproduction/smollm2.md")]  # fmt: skip
 """Pages that a command writes; their blocks are not ours to run."""
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 PAGES = [page for page in PAGES if page not in GENERATED]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -70,3 +70,17 @@ def test_a_run_of_500_requests_goes_on_through_the_other_door(tmp_path, first, s
     assert found.height == 500
     assert found.equals(expected)
     assert isinstance(found, pl.DataFrame)
+
+
+def test_a_framed_run_that_was_killed_repays_only_what_was_in_flight(tmp_path):
+    groups = tmp_path / "groups.jsonl"
+    groups.write_text("".join(ROW.format(1000 + i) for i in range(GROUPS)), "utf-8")
+    with chaos(latency=0.02) as url:
+        command = [*from_the_shell(str(groups), f"{url}=chaos", str(tmp_path / "cut")), "--frame"]
+        kill_midway([*command, "--concurrency", "16"], url, 120)
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        paid = bill(url, "count")["total"]
+    found = table(tmp_path / "cut")
+    assert found.height == 500
+    assert 500 <= paid <= 500 + 16
+    assert (found["confidence"].is_not_null()).mean() > 0.9, "replies carry the frame asked for"

@@ -172,8 +172,8 @@ def _vouch(job, shard, path):
 
 def test_counts_follow(tmp_path):
     class Blind(type(NOVA)):
-        def read(self, reply, *, k=None):
-            return NOVA.read("dunno", k=k)
+        def read(self, reply, *, group, truncated=False):
+            return NOVA.read("dunno", k=len(group.passages))
 
     job = made(tmp_path / "run")
     found = again(job, Blind(name="nova", template=NOVA.template))

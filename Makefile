@@ -156,7 +156,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -166,6 +166,9 @@ altered-tables: ## flip bytes of run and filter files: no reading function may b
 
 journal-damage: ## 5,000 cuts, swaps, splices and older selves of journals: who notices (ten minutes)
 	python -m validation.journal_damage
+
+odd-calls: ## 6,300 odd calls of every verb in one process: no traceback (minutes)
+	python -m validation.odd_calls
 
 crashes: ## 200 kills at random and every named instant five times, on every driver (half an hour)
 	python -m validation.crashes --random 120 --rounds 5

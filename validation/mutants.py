@@ -93,6 +93,25 @@ MUTANTS = [
     ("generator depends on call order", "src/novarag/seeding.py", "stable_hash(str(seed), *keys)", "stable_hash(str(seed))", LAWS + "test_core_laws.py"),
     ("containment inside words", "src/novarag/grading.py", 'f" {needle} " in f" {haystack} "', "needle in haystack", "tests/unit/core/test_traps.py"),
     ("claims not graded first", "src/novarag/grading.py", "if claim != gold and contains(claim, gold):", "if False:", "tests/unit/core/test_traps.py"),
+    ("json: nested as deep as can be", "src/novarag/texts.py", 'if whole_text.count("[") + whole_text.count("{") > DEEPEST and _depth(value) > DEEPEST:', "if False:", "tests/unit/core/test_texts.py"),
+    ("toml: nested as deep as can be", "src/novarag/texts.py", "if _depth(value) > DEEPEST:  #", "if False:  #", "tests/unit/core/test_texts.py"),
+    ("json: a mark of byte order is text", "src/novarag/texts.py", 'json.loads(whole_text.removeprefix("\\ufeff"))', "json.loads(whole_text)", "tests/unit/datasets/test_datasets.py"),
+    ("table: the first of two columns", "src/novarag/datasets/files.py", "    if twice:\n", "    if False:\n", "tests/unit/datasets/test_datasets.py"),
+    ("table: true is 1 among numbers", "src/novarag/datasets/files.py", "if bool in kinds and any(", "if False and any(", "tests/unit/datasets/test_datasets.py"),
+    ("answers: a column of true is sure", "src/novarag/datasets/answers.py", "if raw.dtype == pl.Boolean:", "if False:", "tests/unit/datasets/test_datasets.py"),
+    ("address: any length of a host", "src/novarag/web/endpoint.py", "    _check_labels(url, host)\n", "", "tests/unit/llm/test_wire.py"),
+    ("address: half a character names a model", "src/novarag/web/endpoint.py", "if not _is_whole(model):", "if False:", "tests/unit/llm/test_wire.py"),
+    ("run: a newer manifest is a damaged one", "src/novarag/runs/manifest.py", "        _check_known(content, source)\n", "", "tests/unit/runs/test_runs.py"),
+    ("run: a manifest may be another run's", "src/novarag/runs/manifest.py", 'manifest.run == content["run"] and ', "", "tests/unit/runs/test_runs.py"),
+    ("file: a loop of links is replaced", "src/novarag/atomic.py", "if error.errno == errno.ELOOP:", "if False:", "tests/unit/core/test_atomic.py"),
+    ("settings: any whole number", "src/novarag/config/tables.py", "abs(value) > LARGEST:", "False:", "tests/unit/presets/test_presets.py"),
+    ("command line: any whole number", "src/novarag/cli/__init__.py", "        _bound(found)\n", "", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: recursion shows a traceback", "src/novarag/cli/__init__.py", "except _ONE_LINE as error:", "except (NovaragError, OSError) as error:", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: nobody sees where", "src/novarag/cli/__init__.py", "if os.environ.get(TRACEBACK):", "if False:", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: bytes that are no text", "src/novarag/cli/__init__.py", "        _check_words(sys.argv[1:])\n", "", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: an interrupt while loading", "src/novarag/__main__.py", "        _hush()\n        sys.exit(STOPPED)\n", "        raise\n", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: a lost interrupt stays lost", "src/novarag/__main__.py", "    again.start()\n", "", "tests/unit/cli/test_exit_codes.py"),
+    ("command line: half-made loops complain", "src/novarag/__main__.py", "sys.unraisablehook = lambda _: None", "pass", "tests/unit/cli/test_exit_codes.py"),
     ("refusal is a no", "src/novarag/grading.py", "if is_refusal(answer) or any(", "if any(", "tests/unit/core/test_grading.py"),
     ("right-closed bins", M + "calibration.py", "level * bins + _EDGE", "level * bins - _EDGE", "tests/unit/core/test_traps.py"),
     ("float bin edges", M + "calibration.py", "level * bins + _EDGE", "level * bins", "tests/unit/core/test_traps.py"),
@@ -206,7 +225,7 @@ MUTANTS = [
     ("index: orphans are not waited for", V + "milvus.py", "wait_for_orphans(uri)", "pass", TM),
     ("index: a second writer goes unnoticed", V + "building.py", "if after != before + growth.added:", "if False:", TM),
     ("index: any encoder will do", V + "building.py", "    if ours == theirs:\n        return", "    if ours and theirs:\n        return", TM),
-    ("run: half a retrieval is believed", F + "experiment.py", 'return bool(done["hash"] == hash_of(self._found))', "return True", TX),
+    ("run: half a retrieval is believed", F + "experiment.py", 'return bool(known == hash_of(self._found))', "return True", TX),
     ("run: other settings go on in the same folder", F + "experiment.py", 'if any((self.out / "runs").glob("*/manifest.json")):', "if False:", TX),
     ("run: passages are shown by rank", F + "experiment.py", "if self.experiment.retrieve.shuffle:", "if False:", TX),
     ("run: settings are checked too late", F + "experiment.py", "await steps.check()", "pass", TX),
@@ -349,7 +368,9 @@ def survives(folder, path, old, new, test):
         test,
     ]
     source = os.environ | {"PYTHONPATH": str(folder / "src")}  # before what is installed
-    done = subprocess.run(command, cwd=folder, env=source, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=source, capture_output=True, text=True, errors="replace"
+    )
     file.write_text(text, encoding="utf-8")
     if done.returncode not in {0, 1}:
         raise SystemExit(f"{test}: pytest could not run\n{done.stdout}{done.stderr}")

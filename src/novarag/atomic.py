@@ -7,6 +7,7 @@ written and synced, then renamed, then the folder around it is synced. A draft i
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -31,7 +32,7 @@ def whole_file(
     leaves the drafts of dead processes to the caller: those of another machine look dead from here.
     `mode` says who may read it, whatever the umask; without, the umask does.
     """
-    place = path.resolve() if path.is_symlink() else path
+    place = resolved(path) if path.is_symlink() else path
     if place.exists() and not place.is_file():  # a pipe or a device is written into, not replaced
         with path.open("wb") as file:
             yield file
@@ -57,6 +58,16 @@ def whole_file(
     finally:
         with suppress(OSError):
             draft.unlink()
+
+
+def resolved(path: Path) -> Path:
+    """Return a path without links, which need not be there; OSError where they go in a loop."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # `resolve` raises something else, or nothing
+            raise
+    return path.resolve()
 
 
 def write_whole(path: Path, content: bytes) -> None:

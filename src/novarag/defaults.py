@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LARGEST = 2**62
+"""The largest whole number that any setting may be: what JSON, Parquet and NumPy hold, and more."""
+
 _MAX_LENGTH = 2048  # tokens of a sample, prompt and completion together (the paper's figure)
 
 

@@ -14,6 +14,6 @@ def import_object(name: str) -> object:
         raise UsageError(f"{name!r} cannot be imported: write package.module:OBJECT")
     try:
         found: object = resolve_name(name)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
         raise UsageError(f"{name!r} cannot be imported: {error}") from error
     return found

@@ -1,9 +1,12 @@
-"""Foreign text: made safe to show, whole, and set in one typography."""
+"""Foreign text: read as JSON or TOML, made safe to show, whole, and set in one typography."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from functools import reduce
+from typing import Any
 
 _ASCII = str.maketrans(
     {
@@ -29,6 +32,52 @@ _PASSES = 2  # what one rule joins, an earlier one may have to see
 _MARKDOWN = str.maketrans(
     {c: f"\\{c}" for c in "\\`*_{}[]#+!|~:@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 )
+
+
+DEEPEST = 100
+"""How many lists and objects of JSON may stand in each other; records of ours need six."""
+
+
+def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON holds anything
+    """Read foreign JSON; ValueError where it is none, or nested deeper than anybody writes.
+
+    What is nested a few hundred deep can be read, and then ends whoever writes it down again. A
+    mark of byte order before the text is passed over.
+
+    >>> parse_json("\ufeff[1]"), parse_json(b'{"a": true}')
+    ([1], {'a': True})
+    """
+    whole_text = text if isinstance(text, str) else text.decode("utf-8")
+    try:
+        value = json.loads(whole_text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError(f"nested more than {DEEPEST} deep") from None
+    if whole_text.count("[") + whole_text.count("{") > DEEPEST and _depth(value) > DEEPEST:
+        raise ValueError(f"nested more than {DEEPEST} deep")
+    return value
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read foreign TOML; ValueError where it is none, or nested deeper than anybody writes."""
+    try:
+        value = tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError(f"nested more than {DEEPEST} deep") from None
+    if _depth(value) > DEEPEST:  # a key of many dots nests without a bracket
+        raise ValueError(f"nested more than {DEEPEST} deep")
+    return value
+
+
+def _depth(value: object) -> int:
+    """Count how deep lists and objects stand in each other, up to one more than is allowed."""
+    depth, level = 0, [value]
+    while depth <= DEEPEST:
+        held = [one for one in level if isinstance(one, (list, dict))]
+        if not held:
+            break
+        depth += 1
+        level = [x for one in held for x in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 def plain_text(text: str, *, longest: int = 200) -> str:

@@ -11,7 +11,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from novarag import __version__
-from novarag.errors import NovaragError
+from novarag.cli.exit_codes import ExitCode, epilogue
+from novarag.defaults import LARGEST
+from novarag.errors import NovaragError, UsageError
 
 RETRIEVAL = "Retrieval"
 TRAINING = "Training sets"
@@ -46,6 +48,22 @@ VERBS: dict[str, tuple[str, str | None]] = {
 """Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
 
 
+def _bound(verb: TyperCommand | TyperGroup) -> None:
+    """Refuse whole numbers that no file of ours can hold, whatever the option."""
+    for param in verb.params:
+        if param.callback is None:
+            param.callback = _bounded
+    for inner in getattr(verb, "commands", {}).values():
+        _bound(inner)
+
+
+def _bounded(_: object, __: object, value: object) -> object:
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(number, int) and abs(number) > LARGEST for number in numbers):
+        raise typer.BadParameter(f"is over {LARGEST}.")
+    return value
+
+
 class Verbs(TyperGroup):
     """The verbs as one group; each is imported only when it is shown or called."""
 
@@ -72,6 +90,7 @@ class Verbs(TyperGroup):
             one.command(cmd_name, cls=kind, rich_help_panel=panel)(verb)
             found = cast("TyperCommand", typer.main.get_command(one))
         found.name = cmd_name
+        _bound(found)
         return found
 
     def resolve_command(  # type: ignore[override]
@@ -100,6 +119,7 @@ app = typer.Typer(
     name="novarag",
     cls=Verbs,
     help="Calibrated confidence for retrieval-augmented language models.",
+    epilog=epilogue(),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -107,16 +127,46 @@ app = typer.Typer(
 )
 
 
+TRACEBACK = "NOVARAG_TRACEBACK"
+"""Environment variable that shows where an error was raised that is otherwise one line."""
+
+_OF_THE_MACHINE: dict[type[Exception], str] = {
+    UnicodeError: "some text is not UTF-8, or cannot be shown here",
+    RecursionError: "something is nested too deeply",
+    MemoryError: "there is not enough memory",
+}
+"""What no file of ours can rule out, and its words; other exceptions are faults, and stay whole."""
+
+_ONE_LINE: tuple[type[Exception], ...] = (NovaragError, OSError, *_OF_THE_MACHINE)
+
+
 def main() -> None:
-    """Run the command line; what we raise on purpose becomes one line and exit code 2."""
+    """Run the command line; what is no fault of the program becomes one line and exit code 2."""
     try:
+        _check_words(sys.argv[1:])
         app()
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has seen enough
         sys.stderr.close()
         os._exit(0)
-    except (NovaragError, OSError) as error:
-        print(f"novarag: {error}", file=sys.stderr)
-        sys.exit(2)
+    except _ONE_LINE as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        print(f"novarag: {_line(error)}", file=sys.stderr)
+        sys.exit(ExitCode.REFUSED)
+
+
+def _check_words(words: list[str]) -> None:
+    """Refuse bytes that are no text: names of files and models go into JSON, which is UTF-8."""
+    for word in words:
+        if not word.isascii() and word != word.encode("utf-8", "replace").decode():
+            raise UsageError(f"{word!r} is not text in UTF-8; rename the file, or write it anew")
+
+
+def _line(error: Exception) -> str:
+    kinds = [words for kind, words in _OF_THE_MACHINE.items() if isinstance(error, kind)]
+    if not kinds or isinstance(error, NovaragError):
+        return str(error)
+    return f"{kinds[0]} ({error}); {TRACEBACK}=1 shows where"
 
 
 @app.callback(invoke_without_command=True)

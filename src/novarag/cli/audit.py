@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from novarag.cli.exit_codes import ExitCode
 from novarag.cli.options import Margin
 from novarag.noise.group_build import MARGIN
 
@@ -37,4 +38,4 @@ def audit(
         print(orjson.dumps(told).decode())
     else:
         print(found)
-    sys.exit(1 if found.shortcuts else 0)
+    sys.exit(ExitCode.LEFT if found.shortcuts else ExitCode.DONE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import asking, printing
+from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
     DriverName,
     GroupReadable,
@@ -50,11 +51,11 @@ def build(
         try:
             built = build_training_set(pipeline, access=access, tell=show, stop=stop)
         except Unfinished as error:
-            sys.exit(130 if error.stopped else 1)
+            sys.exit(code_of(error))
     if built.ended == "groups":
         print("to go on in spite of it, write audit = false in [groups]")
     if built.ended is not None:
-        sys.exit(1)
+        sys.exit(ExitCode.LEFT)
     print(f"next: train on {built.out / 'export'}; its README.md says what is in it")
 
 

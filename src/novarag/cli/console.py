@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from novarag.cli.exit_codes import ExitCode
 from novarag.cli.translate import said
 from novarag.flows.events import (
     Advanced,
@@ -203,7 +204,7 @@ def printing(tell: Tell, price: Price | None) -> Tell:
     return hear
 
 
-def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> int:
+def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitCode:
     """Print what came of a run on standard output; return the exit code.
 
     A pipeline, which is not `alone`, knows itself what is next.
@@ -221,10 +222,10 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> int:
     if not run.finished:
         why = "stopped" if run.stopped else "unfinished"
         print(f"{why}: run the same command to go on, or `novarag show {run.place}`")
-        return 130 if run.stopped else 1
+        return ExitCode.STOPPED if run.stopped else ExitCode.LEFT
     if alone:
         _suggest(run)
-    return 1 if run.dead else 0
+    return ExitCode.LEFT if run.dead else ExitCode.DONE
 
 
 def _suggest(run: RunSummary) -> None:

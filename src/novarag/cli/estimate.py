@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import asking, printing
+from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
     ACCESS,
     Attempts,
@@ -91,10 +92,10 @@ def estimate(
                 shard_size=shard_size, access=access, tell=show, stop=stop,
             )  # fmt: skip
         except Unfinished as error:
-            sys.exit(130 if error.stopped else 1)
+            sys.exit(code_of(error))
     _print(found)
     if found.missing:
-        sys.exit(1)
+        sys.exit(ExitCode.LEFT)
 
 
 def _print(found: Estimates) -> None:

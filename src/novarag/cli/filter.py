@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from novarag.cli.console import screen
+from novarag.cli.exit_codes import ExitCode
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def filter_trials(
         )  # fmt: skip
     print_filtered(found)
     if not found.trials:
-        sys.exit(1)
+        sys.exit(ExitCode.LEFT)
     print(f"next: look at {out / 'report.html'}, then novarag export {out} --out export")
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from novarag.cli.exit_codes import ExitCode
 from novarag.cli.options import Margin
 from novarag.config.pipeline import GroupSettings
 
@@ -57,5 +58,5 @@ def group(
             f"wrote {out}, but a model trained on it could learn the shortcut: use more questions"
         )
         print("or other passages, or raise --margin if you accept it")
-        sys.exit(1)
+        sys.exit(ExitCode.LEFT)
     print(f"wrote {out}; next: novarag ask {out} --model URL=NAME --samples 16 --out run")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from novarag.cli.console import screen
+from novarag.cli.exit_codes import ExitCode
 from novarag.cli.options import (
     CollectionName,
     EncoderSpec,
@@ -61,7 +62,7 @@ def index(
             )  # fmt: skip
     except KeyboardInterrupt:
         print("\nstopped: run the same command to go on", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(ExitCode.STOPPED)
     print(built)
     more = "" if encoder is None else f" --mode hybrid --encoder {encoder}"
     print(f"next: novarag retrieve QUESTIONS --uri {uri}{more} --out groups.jsonl")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import screen
+from novarag.cli.exit_codes import ExitCode
 from novarag.flows.events import StepResult
 
 if TYPE_CHECKING:
@@ -41,4 +42,4 @@ def nova_clean(
         print(f"{name} is not the file of the recipe", file=sys.stderr)
     files, beyond = len(made.files), len(made.with_shortcut)
     print(f"wrote {out}/README.md: {files} files, {beyond} with a shortcut")
-    sys.exit(1 if made.unlike else 0)
+    sys.exit(ExitCode.LEFT if made.unlike else ExitCode.DONE)

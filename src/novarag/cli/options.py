@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from novarag.defaults import LARGEST
 from novarag.errors import UsageError
 from novarag.flows.access import Access
 from novarag.strategies.confidence import Scale
@@ -63,7 +64,7 @@ Temperature = Annotated[
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, max=2**62, help="Seed of the sampling, for servers that take one."),
+    typer.Option(min=0, max=LARGEST, help="Seed of the sampling, for servers that take one."),
 ]
 Timeout = Annotated[float, typer.Option(min=0.01, max=86_400, help="Seconds to wait for a reply.")]
 Concurrency = Annotated[

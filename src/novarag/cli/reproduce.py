@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from novarag.cli.console import asking, printing
+from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
     ACCESS,
     Attempts,
@@ -85,7 +86,7 @@ def reproduce(
                 max_tokens=max_tokens, access=access, tell=printing(tell, None), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
-            sys.exit(130 if error.stopped else 1)
+            sys.exit(code_of(error))
     print_page(made)
 
 
@@ -96,4 +97,4 @@ def print_page(made: Reproduction) -> None:
     if made.failed:
         again = "add --retry-failed to ask them again"
         print(f"{made.failed:,} answers of the tables are missing: their requests failed; {again}")
-        sys.exit(1)
+        sys.exit(ExitCode.LEFT)

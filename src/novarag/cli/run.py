@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import asking, printing
+from novarag.cli.exit_codes import code_of
 from novarag.cli.options import (
     DriverName,
     GroupReadable,
@@ -61,7 +62,7 @@ def run(
                 return
             done = run_experiment(experiment, access=access, tell=show, stop=stop)
         except Unfinished as error:
-            sys.exit(130 if error.stopped else 1)
+            sys.exit(code_of(error))
     print(f"next: open {done.report}")
 
 

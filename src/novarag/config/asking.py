@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from novarag.config.tables import at_least
 from novarag.defaults import ACCESS, ASK
+from novarag.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,10 @@ class Endpoints:
     concurrency: int = at_least(1, ACCESS.concurrency)
     timeout: float = at_least(0.01, ACCESS.timeout)
     attempts: int = at_least(1, ACCESS.attempts)
+
+    def __post_init__(self) -> None:
+        if not self.endpoints:
+            raise UsageError('write endpoints = ["http://localhost:8000/v1=llama"], one at least')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import MISSING, field, fields
 from difflib import get_close_matches
 from importlib.resources import files
@@ -11,7 +10,9 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from novarag.defaults import LARGEST
 from novarag.errors import DataError
+from novarag.texts import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def load_table(
 def read_toml(path: Path | Traversable, presets: Sequence[str]) -> dict[str, Any]:
     """Read a file of settings, or say what is wrong with it."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return parse_toml(path.read_text("utf-8"))
     except FileNotFoundError:
         hint = f"check the path, or use a preset: {', '.join(presets)}."
         raise DataError("there is no such file.", hint=hint, source=str(path)) from None
@@ -106,6 +107,10 @@ def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> T
 
 def _value(hint: Any, value: Any, where: str, source: str) -> Any:  # noqa: ANN401 - TOML holds anything
     kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+    if isinstance(value, str) and "\0" in value:  # no path and no name may hold one
+        raise DataError(f"{where} is {value!r}.", hint="leave out the NUL.", source=source)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise DataError(f"{where} is over {LARGEST}.", hint="give less.", source=source)
     for kind in kinds:
         if hasattr(kind, "__dataclass_fields__") and isinstance(value, dict):
             return _build(kind, value, f"{where}.", source)

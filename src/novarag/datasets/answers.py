@@ -106,6 +106,8 @@ def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series
     need_column(frame, name, parameter="confidence", source=source)
     raw = frame[name]
     value = raw.cast(pl.Float64, strict=False).fill_nan(None)
+    if raw.dtype == pl.Boolean:  # which casts to 1 and 0
+        value = value.clear(raw.len())
     unreadable = value.is_null() & raw.is_not_null()
     if raw.dtype.is_float():
         unreadable &= raw.is_not_nan()

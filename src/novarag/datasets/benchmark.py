@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from novarag.datasets.files import read_table
 from novarag.errors import DataError, UnknownName
@@ -15,8 +15,9 @@ from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+_T = TypeVar("_T")
 DATASETS = {
     "hotpotqa": ("train", "test"),
     "nq": ("test",),
@@ -42,15 +43,16 @@ def load_benchmark(
     _known(name, split)
     if k not in {3, 5}:
         raise UnknownName(f"k={k}", ["k=3", "k=5"])
-    return [
-        PassageGroup(
+    return _each(
+        f"{name}_{split}_k{k}",
+        root,
+        lambda row: PassageGroup(
             id=row["id"],
             question=_question(row),
             passages=tuple(_passage(p) for p in row["passages"]),
             flags=tuple(row["flags"]),
-        )
-        for row in _rows(f"{name}_{split}_k{k}", root)
-    ]
+        ),
+    )
 
 
 def load_originals(
@@ -58,15 +60,16 @@ def load_originals(
 ) -> list[PassageGroup]:
     """Load the public questions, each with its gold passage alone."""
     _known(name, split)
-    return [
-        PassageGroup(
+    return _each(
+        f"original_{name}_{split}",
+        root,
+        lambda row: PassageGroup(
             id=row["id"],
             question=_question(row),
             passages=(_gold(row["gold_passage"]),),
             flags=(*row["flags"], *(["in_prepared"] if row["in_prepared"] else [])),
-        )
-        for row in _rows(f"original_{name}_{split}", root)
-    ]
+        ),
+    )
 
 
 def load_pool(
@@ -75,10 +78,11 @@ def load_pool(
     """Load the generated passages of each question, three of each kind, and its gold passage."""
     if name not in POOLS:
         raise UnknownName(name, POOLS)
-    return [
-        (_question(row), (_gold(row["gold_passage"]), *map(_passage, row["passages"])))
-        for row in _rows(f"noise_pool_{name}", root)
-    ]
+    return _each(
+        f"noise_pool_{name}",
+        root,
+        lambda row: (_question(row), (_gold(row["gold_passage"]), *map(_passage, row["passages"]))),
+    )
 
 
 def strict_kind(group: PassageGroup) -> GroupKind | None:
@@ -112,14 +116,31 @@ def _known(name: str, split: str) -> None:
         raise UnknownName(split, DATASETS[name])
 
 
-def _rows(name: str, root: str | Path | None) -> list[dict[str, Any]]:
+def _each(name: str, root: str | Path | None, make: Callable[[dict[str, Any]], _T]) -> list[_T]:
+    """Make something of each row of a released file, or raise `DataError` at one that is none."""
+    path = _place(name, root)
+    made = []
+    for number, row in enumerate(read_table(path).to_dicts(), start=1):
+        try:
+            made.append(make(row))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"this is not a row of the released file ({type(error).__name__}: {error}).",
+                hint="give the folder with the files as they were released.",
+                source=str(path),
+                row=number,
+            ) from error
+    return made
+
+
+def _place(name: str, root: str | Path | None) -> Path:
     folder = root or os.environ.get("NOVARAG_DATA")
     if not folder:
         raise DataError(
             "nobody said where the benchmark data is.",
             hint="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
         )
-    return read_table(Path(folder) / "naacl" / f"{name}.parquet").to_dicts()
+    return Path(folder) / "naacl" / f"{name}.parquet"
 
 
 def _question(row: Mapping[str, Any]) -> Question:

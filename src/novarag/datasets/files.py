@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.errors import DataError
+from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
             case ".parquet":
                 frame = pl.read_parquet(path)
             case ".csv":
-                frame = pl.read_csv(path, infer_schema=False)
+                frame = _read_csv(path)
             case ".jsonl" | ".ndjson":
                 frame = frame_of(list(json_rows(path)))
             case _:
@@ -41,6 +42,21 @@ def read_table(path: str | Path) -> pl.DataFrame:
         raise _unreadable(path, error) from error
     need_rows(frame, str(path))
     return frame
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    """Read a CSV file as texts; no name may stand twice in its head."""
+    head = pl.read_csv(path, has_header=False, n_rows=1, infer_schema=False)
+    names = [name for name in head.row(0) if name] if head.height else []
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise DataError(
+            f"{names.count(twice[0])} columns have this name.",
+            hint="give each column a name of its own.",
+            source=str(path),
+            column=twice[0],
+        )
+    return pl.read_csv(path, infer_schema=False)
 
 
 def need_rows(frame: pl.DataFrame, source: str) -> None:
@@ -87,15 +103,23 @@ def frame_of(rows: list[dict[str, object]]) -> pl.DataFrame:
 
 def make_column(name: str, values: list[object]) -> pl.Series:
     """Build a column; one that mixes types becomes text, so that no value is lost in silence."""
+    kinds = {type(v) for v in values if v is not None}
     try:
+        if bool in kinds and any(
+            issubclass(k, int | float) for k in kinds - {bool}
+        ):  # which polars would take for 1 and 0
+            raise TypeError  # noqa: TRY301 - one way for all that does not fit together
         return pl.Series(name, values, strict=True)
-    except (TypeError, UnicodeEncodeError):
-        kinds = {type(v) for v in values if v is not None}
-        if kinds == {int, float}:
+    except (TypeError, UnicodeEncodeError, OverflowError):
+        if kinds == {int, float} and not any(_is_huge(v) for v in values):
             return pl.Series(name, values, dtype=pl.Float64, strict=False)
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
         whole = [t and t.encode("utf-8", "replace").decode() for t in texts]
         return pl.Series(name, whole, dtype=pl.String)
+
+
+def _is_huge(value: object) -> bool:
+    return isinstance(value, int) and abs(value) >= 2**63
 
 
 def json_rows(path: Path) -> Iterator[dict[str, object]]:
@@ -106,7 +130,7 @@ def json_rows(path: Path) -> Iterator[dict[str, object]]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = parse_json(line)
             except ValueError as error:
                 raise DataError(
                     f"this line is not JSON ({error}).",

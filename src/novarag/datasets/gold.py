@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from novarag.records import AnswerForm
+from novarag.texts import parse_json
 
 
 def accepted_answers(value: object) -> tuple[str, ...]:
@@ -28,7 +27,7 @@ def accepted_answers(value: object) -> tuple[str, ...]:
 
 def _listed(text: str) -> list[object]:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         raise ValueError(f"{text!r} looks like a list but is not JSON") from None
     return value if isinstance(value, list) else [text]

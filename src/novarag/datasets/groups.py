@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -23,10 +22,11 @@ import orjson
 
 from novarag.datasets.files import existing, json_rows, read_table, table_batches
 from novarag.datasets.gold import accepted_answers, form_of
+from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
-from novarag.texts import whole
+from novarag.texts import parse_json, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,7 +73,7 @@ def rows_of(path: Path) -> Iterator[Mapping[str, object]]:
 
 def _one_object(path: Path) -> Mapping[str, object]:
     try:
-        value = json.loads(path.read_text("utf-8"))
+        value = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(
             f"the file cannot be read as JSON ({error}).",
@@ -91,9 +91,13 @@ def _one_object(path: Path) -> Mapping[str, object]:
 
 def _parsed(cell: str) -> object:
     try:
-        return json.loads(cell)
+        return parse_json(cell)
     except ValueError:
         return cell
+
+
+def _is_place(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
 
 
 def _number(column: str) -> int:
@@ -151,7 +155,7 @@ class _Row:
         value = self.cells.get("order")
         if value is None:
             return None
-        if not isinstance(value, list) or not all(type(place) is int for place in value):
+        if not isinstance(value, list) or not all(map(_is_place, value)):
             raise self.wrong("order", "this is not a list of whole numbers.", "leave it out.")
         return tuple(value)
 

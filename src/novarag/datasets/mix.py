@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from novarag.datasets.files import existing
 from novarag.errors import DataError
 from novarag.taxonomy import GroupKind
+from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ def read_mix(path: str | Path) -> dict[str, float]:
     """Read the share of each group kind from a profile, or from {"consistent": 0.7, …}."""
     path = existing(path)
     try:
-        told = json.loads(path.read_text("utf-8"))
+        told = parse_json(path.read_bytes())
     except ValueError as error:
         raise _wrong(path, f"the file is not JSON ({error}).") from error
     mix = told.get("group_mix", told) if isinstance(told, dict) else None

@@ -20,7 +20,7 @@ from novarag.flows.jobs import check_server, hash_of, plan_job, run_job, setting
 from novarag.flows.looping import Stop, synchronous
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
-from novarag.texts import plain_text
+from novarag.texts import parse_json, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,9 +195,13 @@ class _Steps:
         file = self.out / "retrieved.json"
         if not file.is_file() or not self._found.is_file():
             return False
-        done = json.loads(file.read_bytes())
-        if done["settings"] == json.loads(json.dumps(self._stamp)):
-            return bool(done["hash"] == hash_of(self._found))
+        try:
+            done = parse_json(file.read_bytes())
+            settings, known = done["settings"], done["hash"]
+        except (ValueError, KeyError, TypeError):
+            return False  # not as it was written: the passages are found again
+        if settings == json.loads(json.dumps(self._stamp)):
+            return bool(known == hash_of(self._found))
         if any((self.out / "runs").glob("*/manifest.json")):
             raise UsageError(
                 f"{self.out} was begun with other questions, corpus or search; change them back,"

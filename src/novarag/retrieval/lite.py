@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from time import monotonic, sleep
 
+from novarag.atomic import resolved
 from novarag.errors import StorageError, UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,36}")
@@ -47,7 +48,7 @@ def wait_for_orphans(uri: str) -> None:
 
 def _orphans(uri: str) -> list[int]:
     """List the engines of other processes that have the file open, where the system tells."""
-    path = str(Path(uri).absolute().resolve()).encode()
+    path = str(resolved(Path(uri).absolute())).encode()
     return [
         int(folder.name)
         for folder in Path("/proc").glob("[0-9]*")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,8 @@ def read_manifest(store: Store) -> Manifest | None:
     raw = store.read(NAME)
     if raw is None:
         return None
-    manifest = _parse(unseal(raw))
+    content = unseal(raw)
+    manifest = _parse(content, f"{store.place}/{NAME}")
     if manifest is None:
         raise DamagedManifest(
             f"{store.place}/{NAME} is damaged; run the same `ask(...)` again: it writes it anew"
@@ -142,20 +143,55 @@ def read_manifest(store: Store) -> Manifest | None:
     return manifest
 
 
-def _parse(content: dict[str, Any] | None) -> Manifest | None:
-    if content is None or "settings" not in content:  # or sealed, but something else
+def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
+    """Turn what was sealed into a manifest; None where it is something else."""
+    if content is None:
         return None
-    settings = content["settings"]
-    sampling = settings.pop("sampling")
-    sampling["stop"] = tuple(sampling["stop"])
-    noise = settings.pop("noise", None)
-    return Manifest(
-        settings=Settings(**settings, sampling=Sampling(**sampling), noise=_noise(noise)),
-        source=content["source"],
-        source_hash=content["source_hash"],
-        repeated=content["repeated"],
-        parts=tuple(Part(**part) for part in content["parts"]),
+    try:
+        settings = dict(content["settings"])
+        _check_known(content, source)
+        sampling = settings.pop("sampling")
+        stop, noise = tuple(sampling["stop"]), settings.pop("noise", None)
+        manifest = Manifest(
+            settings=Settings(
+                **settings, sampling=Sampling(**sampling | {"stop": stop}), noise=_noise(noise)
+            ),
+            source=content["source"],
+            source_hash=content["source_hash"],
+            repeated=content["repeated"],
+            parts=tuple(Part(**part) for part in content["parts"]),
+        )
+        return manifest if manifest.run == content["run"] and _is_typed(manifest) else None
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError):
+        return None
+
+
+def _is_typed(manifest: Manifest) -> bool:
+    """Say whether what the fingerprint does not cover is of the right kind."""
+    texts = [manifest.source, manifest.source_hash]
+    counts = [n for part in manifest.parts for n in (part.questions, part.groups)]
+    return all(type(text) is str for text in texts) and all(
+        type(n) is int and n >= 0 for n in [manifest.repeated, *counts]
     )
+
+
+def _check_known(content: dict[str, Any], source: str) -> None:
+    """Raise `StorageError` at a setting of another version: without it a run cannot be judged."""
+    settings = content["settings"]
+    tables: list[tuple[type, dict[str, Any]]] = [
+        (Settings, settings),
+        (Sampling, settings["sampling"]),
+        (Noising, settings.get("noise") or {}),
+        *((Part, part) for part in content["parts"]),
+    ]
+    for kind, told in tables:
+        unknown = sorted(told.keys() - {known.name for known in fields(kind)})
+        if unknown:
+            maker = (content.get("versions") or {}).get("novarag")
+            raise StorageError(
+                f"{source} was made by a newer novarag, {maker}: unknown setting {unknown[0]!r}."
+                f" This is {version('novarag')}; read and continue the run with that one."
+            )
 
 
 def _noise(told: dict[str, Any] | None) -> Noising | None:

@@ -41,4 +41,6 @@ def open_store(place: str | Path) -> Store:
         filesystem, path = fs.FileSystem.from_uri(text)
     except (ValueError, OSError) as error:
         raise UsageError(f"{text!r} cannot be opened: {error}") from None
+    if not path.strip("/"):
+        raise UsageError(f"{text!r} names no bucket: write s3://BUCKET/RUN")
     return Bucket(filesystem, path, text)

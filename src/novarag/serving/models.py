@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.atomic import resolved
 from novarag.errors import UsageError
 from novarag.texts import plain_text
 
@@ -60,7 +61,7 @@ def read_model(text: str) -> Model:
     name, found, place = text.partition("=")
     if not found or Path(text).is_dir():
         name, place = "", text
-    folder = Path(place).resolve()
+    folder = resolved(Path(place))
     path = folder / _TOLD
     try:
         told = orjson.loads(path.read_bytes())

@@ -10,6 +10,7 @@ import numpy as np
 
 from novarag.errors import DataError, UsageError
 from novarag.study.sheet import letter
+from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +67,8 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
 
 def _told(text: str, key: Key, source: str) -> dict[str, Any]:
     try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
+        told = parse_json(text)
+    except ValueError:
         told = None
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise DataError(

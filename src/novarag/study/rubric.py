@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from novarag.errors import DataError
+from novarag.texts import parse_json, parse_toml
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _POINTS = range(2, 10)  # a digit key each
@@ -38,7 +37,7 @@ class Rubric:
 def read_rubric(text: str, *, source: str = "criteria.toml") -> Rubric:
     """Read criteria from the text of a file; its ending says whether it is TOML or JSON."""
     try:
-        told = json.loads(text) if source.endswith(".json") else tomllib.loads(text)
+        told = parse_json(text) if source.endswith(".json") else parse_toml(text)
     except ValueError as error:
         raise DataError(
             f"the file cannot be read ({error}).", hint="name it .toml or .json.", source=source

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from novarag.errors import DataError, UsageError
 from novarag.seeding import rng_for
 from novarag.study.rubric import RUBRIC, Rubric, rubric_of
+from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -169,7 +170,7 @@ def key_text(key: Key) -> str:
 def read_key(text: str, *, source: str = "key.json") -> Key:
     """Read a key back; raise `DataError` where it is not whole."""
     try:
-        told = json.loads(text)
+        told = parse_json(text)
         if told["format"] != _FORMAT:
             raise ValueError  # noqa: TRY301 - one message for all that is not a key
         key = Key(

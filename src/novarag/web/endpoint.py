@@ -92,6 +92,8 @@ def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") 
     url, found, model = text.partition("=")
     if not found or not model.strip():
         raise UsageError(f"{text!r} is not URL=NAME, such as http://localhost:8000/v1=llama")
+    if not _is_whole(model):
+        raise UsageError(f"{model!r} holds half a character: write the name of the model in UTF-8")
     host, address = _checked(url.strip(), path)
     return Endpoint(
         url=address,
@@ -111,6 +113,24 @@ def parse_address(url: str, *, key_env: str | None = None) -> Endpoint:
     return Endpoint(url=address, model="", key_env=key_env or "", key_needed=key_env is not None)
 
 
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_labels(url: str, host: str) -> None:
+    """Refuse a host that no resolver could be asked for, such as one with a part of 64 letters."""
+    try:
+        if ":" not in host:
+            host.encode("idna")
+    except UnicodeError:
+        problem = "a part of its host is over 63 characters, or holds some that no name may hold"
+        raise UsageError(f"{url!r} is not an address: {problem}") from None
+
+
 def _checked(url: str, path: str) -> tuple[str, str]:
     try:
         parts = urlsplit(url)
@@ -125,6 +145,7 @@ def _checked(url: str, path: str) -> tuple[str, str]:
         raise UsageError(f"the address of {host} holds a password: keys come from the environment")
     if parts.query or parts.fragment or not url.isprintable() or any(c.isspace() for c in url):
         raise UsageError(f"the address of {host} must end with its path, such as /v1")
+    _check_labels(url, host)
     name = f"[{host}]" if ":" in host else host
     place = f"{parts.scheme}://{name}" + (f":{port}" if port is not None else "")
     return host, place + (parts.path.rstrip("/") or path)

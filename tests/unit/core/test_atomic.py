@@ -17,6 +17,13 @@ def hidden(folder):
     return sorted(p.name for p in folder.iterdir() if p.name.startswith("."))
 
 
+def test_a_link_to_itself_is_no_place(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match="Too many levels"):
+        write_whole(tmp_path / "loop", b"new")
+    assert (tmp_path / "loop").is_symlink()
+
+
 def test_a_file_is_replaced_once_all_of_it_is_written(tmp_path):
     place = tmp_path / "a.txt"
     place.write_bytes(b"old")

@@ -75,6 +75,10 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
     [
         ("a.jsonl", '{"a": 1}\nnot json', "row 2: this line is not JSON"),
         ("a.jsonl", "[1, 2]", "row 1: this line holds a list"),
+        ("a.jsonl", '{"a": 1}\n{"a": ' + "[" * 9999, "row 2: .*nested more than 100 deep"),
+        ("a.jsonl", '{"a": ' + "[" * 200 + "]" * 200 + "}", "row 1: .*nested more than 100 deep"),
+        ("a.parquet", "", "cannot be read"),
+        ("a.csv", "a,b,a\n1,2,3", "column 'a': 2 columns have this name"),
         ("a.jsonl", "", "has no rows"),
         ("a.parquet", "not parquet", "cannot be read"),
         ("a.csv", "", "cannot be read"),
@@ -100,9 +104,28 @@ def test_files_that_are_not_whole(tmp_path):
         read_table(tmp_path)
 
 
+def test_numbers_that_no_column_holds_are_texts(tmp_path):
+    rows = [{"a": 10**400, "b": 10**30, "c": 0.5}, {"a": 0.5, "b": 1, "c": 10**400}]
+    frame = read_table(write(tmp_path, rows))
+    assert frame["a"].to_list() == [str(10**400), "0.5"]
+    assert frame["c"].to_list() == ["0.5", str(10**400)]
+    assert [int(float(cell)) for cell in frame["b"]] == [int(1e30), 1]
+
+
 def test_half_an_emoji_is_replaced(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": "x\\ud83d"}')
     assert read_table(tmp_path / "a.jsonl")["a"].to_list() == ["x?"]
+
+
+def test_a_mark_of_byte_order_is_passed_over_in_every_file(tmp_path):
+    mark = b"\xef\xbb\xbf"
+    (tmp_path / "a.csv").write_bytes(mark + b"a,b,,\n1,2,,\n")  # as spreadsheets write it
+    (tmp_path / "a.jsonl").write_bytes(mark + b'{"a": "1", "b": "2"}\n')
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(mark + b'{"a": "1", "b": "2"}\n'))
+    for name in ("a.csv", "a.jsonl", "a.jsonl.gz"):
+        assert read_table(tmp_path / name)["a"].to_list() == ["1"], name
+    (tmp_path / "a.json").write_bytes(mark + b'{"question": "q", "passages": []}')
+    assert load_groups(tmp_path / "a.json")[0].question.text == "q"
 
 
 def test_a_missing_file(tmp_path):
@@ -164,6 +187,10 @@ def test_cells_that_make_no_sense_are_named_with_a_hint(tmp_path):
     )
     assert (error.row, error.column) == (2, "confidence")
     assert "'high' is not a number" in str(error)
+    for rows in ([0.5, True], [0.5, False, 1], [None, True]):  # no truth value is a confidence
+        error = problem(tmp_path, [{"confidence": value, "correct": 1} for value in rows])
+        assert (error.row, error.column) == (2, "confidence")
+        assert "is not a number" in str(error)
     error = problem(tmp_path, [{"confidence": 0.5, "correct": "maybe"}])
     assert (error.row, error.column) == (1, "correct")
     error = problem(tmp_path, [ROWS[0], {"confidence": 0.5, "correct": True, "question": None}])

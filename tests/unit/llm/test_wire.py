@@ -179,6 +179,7 @@ def test_addresses(text, url, model):
         "llama", "http://x", "http://x=", "ftp://x/v1=m", "x/v1=m", "http:///v1=m", "file:///etc=m",
         "http://user:secret@x/v1=m", "http://secret@x/v1=m", "http://x/v1?key#a=m", "http://x:port/v1=m",
         "http://x /v1=m", "http://x/v1#frag=m", "http://x\n/v1=m", "http://[::1/v1=m", "http://a..b/v1=m",
+        f"http://{'a' * 64}/v1=m", f"http://x.{'é' * 60}.org/v1=m", f"http://user:secret@{'a' * 64}/v1=m", "http://secret@x/v1=m\ud83d", "http://x/v1=\udcff",
     ],
 )  # fmt: skip
 def test_addresses_that_are_refused(text):

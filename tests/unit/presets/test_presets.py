@@ -10,7 +10,7 @@ from novarag.config.experiment import EXPERIMENTS
 from novarag.config.grid import EXPERIMENTS as TABLES
 from novarag.config.grid import load_grid
 from novarag.config.pipeline import PRESETS as PIPELINES
-from novarag.errors import DataError
+from novarag.errors import DataError, UsageError
 
 SHIPPED = files("novarag").joinpath("presets")
 FOLDERS = {
@@ -50,3 +50,25 @@ def test_every_file_of_a_folder_has_its_schema_and_no_other(folder, load, others
         for other in others:
             with pytest.raises(DataError):
                 other(needed, file)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("seed = 99999999999999999999", "seed is over"),
+        ('out = "a\\u0000b"', "leave out the NUL"),
+        ("a." * 5000 + "a = 1", "nested more than 100 deep"),
+        ("seed = " + "[" * 5000, "nested more than 100 deep"),
+    ],
+)
+def test_values_that_no_setting_can_have(tmp_path, text, says):
+    (tmp_path / "my.toml").write_text(f"{text}\n{NEEDED}")
+    for load in (load_pipeline, load_experiment):
+        with pytest.raises(DataError, match=says):
+            load(tmp_path / "my.toml")
+
+
+def test_a_model_has_an_endpoint(tmp_path):
+    (tmp_path / "my.toml").write_text(NEEDED.replace('["http://x=m"]', "[]"))
+    with pytest.raises(UsageError, match="one at least"):
+        load_pipeline(tmp_path / "my.toml")

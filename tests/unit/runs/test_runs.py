@@ -45,6 +45,7 @@ from novarag.runs.finished import shard_name, table_name
 from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.lease import Lease
 from novarag.runs.manifest import groups_name, read_manifest
+from novarag.sealed_json import seal, unseal
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 
@@ -531,6 +532,35 @@ def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(UsageError, match="not a run"):
         summarize(open_store(tmp_path), NOVA)
     assert read_manifest(open_store(tmp_path)) is None
+
+
+@pytest.mark.parametrize("place", ["settings", "sampling", "part", "noise"])
+def test_a_run_of_a_newer_version_says_so_and_stays_as_it_is(tmp_path, place):
+    job = begin(tmp_path)
+    content = unseal(job.store.read("manifest.json"))
+    settings = content["settings"]
+    settings["noise"] = {"tone": 1} if place == "noise" else None
+    tables = {"settings": settings, "sampling": settings["sampling"], "part": content["parts"][0]}
+    tables.get(place, {})["tone"] = 1
+    newer = seal({**content, "versions": {"novarag": "99.0", "python": "3.99"}})
+    job.store.write("manifest.json", newer)
+    with pytest.raises(StorageError, match=r"newer novarag, 99\.0: unknown setting 'tone'"):
+        begin(tmp_path)
+    assert job.store.read("manifest.json") == newer
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"settings": None}, {"settings": 7}, {"parts": 7}, {"parts": [7]}, {"source": True}, {"repeated": -1}, {"run": "x"}, {"source": None} , {"settings": {"sampling": []}}],
+)  # fmt: skip
+def test_a_sealed_manifest_that_makes_no_sense_is_damaged(tmp_path, change):
+    job = begin(tmp_path)
+    content = {**unseal(job.store.read("manifest.json")), **change}
+    if change == {"source": None}:
+        del content["source"]
+    job.store.write("manifest.json", seal(content))
+    with pytest.raises(StorageError, match="damaged"):
+        read_manifest(job.store)
 
 
 def test_a_place_with_a_key_in_it_is_refused_without_repeating_it():

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -197,7 +197,7 @@ class Bench:
         }
         if not self._file_stamp.is_file():
             return stamp
-        old = orjson.loads(self._file_stamp.read_bytes())
+        old = self._old_stamp()
         clash = [k for k in ("questions", "seed") if old.get(k) != stamp[k]]
         clash += [k for k in more if old.get(k) and stamp[k] and old[k] != stamp[k]]
         models = old.get("models", {})
@@ -209,6 +209,15 @@ class Bench:
             )
         kept = {k: stamp[k] or old.get(k) for k in more}
         return stamp | kept | {"models": models | self.names}
+
+    def _old_stamp(self) -> dict[str, Any]:
+        try:
+            old = orjson.loads(self._file_stamp.read_bytes())
+            if isinstance(old["models"], dict):
+                return dict(old)
+        except (orjson.JSONDecodeError, TypeError, KeyError):
+            pass
+        raise UsageError(f"{self._file_stamp} is damaged; give another `out`")
 
     # — groups —
 

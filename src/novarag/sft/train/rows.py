@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
 from novarag.sft.examples import Example
 from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
+from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ def _card(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        told: Any = json.loads(path.read_bytes())
+        told: Any = parse_json(path.read_bytes())
     except ValueError as error:
         raise _altered(CARD) from error
     if not isinstance(told, dict) or (told.get("made_by") != MADE_BY and "seal" not in told):

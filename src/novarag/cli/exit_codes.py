@@ -1,0 +1,42 @@
+"""What the command line ends with: one table, which the help and the docs show."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from novarag.errors import Unfinished
+
+
+class ExitCode(IntEnum):
+    """The codes that verbs end with; `serve-model` ends with its server's."""
+
+    DONE = 0
+    LEFT = 1
+    REFUSED = 2
+    STOPPED = 130
+
+
+MEANING = {
+    ExitCode.DONE: "done",
+    ExitCode.LEFT: "done, but for what the output names: requests that failed or are left, a"
+    " shortcut, nothing kept, a file unlike its recipe",
+    ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
+    ExitCode.STOPPED: "stopped by Ctrl-C; the same command goes on",
+}
+"""What each code says to whoever called."""
+
+
+def epilogue() -> str:
+    """Say all of it below the help."""
+    told = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANING.items())
+    return (
+        f"Exit codes: {told}. serve-model ends with the code of its server."
+        " NOVARAG_TRACEBACK=1 shows where an error was raised."
+    )
+
+
+def code_of(error: Unfinished) -> ExitCode:
+    """Return the code of a verb that has something left to ask."""
+    return ExitCode.STOPPED if error.stopped else ExitCode.LEFT

@@ -60,7 +60,7 @@ def _from_tokens(trial: Trial, combine: Callable[[Sequence[float]], float]) -> R
 def _in_text(trial: Trial, stated: Response) -> int:
     """Return where the answer begins in the text of the reply; below zero if nowhere."""
     text = trial.completion.text
-    reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, k=len(trial.group.passages))
+    reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, group=trial.group)
     if reading.answer == stated.answer:
         return text.find(stated.answer, *reading.spans["answer"])
     return text.rfind(stated.answer)

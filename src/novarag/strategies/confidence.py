@@ -53,7 +53,8 @@ _RANGE = re.compile(
 _BLURRED = re.compile(
     r"\b(?:give or take|plus or minus|minimum|maximum|min|max|at (?:the )?(?:least|most|minimum)"
     r"|lower bound|upper bound|up to|between|range|ish|or (?:so|more|less|higher|lower|above|below)"
-    r"|if|unless|margin)\b|\u00b1|\+/-|\+-",
+    r"|limit|if|unless|margin|actually|make that|scratch that|correction|was|copied|quoted"
+    r"|as (?:stated|given) (?:in|by))\b|\u00b1|\+/-|\+-",
     re.IGNORECASE,
 )
 _TURNED = re.compile(
@@ -63,6 +64,7 @@ _TURNED = re.compile(
     r"(?:sure|certain\w{0,2}|confiden\w{2}|correct|right|true|likely|trust\w{0,6}))\b",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(r"[^.;\n]{0,40}\b(?:not|isn't|is no)\b", re.IGNORECASE)
 _SIGNED = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})[ \t]{0,4}\\?"
     r"(?:[%\uff05\u2030\u2031]|percent\b|per cent\b|pct\b)",
@@ -148,7 +150,7 @@ def _fault_of(tail: str, value: float) -> Flaw | None:
     bare = reason.strip(_DRESSING + ">")
     if not bare:
         return None
-    if turns_round(tail):
+    if turns_round(tail) or (sure and _NEGATED.match(reason)):
         return Flaw.DOUBT
     if _says_another(reason, value):
         return Flaw.SECOND

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,15 +14,28 @@ _BETWEEN_NUMBERS = re.compile(r"(?<=[0-9])[^\w.]{1,40}(?=[0-9])")
 _DRESSING = re.compile(r"[^\w.|]{1,400}|_")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def squeeze(text: str) -> str:
     """Keep letters, digits and points, in lower case, and a bar between two numbers.
 
     >>> squeeze("**Confidence** :  99.5 %. 3 of 4/5")
     'confidence99.5.3of4|5'
     """
+    if not text.isascii():
+        text = normalize("NFKC", text)
     apart = _BETWEEN_NUMBERS.sub("|", text.lower().replace("|", " "))
     return _DRESSING.sub("", apart).strip(".|")
+
+
+_ASCII_DRESSING = {code: None for code in range(128) if not chr(code).isalnum()}
+
+
+def mentions(passage: str, words: Sequence[str]) -> bool:
+    """Say quickly whether a passage may hold one of these labels, however it is dressed."""
+    if not passage.isascii():
+        return True
+    bare = passage.lower().translate(_ASCII_DRESSING)
+    return any(word in bare for word in words)
 
 
 def is_copy(text: str, passages: Sequence[str]) -> bool:

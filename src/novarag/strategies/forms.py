@@ -11,9 +11,14 @@ _GUESSES = 4
 _LONGEST = 80  # characters of an answer
 _PERCENT = "(100|[1-9]?[0-9])%"
 # What the reader takes for dressing would leave no answer; a bracket is the prompt, said back.
-_SAID = '-?[^ \\t\\r\\n*_`|;,\\[\\]<>{}"\u00a0\u200b\u201c\u201d\u2013\u2014-]'
-_CALM = r"[^\r\n<>{}]"
-_ANSWER = rf"Answer: {_SAID}{_CALM}{{0,{_LONGEST - 2}}}"
+_BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201c\u201d\u2013\u2014{_BREAKS}-]"
+# What could open a quotation, or announce one at the end of a line, is left out, and so are breaks
+# of other kinds: a reply that is held to its form is read for certain. Apostrophes join letters.
+_OPENERS = '\\r\\n<>{}"`~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018' + _BREAKS
+_CALM = f"([^{_OPENERS}' ]'[a-z]|[^{_OPENERS}'])"
+_END = f"[^{_OPENERS}' \\t:*_#-]"
+_ANSWER = f"Answer: {_SAID}({_CALM}{{0,{_LONGEST - 3}}}{_END})?"
 _VERDICT = rf"{_ANSWER}\nConfidence: {_PERCENT}"
 
 
@@ -65,4 +70,4 @@ def guessed(_k: int, _step_length: int) -> str:
 
 
 def _line(length: int) -> str:
-    return rf"{_CALM}{{1,{length}}}"
+    return f"{_CALM}{{0,{length - 1}}}{_END}"

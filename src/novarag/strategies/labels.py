@@ -8,25 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from novarag.strategies.confidence import Scale, turns_round
-from novarag.strategies.copies import is_copy
-from novarag.strategies.quotations import Quotations
+from novarag.strategies.parts import Field, Part, Reply
+from novarag.strategies.quoted_fields import with_quotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-class Part(StrEnum):
-    """A labelled part of a reply."""
-
-    ANSWER = "answer"
-    CONFIDENCE = "confidence"
-    STEP = "step"
-    CLASSES = "classes"
-    GROUP = "group"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,31 +41,17 @@ class Labels:
         """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
         return replace(
             self,
-            answer=tuple(f"{word}[{frame}]" for word in self.answer),
-            confidence=tuple(f"{word}[{frame}]" for word in self.confidence),
+            answer=tuple(f"{word}{mark}" for word in self.answer for mark in _frames(frame)),
+            confidence=tuple(
+                f"{word}{mark}" for word in self.confidence for mark in _frames(frame)
+            ),
             frame=frame,
         )
 
 
-class Field(NamedTuple):
-    """A labelled part: where its label starts, where its value starts and ends."""
-
-    start: int
-    part: Part
-    value: int
-    end: int = -1
-    step: int = 0
-    inline: bool = False
-    quoted: bool = False
-
-
-class Reply(NamedTuple):
-    """A reply, its lower-case twin of the same length, and where its final part begins."""
-
-    text: str
-    lower: str
-    body: int
-    passages: tuple[str, ...] = ()
+def _frames(frame: str) -> tuple[str, ...]:
+    """Return the spellings of a frame after its label."""
+    return f"[{frame}]", f" [{frame}]", f"**[{frame}]", f"\\[{frame}\\]"
 
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
@@ -89,7 +64,8 @@ _OPENERS = frozenset("[<(")
 _SENTENCE = frozenset(",.;?!")
 _STOPS = frozenset(".:;!?)]>|\u2014\u2013")
 _QUALIFIER = re.compile(
-    r"(?:(?:the|my|your)[ \t_]{1,2})?(?:final|correct|my|the|overall|short|your)[ \t_]{1,2}$"
+    r"(?:(?:the|my|your)[ \t_]{1,2})?(?:final|correct|my|the|overall|short|your|revised|updated"
+    r"|adjusted|corrected|new|initial|preliminary|first)[ \t_]{1,2}$"
 )
 _STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
@@ -102,6 +78,9 @@ _COLON = re.compile(
 _HEADING = re.compile(r"s?(?:[ _](?:score|level))?[ \t*_`]{0,6}\r?\n")
 _DASH = re.compile(r"[ \t*_`]{0,4}(?:[-\u2013\u2014]|is)?[ \t*_`]{1,4}(?=[0-9])")
 _NUMERIC = re.compile(r"[ \t*_`\"'$\\~(\[<]{0,12}\.?[0-9]")
+_SOURCE = re.compile(
+    r"(?:passage|document|doc|source|snippet)[ \t#]{0,2}[0-9]|quot|copied", re.IGNORECASE
+)
 _PLACEHOLDER = re.compile(
     r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
     r"|a number|0% ?-)",
@@ -120,7 +99,7 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     Parts that stand in a quotation are marked. With a frame none is one: no passage knows it.
     """
     if labels.tagged:
-        return list(_tagged(reply, labels))
+        return _tagged(reply, labels)
     frame = f"[{labels.frame}]" if labels.frame else ""
     found: list[Field] = []
     for word in labels.answer:
@@ -132,53 +111,11 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
         _find(reply, f"{_GROUP}{frame}", Part.GROUP, found)
     found.sort()
     if found and not frame:
-        found = _with_quotations(reply, found)
+        found = with_quotations(reply, found, labels.confidence)
     if not labels.terse and any(f.inline for f in found):
         found = _without_asides(reply, found)
     bounded = [_bounded(reply, field, limit) for field, limit in _with_limits(reply, found)]
     return [field for field in bounded if field is not None]
-
-
-def _with_quotations(reply: Reply, found: list[Field]) -> list[Field]:
-    """Mark the fields that stand in quotations, or are copies of passage text."""
-    quotations = Quotations(reply.text, reply.lower, reply.body)
-    marked = found
-    if quotations.marked or not all(quotations.opens_line(f.start) for f in found):
-        marked = _with_marked(reply, found, quotations)
-    if not reply.passages:
-        return marked
-    copied = [f.quoted or _is_copied(reply, f) for f in marked]
-    parts = [f.part for f in marked]
-    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
-    beside = [False, *copied[:-1]] if backwards else [*copied[1:], False]
-    # An answer may well stand in a passage; it is a copy where its confidence is one.
-    return [
-        f._replace(quoted=f.quoted or (copy and (f.part is not Part.ANSWER or with_it)))
-        for f, copy, with_it in zip(marked, copied, beside, strict=True)
-    ]
-
-
-def _with_marked(reply: Reply, found: list[Field], quotations: Quotations) -> list[Field]:
-    """Mark what stands in a marked quotation, and what goes on within its line."""
-    marked: list[Field] = []
-    for field in found:
-        goes_on = (
-            bool(marked)
-            and marked[-1].quoted
-            and reply.text.find("\n", marked[-1].value, field.start) < 0
-            and not quotations.opens_line(field.start)
-        )
-        quoted = goes_on or quotations.holds(field.start, field.value - 1)
-        marked.append(field._replace(quoted=True) if quoted else field)
-    return marked
-
-
-def _is_copied(reply: Reply, field: Field) -> bool:
-    """Say whether a passage holds this label with the same number or the same line after it."""
-    said = reply.text[field.value : field.value + _COPIED]
-    number = _FIRST_NUMBER.match(said)
-    value = number[0] if number else said.strip().partition("\n")[0]
-    return is_copy(reply.text[field.start : field.value] + value, reply.passages)
 
 
 def has_step(reply: Reply, number: int) -> bool:
@@ -254,7 +191,7 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
         return None
     value = mark.end()
-    if part is Part.CONFIDENCE and "(" in mark[0] and turns_round(mark[0]):
+    if part is Part.CONFIDENCE and "(" in mark[0] and _is_of_others(mark[0]):
         return None
     if part is not Part.CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
@@ -265,6 +202,11 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
         plain = _NUMERIC.match(reply.text, value)
         return Field(start, part, value, inline=True) if plain else None
     return Field(start, part, value)
+
+
+def _is_of_others(label: str) -> bool:
+    """Say whether a label's bracket makes its number the chance of error, or a passage's."""
+    return turns_round(label) or _SOURCE.search(label) is not None
 
 
 def _after_stop(text: str, start: int, at: int) -> bool:
@@ -304,7 +246,7 @@ def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     if at == body or text[at - 1] == "\n":
         return at, True
     start = at
-    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 16), at):
+    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 20), at):
         first = qualifier.start()
         start = at if first > body and text[first - 1].isalnum() else first
     floor = max(body, start - 24)
@@ -332,7 +274,8 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
         return field._replace(value=start, end=start) if field.part is Part.STEP else None
     if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
         return None
-    return Field(field.start, field.part, start, end, field.step, field.inline, field.quoted)
+    rest = field.step, field.inline, field.quoted, field.borrowed
+    return Field(field.start, field.part, start, end, *rest)
 
 
 def _is_placeholder(text: str, start: int, end: int, *, numeric: bool) -> bool:
@@ -355,7 +298,7 @@ def _places(reply: Reply, tag: str) -> Iterator[int]:
         at = reply.lower.find(tag, at + len(tag))
 
 
-def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
+def _tagged(reply: Reply, labels: Labels) -> list[Field]:
     parts = ((Part.ANSWER, labels.answer), (Part.CONFIDENCE, labels.confidence))
     found = [
         Field(at, part, at + len(word) + 2)
@@ -364,8 +307,9 @@ def _tagged(reply: Reply, labels: Labels) -> Iterator[Field]:
         for at in _places(reply, f"<{word}>")
     ]
     found.sort()
+    closed = []
     for field, limit in _with_limits(reply, found):
         close = reply.lower.find("</", field.value, limit)
         if close >= 0 and reply.text[field.value : close].strip():
-            copied = field.part is Part.CONFIDENCE and _is_copied(reply, field)
-            yield field._replace(end=close, quoted=copied)
+            closed.append(field._replace(end=close))
+    return with_quotations(reply, closed, labels.confidence) if closed else closed

@@ -9,7 +9,8 @@ from novarag.records import Flaw
 from novarag.strategies.copies import squeeze
 
 if TYPE_CHECKING:
-    from novarag.strategies.labels import Labels, Reply
+    from novarag.strategies.labels import Labels
+    from novarag.strategies.parts import Reply
 
 _SUFFIXES = ("", "_score", "_level", "_percentage")
 _PREFIXES = ("", "final_", "my_", "short_")
@@ -28,7 +29,9 @@ def find_object(reply: Reply) -> tuple[Parts, int, int] | None:
     if start < 0 or reply.text[start:end].strip()[:1] != "{":
         return None
     try:
-        value = json.loads(reply.text[start:end], object_pairs_hook=_Pairs)
+        value = json.loads(
+            reply.text[start:end], object_pairs_hook=_Pairs, parse_float=str, parse_int=str
+        )
     except (ValueError, RecursionError):
         return None
     return [(key.lower().replace(" ", "_"), part) for key, part in value], start, end
@@ -38,14 +41,15 @@ class _Pairs(list[tuple[str, object]]):
     """The keys of an object with their values; a key may come twice, which is a contradiction."""
 
 
-def pick(found: Parts, labels: Labels) -> tuple[str | Flaw | None, str | Flaw | None]:
-    """Return the texts of answer and confidence; None for what is not one plain value."""
+def pick(found: Parts, labels: Labels) -> tuple[str | Flaw | None, str | Flaw | None, str]:
+    """Return the texts of answer and confidence, None for what is not one, and the latter's key."""
     answers = {f"{prefix}{word}" for word in labels.answer for prefix in _PREFIXES}
     stated = {f"{word}{suffix}" for word in labels.confidence for suffix in _SUFFIXES}
     confidences = [part for name, part in found if name in stated]
     if any(isinstance(part, bool) for part in confidences):
-        return None, Flaw.WORDS
-    return _plain([part for name, part in found if name in answers]), _plain(confidences)
+        return None, Flaw.WORDS, ""
+    key = next((name for name, _ in found if name in stated), "")
+    return _plain([part for name, part in found if name in answers]), _plain(confidences), key
 
 
 def _plain(values: list[object]) -> str | Flaw | None:

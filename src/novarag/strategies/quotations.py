@@ -22,16 +22,19 @@ _TAGS = (
     ("<code", "</code>"),
     ("<pre", "</pre>"),
     ("<del>", "</del>"),
+    ("<del ", "</del>"),
     ("<s>", "</s>"),
     ("<strike>", "</strike>"),
     ("<q>", "</q>"),
+    ("<q ", "</q>"),
+    ("<details", "</details>"),
     ("<quote", "</quote"),
     ("<passage", "</passage"),
     ("<document", "</document"),
     ("<context", "</context"),
     ("<source", "</source"),
 )
-_MARKS = (("~~", "~~"), ("[quote", "[/quote"))
+_MARKS = (("~~", "~~"), ("[quote", "[/quote"), ("\\begin{quot", "\\end{quot"))
 _TYPOGRAPHIC = {
     "\u201c": re.compile("\u201d"),
     "\u201e": re.compile("[\u201c\u201d]"),
@@ -56,7 +59,8 @@ _SAYING = re.compile(
     r"(?:[ \t]{1,3}(?:the following|the text|the lines?|this|that|as follows|in full|exactly"
     r"|literally|below|here|also|me to (?:say|write)))?"
     r"|(?<!on )(?<!given )(?<!using )\b(?:passage|document|doc|source|snippet|article|text)"
-    r"[ \t#\[(]{1,3}[0-9]{1,4}[\])]?)"
+    r"[ \t#\[(]{1,3}[0-9]{1,4}[\])]?"
+    r"|\b(?:example|format|template)\b[a-z \t]{0,30})"
     r"[ \t*_\"':,(\[-]{0,8}$",
     re.IGNORECASE,
 )
@@ -128,7 +132,9 @@ class Quotations:
         first = max(floor, self.text.rfind("\n\n", floor, start) + 2)
         opening = self.text[first : max(first, self.text.find("\n", first, start))]
         above = self.text[floor:first].rstrip()
-        return any(map(_announces, (opening, above[above.rfind("\n") + 1 :])))
+        beside = self.text[floor : start - 1]
+        lines = opening, above[above.rfind("\n") + 1 :], beside[beside.rfind("\n") + 1 :]
+        return any(map(_announces, lines))
 
 
 def _announces(line: str) -> bool:
@@ -235,11 +241,11 @@ def _single(text: str, body: int) -> Iterator[Span]:
     """Pair single quotation marks within a paragraph; apostrophes have no partner."""
     at, limit = body, -1
     while start := _SINGLE.search(text, at):
+        at = start.end()
         if start.start() > body and not text[start.start() - 1].isspace():
-            at = start.end()
             continue
-        limit = _paragraph_end(text, start.end(), limit)
-        end = _SINGLE_END.search(text, start.end(), limit)
+        limit = _paragraph_end(text, at, limit)
+        end = _SINGLE_END.search(text, at, limit)
         if end is not None:
             yield start.start(), end.end()
         at = limit if end is None else end.end()

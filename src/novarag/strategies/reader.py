@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from novarag.records import Flaw, Judgment, Reading
 from novarag.strategies.confidence import parse_confidence
-from novarag.strategies.copies import is_copy, squeeze
+from novarag.strategies.copies import is_copy, mentions, squeeze
 from novarag.strategies.judgment import parse_classes, parse_state
-from novarag.strategies.labels import Field, Labels, Part, Reply, find_fields, has_step
+from novarag.strategies.labels import Labels, find_fields, has_step
 from novarag.strategies.objects import find_object, pick
+from novarag.strategies.parts import Field, Part, Reply
 from novarag.strategies.reasoning import final_part
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def read(
     lower = text.lower()
     if len(lower) != len(text):
         lower = text.translate(_LOWER)
-    body = final_part(lower, passages)
+    body = final_part(text, lower, passages)
     if body is None:
         if not labels.tagged:
             return Reading(flaw=Flaw.UNFINISHED, spans={})
@@ -106,8 +107,10 @@ def _plain_breaks(text: str) -> str:
 
 def _telling(passages: Sequence[str], labels: Labels) -> tuple[str, ...]:
     """Return the passages that could be the source of a confidence."""
-    words = labels.confidence
-    return tuple(p for p in passages if not p.isascii() or any(w in p.lower() for w in words))
+    if not passages or labels.frame:
+        return ()
+    words = [*map(squeeze, labels.confidence), "passageclassification", "groupjudgment"]
+    return tuple(p for p in passages if labels.terse or mentions(p, words))
 
 
 def _is_complete(text: str, spans: Mapping[str, tuple[int, int]]) -> bool:
@@ -120,10 +123,12 @@ def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
     """Read a reply by its labels."""
     fields = find_fields(reply, labels)
     own = [f for f in fields if not f.quoted]
+    lost = {f.step for f in fields if f.quoted} - {f.step for f in own}
     spans: Spans = {}
     judgment, remarks = _judgment(reply, own, k, spans)
     answer, stated = _answer_and_confidence(reply, own, labels, spans)
-    if stated is Flaw.NO_CONFIDENCE and len(own) < len(fields):
+    unread = stated is Flaw.NO_CONFIDENCE and len(own) < len(fields)
+    if unread or (labels.combine is not None and lost - {0}):
         stated = Flaw.QUOTED
     flaw = Flaw.NO_ANSWER if answer is None else None
     return Reading(
@@ -143,13 +148,14 @@ def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
     if found is None:
         return None
     parts, start, end = found
-    said, value = pick(parts, labels)
+    said, value, name = pick(parts, labels)
     answer = said.strip() if isinstance(said, str) and said.strip() else None
     if isinstance(said, Flaw) or isinstance(value, Flaw):
         stated: float | Flaw = said if isinstance(said, Flaw) else Flaw(str(value))
     else:
         stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
-    if not isinstance(stated, Flaw) and is_copy(f"{labels.confidence[0]} {value}", reply.passages):
+    copied = (f"{name} {value}", reply.text[start:end])
+    if not isinstance(stated, Flaw) and any(is_copy(text, reply.passages) for text in copied):
         stated = Flaw.QUOTED
     refused = stated if isinstance(stated, Flaw) else None
     place = (start, end)
@@ -197,7 +203,8 @@ def _block(
     said = None if answer is None else _clean(reply, answer.value, answer.end, spans)
     if stated is None:
         return said, Flaw.NO_CONFIDENCE
-    return said, _confidence(reply, stated.value, stated.end, labels, spans)
+    value = _confidence(reply, stated.value, stated.end, labels, spans)
+    return said, Flaw.QUOTED if stated.borrowed and not isinstance(value, Flaw) else value
 
 
 def _is_contradicted(
@@ -251,6 +258,8 @@ def _stated_steps(reply: Reply, steps: list[Field], labels: Labels) -> list[floa
             return value
         if stated.setdefault(field.step, value) != value:
             return Flaw.DISAGREE
+    if not {f.step for f in steps if not f.borrowed} >= stated.keys():
+        return Flaw.QUOTED
     if 1 not in stated:
         return Flaw.NO_CONFIDENCE
     numbers = sorted(stated)
@@ -336,6 +345,10 @@ def _unlabelled(
     if not lines:
         return None, Flaw.NO_CONFIDENCE
     (start, end), *more = lines
+    if reply.text[start:end].lstrip()[:1] == ">" or is_copy(
+        reply.text[start : (more[0] if more else lines[0])[1]], reply.passages
+    ):
+        return None, Flaw.QUOTED
     if reply.lower[start:end].strip(_EDGE + ":/") in (*labels.answer, *labels.confidence):
         return None, Flaw.NO_CONFIDENCE
     if more and _SOLE_NUMBER.match(reply.text, *more[0]):

@@ -122,7 +122,7 @@ PIECES = [
 
 MARKS = [
     "'a' ", '"a" ', "\u201ca", "> ", "```\n", "~~", "<!--", "\n  answer: a", "passage 1 says: ", "[think]", "<s>",
-    "<|channel|>analysis", ":\n", "\n\nanswer: ", "0.9 (", "9% - if ",
+    "<|channel|>analysis", "```\n<think>x", "<think>x", "x</think>", ":\n", "\n\nanswer: ", "0.9 (", "9% - if ",
 ]  # fmt: skip
 
 

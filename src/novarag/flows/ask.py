@@ -175,13 +175,13 @@ def _strategy(strategy: str | Strategy | FollowUp) -> tuple[Strategy | FollowUp,
 
 def _framed(asking: Strategy | FollowUp, store: Store | None) -> Framed:
     """Frame a strategy with the secret of its run, which is drawn when the run begins."""
-    from novarag.runs import read_manifest
+    from novarag.runs import frame_secret
     from novarag.strategies import Strategy
+    from novarag.strategies.frames import fresh_secret
 
     if not isinstance(asking, Strategy):
         raise UsageError(f"{asking.name!r} has no labels, so it takes no `frame`")
-    begun = None if store is None else read_manifest(store)
-    return asking.framed(begun.settings.frame if begun else None)
+    return asking.framed(None if store is None else frame_secret(store, fresh_secret))
 
 
 def _sampling(samples: int, temperature: float | None, sampling: Sampling | None) -> Sampling:

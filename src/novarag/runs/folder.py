@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+_OURS = (
+    "manifest.json", "frame.json", "groups", "journal", "leases", "shards", "trials", "attempts",
+    "dead",
+)  # fmt: skip
 _OWNER, _GROUP = (0o700, 0o600), (0o750, 0o640)  # of folders, of files
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -52,12 +56,15 @@ class Folder:
         return same
 
     def open_to_group(self) -> None:
-        """Let the group read what is here and what will be."""
+        """Let the group read what is here of a run and what will be."""
         self._folders, self._files = _GROUP
-        if self.root.is_dir():
-            for path in (self.root, *self.root.rglob("*")):
-                if not path.is_symlink():
-                    allow(path, self._folders if path.is_dir() else self._files)
+        if not (self.root / "manifest.json").is_file():
+            return
+        ours = [self.root / name for name in _OURS]
+        within = [path for folder in ours if folder.is_dir() for path in folder.rglob("*")]
+        for path in (self.root, *ours, *within):
+            if path.exists() and not path.is_symlink():
+                allow(path, self._folders if path.is_dir() else self._files)
 
     def _folder_of(self, name: str) -> Path:
         """Make the folder of a file where there is none, and return the file's path."""

@@ -18,6 +18,8 @@ from novarag.runs import crash_points
 from novarag.sealed_json import seal, unseal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from novarag.runs.store import Store
 
 NAME = "manifest.json"
@@ -37,7 +39,7 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     shard_size: int = ASK.shard_size
     noise: Noising | None = None
-    frame: str | None = None  # the secret that the frames of labels are made from
+    frame: str | None = field(default=None, repr=False)  # the secret that frames are made from
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.shard_size < 1:
@@ -198,6 +200,29 @@ def _noise(told: dict[str, Any] | None) -> Noising | None:
     return None if told is None else Noising(**{**told, "noises": tuple(told["noises"])})
 
 
+FRAME = "frame.json"
+
+
+def frame_secret(store: Store, drawn: Callable[[], str]) -> str:
+    """Return the secret of a framed run, which is drawn once and outlives a damaged manifest."""
+    raw = store.read(FRAME)
+    found = None if raw is None else unseal(raw)
+    if found is not None and isinstance(found.get("secret"), str):
+        return str(found["secret"])
+    try:
+        begun = read_manifest(store)
+    except DamagedManifest:
+        raise DamagedManifest(
+            f"{store.place}/{NAME} and {FRAME} are damaged, and with them the frames of its"
+            " prompts: put one of them back from a copy"
+        ) from None
+    secret = (begun.settings.frame if begun else None) or drawn()
+    if begun is not None and begun.settings.frame is None:
+        return secret  # begun without frames, which planning refuses
+    store.write(FRAME, seal({"secret": secret}))
+    return secret
+
+
 class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident
     """The manifest does not match its seal."""
 
@@ -207,6 +232,8 @@ def differences(old: Settings, new: Settings) -> list[str]:
     a, b = (_flat(asdict(s)) for s in (old, new))
     names = [name for name in a if a[name] != b.get(name)]
     a["frame"], b["frame"] = ("on" if s.frame else "off" for s in (old, new))
+    if "frame" in names and a["frame"] == b["frame"]:
+        return ["another process began it just now: run the same again"]
     said = {name: f"{name} was {a[name]!r}, is {b.get(name)!r}" for name in names}
     if said.pop("template_hash", None) and not said:
         said["strategy"] = f"the prompt of {new.strategy!r} has changed"

@@ -53,8 +53,8 @@ _RANGE = re.compile(
 _BLURRED = re.compile(
     r"\b(?:give or take|plus or minus|minimum|maximum|min|max|at (?:the )?(?:least|most|minimum)"
     r"|lower bound|upper bound|up to|between|range|ish|or (?:so|more|less|higher|lower|above|below)"
-    r"|limit|if|unless|margin|actually|make that|scratch that|correction|was|copied|quoted"
-    r"|as (?:stated|given) (?:in|by))\b|\u00b1|\+/-|\+-",
+    r"|limit|if|unless|margin|scratch that|correction|copied|quoted|as (?:stated|given) (?:in|by)"
+    r"|(?:actually|make that|rather|was|now)[ \t,:]{1,3}\.?[0-9]{1,9})\b|\u00b1|\+/-|\+-",
     re.IGNORECASE,
 )
 _TURNED = re.compile(

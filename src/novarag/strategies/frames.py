@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ class Framed:
     """A strategy whose labels carry a frame, another for every group."""
 
     strategy: Strategy
-    secret: str
+    secret: str = field(repr=False)
 
     def __post_init__(self) -> None:
         if self.strategy.cites is not None:

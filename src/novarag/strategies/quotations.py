@@ -1,8 +1,8 @@
 """Which parts of a reply are quotations, and so hold no answer of the model's own.
 
 Marked ones: fences, code, quotation marks, comments, struck text, `>` lines, indented lines, and
-what an attribution announces ("Passage 2 says:"). A reply that is one quotation as a whole is taken
-as the model's way of writing, not as a quotation.
+what an attribution announces ("Passage 2 says:"). A reply that is one fence, one piece of code or
+one quotation as a whole is taken as the model's way of writing.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class Quotations:
             self._first += 1
         while self._last > body and text[self._last - 1].isspace():
             self._last -= 1
-        spans = [span for span in _spans(text, lower, body) if not self._is_whole(span)]
+        written = [span for span in _written(text, body) if not self._is_whole(span)]
+        spans = [*_hidden(text, lower, body), *written]
         self._spans = _merged(sorted(spans)) if spans else []
         self._starts = [start for start, _ in self._spans]
         indented = "\n " in text or "\n\t" in text or self._first > body
@@ -100,7 +101,7 @@ class Quotations:
         line = self.text[start:colon]
         if not self._lines and line.lstrip()[:1] == ">":
             return True
-        if _indent(line) - self._margin >= _INDENT:
+        if start > self._first and _indent(line) - self._margin >= _INDENT:
             return True
         return self._is_attributed(start, max(start, label))
 
@@ -160,12 +161,17 @@ def _indent(line: str) -> int:
     return len(head) + (_TAB - 1) * head.count("\t") if bare else 0
 
 
-def _spans(text: str, lower: str, body: int) -> Iterator[Span]:
-    if "```" in text or "~~~" in text:
-        yield from _fences(text, body)
+def _hidden(text: str, lower: str, body: int) -> Iterator[Span]:
+    """Find what is struck, commented out or marked up as somebody else's."""
     for opening, close in _MARKS + _TAGS if "<" in text else _MARKS:
         if opening in lower:
             yield from _between(lower, body, opening, close)
+
+
+def _written(text: str, body: int) -> Iterator[Span]:
+    """Find fences, code and quotation marks, which some models put around a whole reply."""
+    if "```" in text or "~~~" in text:
+        yield from _fences(text, body)
     if not text.isascii():
         yield from _typographic(text, body)
     if "`" in text:

@@ -76,6 +76,12 @@ def refuse_shared_keys(endpoints: Iterable[Endpoint]) -> None:
         if is_secret(endpoint.key() or ""):
             shared[endpoint.variable][endpoint.host] = endpoint.own_variable
     for variable, hosts in shared.items():
+        names = sorted(set(hosts.values()))
+        if len(hosts) > len(names) == 1:
+            raise UsageError(
+                f"{', '.join(hosts)} have one variable for their keys, {names[0]}; give them in two"
+                " runs, or by addresses that differ in letters or digits"
+            )
         if len(hosts) > 1:
             raise UsageError(
                 f"the key in {variable} would go to {len(hosts)} hosts ({', '.join(hosts)}); set"

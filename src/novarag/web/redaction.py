@@ -11,7 +11,7 @@ from __future__ import annotations
 import string
 from array import array
 from collections import defaultdict
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 from novarag.web.key_forms import forms, is_secret
@@ -152,14 +152,20 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _cut(parts: Sequence[str], spans: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Cut spans of the joined text out of its parts; the mark goes where a span begins."""
-    offset = 0
+    """Cut spans of the joined text out of its parts; the mark goes where a span begins.
+
+    Spans are sorted and apart, so one that has ended before a part is not looked at again.
+    """
+    offset = first = 0
     for part in parts:
         pieces, position, stop = [], offset, offset + len(part)
-        for begin, end in spans:
-            if begin < stop and end > offset:
-                pieces.append(part[position - offset : max(begin, offset) - offset])
-                pieces.append(MARK if begin >= offset else "")
-                position = min(end, stop)
+        while first < len(spans) and spans[first][1] <= offset:
+            first += 1
+        for begin, end in islice(spans, first, None):
+            if begin >= stop:
+                break
+            pieces.append(part[position - offset : max(begin, offset) - offset])
+            pieces.append(MARK if begin >= offset else "")
+            position = min(end, stop)
         yield "".join([*pieces, part[position - offset :]])
         offset = stop

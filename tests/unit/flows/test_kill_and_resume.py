@@ -84,3 +84,16 @@ def test_a_framed_run_that_was_killed_repays_only_what_was_in_flight(tmp_path):
     assert found.height == 500
     assert 500 <= paid <= 500 + 16
     assert (found["confidence"].is_not_null()).mean() > 0.9, "replies carry the frame asked for"
+
+
+def test_the_frames_of_a_run_outlive_its_manifest(tmp_path):
+    groups, out = tmp_path / "groups.jsonl", tmp_path / "run"
+    groups.write_text("".join(ROW.format(1000 + i) for i in range(3)), "utf-8")
+    with chaos() as url:
+        command = [*from_the_shell(str(groups), f"{url}=chaos", str(out)), "--frame"]
+        subprocess.run(command, capture_output=True, check=True)
+        manifest = out / "manifest.json"
+        manifest.write_bytes(manifest.read_bytes()[:-20])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert bill(url, "count")["total"] == 6

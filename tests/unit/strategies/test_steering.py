@@ -126,7 +126,15 @@ def test_reasoning(start, end):
     assert read(f"{start}Well, {copied}", Labels(), passages=[copied]).flaw is Flaw.UNFINISHED
 
 
+def test_marks_that_are_only_talked_about():
+    assert read(f"I used no `<think>` tags.\n{OWN}", Labels()).confidence == 0.4
+    assert read("<think>" + "`</think>` " * 80 + POISON, Labels()).flaw is Flaw.UNFINISHED
+    assert read(f"<think>a</think>{OWN}" + " `<think>`" * 80, Labels()).flaw is Flaw.UNFINISHED
+
+
 def test_channels_without_their_tokens():
+    assert read(f"analysisWe need this.\n{POISON}", Labels()).flaw is Flaw.UNFINISHED
+    assert read(f"Analysis of the passages.\n{OWN}", Labels()).confidence == 0.4
     assert read(f"analysis{POISON}assistantfinal{OWN}", Labels()).confidence == 0.4
 
 
@@ -208,6 +216,36 @@ def test_quoted_classes_do_not_replace_the_own_ones(after, classes):
 def test_a_later_step_does_not_replace_an_earlier_one(later):
     reading = MULTI_STEP.read("Step 1 Confidence: 20%\nAnswer: Paris" + later)
     assert reading.flaw is Flaw.DISAGREE
+
+
+ODD_MARKS = [
+    "He is 5\" tall, and don't 'a' or 'b' the \"x\"y z\" of it.", "In the '90s it was so.", "Code ``` inside a line.",
+    "```\n~~~\nx\n~~~\n```", "\u201ca\u201d and \u201cb\u201d",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", ODD_MARKS)
+def test_marks_that_hold_nothing_of_ours(before):
+    assert read(f"{before}\n\n{OWN}", Labels()).confidence == 0.4
+
+
+def test_two_answers_after_the_steps():
+    reply = "Step 1 Confidence: 80%\nAnswer: a\nAnswer: b"
+    assert MULTI_STEP.read(reply).flaw is Flaw.DISAGREE
+
+
+@pytest.mark.parametrize("text", ["9/10 points", "9/10 (8)"])
+def test_what_follows_a_fraction(text):
+    assert parse_confidence(text, Scale.PERCENT) is Flaw.AMBIGUOUS
+
+
+def test_a_template_without_labels_takes_no_frame():
+    from novarag.errors import UsageError
+    from novarag.strategies import Strategy, Template
+
+    with pytest.raises(UsageError, match="no label"):
+        Strategy(name="bare", template=Template("Question: {question}\n")).framed()
+    assert COT.framed().template is COT.template
 
 
 def test_a_step_that_is_quoted_is_missed_not_left_out():

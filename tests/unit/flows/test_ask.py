@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from novarag import (
@@ -11,6 +13,7 @@ from novarag import (
     tabulate,
 )
 from novarag.calls import Reply
+from novarag.errors import UsageError
 from novarag.examples import EXAMPLE_GROUP
 from novarag.filters import STAGES
 from novarag.records import Completion, PassageGroup, Question, Trial
@@ -94,3 +97,25 @@ def test_ensemble_takes_the_majority_and_its_mean():
 def test_ensemble_ties_go_to_the_first_sample():
     said = [("Lyon", 0.1), ("Paris", 0.9)]
     assert ensemble([stated(a, c) for a, c in said]).answer == "Lyon"
+
+
+@pytest.mark.parametrize("strategy", ["nova", "multi-step", "cot", "top-k"])
+def test_a_frame_goes_out_and_comes_back(strategy):
+    (framed,) = ask([EXAMPLE_GROUP], strategy, "simulated:base", frame=True)
+    (plain,) = ask([EXAMPLE_GROUP], strategy, "simulated:base")
+    assert framed.response == plain.response
+    assert framed.completion.text != plain.completion.text
+
+
+def test_a_follow_up_takes_no_frame():
+    from novarag.strategies.follow_up import P_TRUE
+
+    with pytest.raises(UsageError, match="takes no `frame`"):
+        ask([EXAMPLE_GROUP], P_TRUE, "simulated:base", frame=True)
+
+
+def test_a_preview_shows_the_frame():
+    from novarag import preview_ask
+
+    prompt = preview_ask([EXAMPLE_GROUP], "cot", "simulated:base", frame=True).prompt
+    assert re.search(r"^Answer\[[0-9a-f]{6}\]: ", prompt, re.MULTILINE)

@@ -56,8 +56,6 @@ def _frames(frame: str) -> tuple[str, ...]:
 
 _CLASSES, _GROUP = "passage classification", "group judgment"
 _DRESSING = " \t\r*_`#>+-\u2022\u00a0"
-_COPIED = 200  # characters after a label that are held against the passages
-_FIRST_NUMBER = re.compile(r"(?:[^\w\n]|_){0,24}\n?(?:[^\w\n]|_){0,24}[0-9]{0,9}\.?[0-9]{1,30}")
 _DRESSED = 24  # characters of dressing before a step, at most
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")

@@ -31,7 +31,7 @@ ROTATED = ("vanilla", "cot", "noise-aware")
 """Each group is also asked by one of these, in turn, so that `nova` is not all that is learnt."""
 
 _KINDS = tuple(GroupKind)
-_PAIR = 2
+_QUOTES = dict.fromkeys(map(ord, '"`~\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u2018'))
 _OPENING = 4  # words
 _ANSWER = 78  # characters that the form of every strategy has room for
 _HINT = "leave the group out, or mend the template."
@@ -48,14 +48,12 @@ def claim_of(passage: Passage, answers: Sequence[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """Put a text on one line, without quotation marks around it: readers take them for dressing.
+    """Put a text on one line, without quotation marks: what they hold is none of a model's own.
 
     >>> bare('"Grown\\nUps"')
     'Grown Ups'
     """
-    line = " ".join(text.split())
-    quoted = line.startswith('"') and line.endswith('"') and line.count('"') == _PAIR
-    return line[1:-1].strip() if quoted else line
+    return re.sub(r"(?<!\S)'", "", " ".join(text.translate(_QUOTES).split()))
 
 
 def fits(group: PassageGroup) -> bool:
@@ -69,7 +67,7 @@ def opening(text: str) -> str:
     >>> opening('"Hidden America" (2016) is a travel parody')
     'Hidden America 2016 is'
     """
-    words = re.findall(r"[\w'-]+", text[:200])
+    words = re.findall(r"\w[\w'-]*", text[:200])
     return " ".join(words[:_OPENING])
 
 

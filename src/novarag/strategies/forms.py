@@ -14,10 +14,10 @@ _PERCENT = "(100|[1-9]?[0-9])%"
 _BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201c\u201d\u2013\u2014{_BREAKS}-]"
 # What could open a quotation, or announce one at the end of a line, is left out, and so are breaks
-# of other kinds: a reply that is held to its form is read for certain. Apostrophes join letters.
+# of other kinds: a reply that is held to its form is read for certain. Apostrophes follow a letter.
 _OPENERS = '\\r\\n<>{}"`~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018' + _BREAKS
-_CALM = f"([^{_OPENERS}' ]'[a-z]|[^{_OPENERS}'])"
-_END = f"[^{_OPENERS}' \\t:*_#-]"
+_CALM = f"([^{_OPENERS}' ]'|[^{_OPENERS}'])"
+_END = f"[^{_OPENERS}' \\t:*_#-]'?"
 _ANSWER = f"Answer: {_SAID}({_CALM}{{0,{_LONGEST - 3}}}{_END})?"
 _VERDICT = rf"{_ANSWER}\nConfidence: {_PERCENT}"
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -19,11 +19,10 @@ from novarag.noise import Noising
 from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import retention
 from novarag.rows import TRIALS
-from novarag.runs import open_run
+from novarag.runs import open_run, open_store, read_manifest, write_manifest
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.group_table import read_groups, write_groups
 from novarag.runs.manifest import groups_name
-from novarag.sealed_json import seal, unseal
 from tests.support.simulated import finish, simulate, table, write_run
 
 run = CliRunner().invoke
@@ -307,9 +306,9 @@ def test_a_passage_with_odd_line_ends_stops_nobody(runs, tmp_path):
 
 def test_a_run_of_noise_is_not_filtered(tmp_path):
     write_run(tmp_path / "a", ALPHA[:16], questions=60)
-    manifest = tmp_path / "a" / "manifest.json"
-    told = unseal(manifest.read_bytes())
-    told["settings"]["noise"] = asdict(Noising())
-    manifest.write_bytes(seal(json.loads(json.dumps(told))))
+    store = open_store(tmp_path / "a")
+    manifest = read_manifest(store)
+    settings = replace(manifest.settings, noise=Noising())
+    write_manifest(store, replace(manifest, settings=settings))
     with pytest.raises(UsageError, match="is a run of noise"):
         open_sources([str(tmp_path / "a")], partial=True)

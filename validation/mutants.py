@@ -67,7 +67,7 @@ MUTANTS = [
     ('attributed lines count', S + "quotations.py", 'return self._is_attributed(start, max(start, label))', 'return False', "tests/unit/strategies/test_steering.py"),
     ('a whole fence is a quotation', S + "quotations.py", 'return span[0] <= self._first and span[1] >= self._last', 'return False', "tests/unit/strategies/test_steering.py"),
     ('copies count', S + "quoted_fields.py", 'return _with_copies(reply, marked, words) if reply.passages else marked', 'return marked', "tests/unit/strategies/test_steering.py"),
-    ('a copied answer is a quotation by itself', S + "quoted_fields.py", 'whole = paired and other is not None and copied[other]', 'whole = True', "tests/unit/strategies/test_steering.py"),
+    ('a copied answer is a quotation by itself', S + "quoted_fields.py", 'whole = paired and copied[other]', 'whole = True', "tests/unit/strategies/test_steering.py"),
     ('a number that goes on is a copy', S + "copies.py", 'if not (wanted[-1].isdigit() and _goes_on(passage, at + len(wanted))):', 'if True:', "tests/unit/strategies/test_steering.py"),
     ('blocks may disagree', S + "reader.py", 'return (read[0], Flaw.DISAGREE) if _is_contradicted(reply, pair, blocks, labels, read) else read', 'return read', "tests/unit/strategies/test_steering.py"),
     ('what follows the last block may disagree', S + "reader.py", ' | {f for f in pair if f > last}', '', "tests/unit/strategies/test_steering.py"),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COPIED = 200  # characters after a label that are held against the passages
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
+_PAIR = {Part.ANSWER: Part.CONFIDENCE, Part.CONFIDENCE: Part.ANSWER}
 _NEAR = 40  # characters after a label within which its number begins
 
 
@@ -56,19 +57,17 @@ def _with_copies(reply: Reply, marked: list[Field], words: Sequence[str]) -> lis
     copied = [f.quoted or _is_copied(reply, f, words) for f in marked]
     parts = [f.part for f in marked]
     backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
-    before, after = [None, *range(len(marked) - 1)], [*range(1, len(marked)), None]
     found = []
     for i, field in enumerate(marked):
         if field.quoted or not copied[i]:
             found.append(field)
             continue
-        other = before[i] if (field.part is Part.ANSWER) == backwards else after[i]
-        pair = {Part.ANSWER: Part.CONFIDENCE, Part.CONFIDENCE: Part.ANSWER}.get(field.part)
-        paired = other is not None and marked[other].part is pair
+        other = i - 1 if (field.part is Part.ANSWER) == backwards else i + 1
+        paired = 0 <= other < len(parts) and parts[other] is _PAIR.get(field.part)
         if field.part is Part.ANSWER:
-            whole = paired and other is not None and copied[other]
+            whole = paired and copied[other]
             found.append(field._replace(quoted=whole))
-        elif field.part is Part.STEP or (paired and other is not None and not copied[other]):
+        elif field.part is Part.STEP or (paired and not copied[other]):
             found.append(field._replace(borrowed=True))
         else:
             found.append(field._replace(quoted=True))

@@ -150,10 +150,7 @@ def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
     parts, start, end = found
     said, value, name = pick(parts, labels)
     answer = said.strip() if isinstance(said, str) and said.strip() else None
-    if isinstance(said, Flaw) or isinstance(value, Flaw):
-        stated: float | Flaw = said if isinstance(said, Flaw) else Flaw(str(value))
-    else:
-        stated = Flaw.NO_CONFIDENCE if value is None else parse_confidence(value, labels.scale)
+    stated = said if isinstance(said, Flaw) else _stated(value, labels)
     copied = (f"{name} {value}", reply.text[start:end])
     if not isinstance(stated, Flaw) and any(is_copy(text, reply.passages) for text in copied):
         stated = Flaw.QUOTED
@@ -166,6 +163,13 @@ def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
         flaw=refused or (Flaw.NO_ANSWER if answer is None else None),
         spans={"answer": place, "confidence": place},
     )
+
+
+def _stated(value: str | Flaw | None, labels: Labels) -> float | Flaw:
+    """Read the confidence of an object, which may be missing or contradict itself."""
+    if value is None or isinstance(value, Flaw):
+        return value or Flaw.NO_CONFIDENCE
+    return parse_confidence(value, labels.scale)
 
 
 def _answer_and_confidence(

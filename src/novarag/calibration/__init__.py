@@ -1,0 +1,1 @@
+"""Calibrate stated confidences, and set thresholds that keep a promise."""

@@ -1,0 +1,29 @@
+"""How confidences do on graded answers: the figures that a calibration carries with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.calibration.calibration import Score
+from novarag.metrics.calibration import brier, smooth_ece
+from novarag.metrics.ranking import auroc
+from novarag.metrics.tally import fold
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from novarag.stats.arrays import Floats
+
+
+def score(confidence: Floats, correct: NDArray[np.bool_], weight: Floats) -> Score:
+    """Score confidences; `weight` is how many answers a row stands for."""
+    level, at = np.unique(confidence, return_inverse=True)
+    tally = fold(level, at, correct, [weight])
+    order = float(auroc(tally)[0])
+    return Score(
+        brier=float(brier(tally)[0]),
+        smooth_ece=float(smooth_ece(tally)[0]),
+        auroc=None if np.isnan(order) else order,
+    )

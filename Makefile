@@ -225,6 +225,7 @@ calibration-proof: ## calibrations on 44 pools beside what others ship, and on 6
 
 gate-proof: ## gates on pools with known truth: promises kept, answers kept, labels needed (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate
+	OPENBLAS_NUM_THREADS=1 python -m validation.gate_needs
 
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask

@@ -1,4 +1,4 @@
-"""Does a gate keep its promise, how much does it keep, and does it say rightly what it would need?
+"""Does a gate keep its promise, and how much does it keep?
 
 Rows are drawn from pools whose truth is known. A promise is broken where the threshold that a gate
 certified has a true error over the risk; at 90 % that may happen in 10 % of draws. Prints a table
@@ -6,7 +6,6 @@ and PASS or MISS for each claim. Usage: python -m validation.gate [RUNS]
 """
 
 import sys
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ import numpy as np
 
 from novarag.calibration.gating import choose, chosen_rows, make_chains
 from novarag.calibration.graded import Graded
-from novarag.calibration.need import estimate_need
 from validation.pools import clustered, pools
 
 SURE = 0.9
@@ -35,17 +33,6 @@ TEN = (
     "mmlu:grok-2-1212",
     "sim:tuned",
     "sim:tuned-without-noise-invariance",
-)
-NEEDS = (
-    ("mmlu:o4-mini-2025-04-16", 0.1),
-    ("mmlu:o4-mini-2025-04-16", 0.2),
-    ("mmlu:gemini-2.0-flash", 0.2),
-    ("mmlu:Meta-Llama-3.1-405B-Instruct-Turbo", 0.2),
-    ("mmlu:Phi-4-mini-reasoning", 0.2),
-    ("rlcr:RLVR-Classifier", 0.2),
-    ("mmlu:grok-2-1212", 0.2),
-    ("sim:tuned", 0.2),
-    ("sim:tuned", 0.1),
 )
 LEAST_KEPT = {100: 0.26, 500: 0.48, 1000: 0.57}
 ATTAINABLE = 0.02  # a share of answers that is worth the name
@@ -306,43 +293,7 @@ def run_case(job: tuple[Case, int]) -> tuple[dict[float, Tried], dict[float, flo
     return found, best
 
 
-class NeedFound(NamedTuple):
-    """What a need is: simulated, the middle estimate from 200 rows, how often the range holds it."""
-
-    simulated: int
-    about: float
-    holds: float
-    low: float
-    high: float
-
-
-def _seldom_refuses(population: Population, size: int, risk: float) -> bool:
-    return tried(population, size, 400, risks=(risk,), seed=6)[risk].refused <= 0.2
-
-
-def run_need(job: tuple[str, float, int]) -> NeedFound:
-    """Look for the least number of rows with a gate in 80 % of draws, and estimate it from 200."""
-    name, risk, pilots = job
-    population = population_of(name)
-    sizes = np.unique(np.geomspace(20, 20_000, 100).astype(int)).tolist()
-    simulated = sizes[
-        bisect_left(sizes, True, key=lambda size: _seldom_refuses(population, size, risk))
-    ]
-    found = []
-    for run in range(pilots):
-        graded = population.draw(np.random.default_rng([7, run]), 200)
-        chains = make_chains(
-            graded, graded.confidence, np.arange(200), state=None, rows="one", seed=run
-        )
-        need = estimate_need([(chains[0].counts, 1 - SURE)], total=200.0, risk=risk, seed=run)
-        found.append([np.inf if end is None else end for end in need])
-    about, low, high = np.array(found).T
-    holds = float(((low <= simulated) & (simulated <= high)).mean())
-    middle = [float(np.quantile(end, 0.5, method="lower")) for end in (about, low, high)]
-    return NeedFound(simulated, middle[0], holds, middle[1], middle[2])
-
-
-def _claim(holds: bool, text: str) -> bool:
+def claim(holds: bool, text: str) -> bool:
     print(f"{'PASS' if holds else 'MISS'}  {text}")
     return holds
 
@@ -359,7 +310,7 @@ def _promises(all_cases: list[Case], found: list, runs: int) -> bool:
         if "approximate" in group:
             print(f"      {told}; no promise is made")
         else:
-            fine &= _claim(worst <= allowed, f"{told}; {allowed:.1%} allowed")
+            fine &= claim(worst <= allowed, f"{told}; {allowed:.1%} allowed")
     return fine
 
 
@@ -378,23 +329,9 @@ def _kept(all_cases: list[Case], found: list) -> bool:
                 text = (
                     f"kept at 20 %, {size} rows: {np.mean(kept):.3f}, at least {LEAST_KEPT[size]}"
                 )
-                fine &= _claim(bool(np.mean(kept) >= LEAST_KEPT[size]), text)
+                fine &= claim(bool(np.mean(kept) >= LEAST_KEPT[size]), text)
         print(f"      kept at {risk:.0%}, {SIZES} rows, {len(kept)} pools: {' '.join(line)}")
     return fine
-
-
-def _needs(found: list[NeedFound]) -> bool:
-    for (name, risk), need in zip(NEEDS, found, strict=True):
-        print(
-            f"      {name} at {risk:.0%}: simulated {need.simulated:,}, about {need.about:,.0f}"
-            f" ({need.low:,.0f} to {need.high:,.0f}), range holds it in {need.holds:.0%}"
-        )
-    near = sum(1 / 1.5 <= need.about / need.simulated <= 1.5 for need in found)
-    holds = float(np.mean([need.holds for need in found]))
-    one = _claim(near >= 8, f"need within x1.5 in {near} of 9 cases from 200 rows")
-    return (
-        _claim(holds >= 0.85, f"range of the need holds it in {holds:.1%}, at least 85 %") and one
-    )
 
 
 def main(runs: int) -> int:
@@ -411,9 +348,7 @@ def main(runs: int) -> int:
             label = f"{case.group}: {case.name}, {case.questions}"
             print(f"{label:75} {'   '.join(cells)}", flush=True)
             found.append((tries, best))
-        jobs = [(name, risk, max(runs // 10, 20)) for name, risk in NEEDS]
-        needs = list(pool.map(run_need, jobs))
-    fine = [_promises(all_cases, found, runs), _kept(all_cases, found), _needs(needs)]
+    fine = [_promises(all_cases, found, runs), _kept(all_cases, found)]
     return 0 if all(fine) else 1
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from novarag.flows.access import Access
     from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.answer import answer, answer_async
+    from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         reread,
         summarise,
     )
+    from novarag.flows.scoring import Answer
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -132,6 +134,8 @@ _ROOMS = {
     "flows.export": ("Export", "export_training_set"),
     "flows.access": ("Access",),
     "flows.answer": ("answer", "answer_async"),
+    "flows.answerer": ("Answerer",),
+    "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.looping": ("Stop",),
@@ -214,7 +218,9 @@ __all__ = [
     "STRATEGIES",
     "Access",
     "AnnotationResult",
+    "Answer",
     "AnswerForm",
+    "Answerer",
     "Audit",
     "Benchmark",
     "BenchmarkFile",

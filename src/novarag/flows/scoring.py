@@ -1,0 +1,241 @@
+"""From one trial to what a caller acts on: confidence, interval, decision and its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from novarag.calibration.graded import UNKNOWN
+from novarag.errors import UsageError
+from novarag.flows.access import simulated_note
+from novarag.texts import plain_text
+from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
+
+if TYPE_CHECKING:
+    from novarag.calibration.calibration import Calibration
+    from novarag.calibration.graded import Source
+    from novarag.records import Flaw, Trial
+    from novarag.taxonomy import EvidenceState, Utility
+
+NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
+
+
+class Decided(Protocol):
+    """A decision and its reason."""
+
+    @property
+    def answer(self) -> bool:
+        """Whether the answer may be given."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence."""
+        ...
+
+
+class Decides(Protocol):
+    """Anything that decides by a score and an evidence state, such as a `Gate`."""
+
+    def decide(self, score: float, state: str | None = None) -> Decided:
+        """Say whether an answer may be given, and why."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Answer:
+    """One answered question: the answer, how far to trust it, and whether to give it.
+
+    `stated` is the confidence in the model's own words. `confidence` is what it is worth: the
+    calibrated probability with its 90 % `interval`, or, where no calibration was given
+    (`calibrated` is false), the stated one again. A reply that could not be read has neither an
+    answer nor a confidence, a `flaw` that says why, and the decision "abstain"; else there is a
+    decision where there is a gate. `trial` is the whole record.
+    """
+
+    question: str
+    answer: str | None
+    stated: float | None
+    confidence: float | None
+    calibrated: bool
+    interval: tuple[float, float] | None
+    evidence: EvidenceState | None
+    judgments: tuple[Utility, ...] | None
+    decision: Literal["answer", "abstain"] | None
+    reason: str
+    flaw: Flaw | None
+    notes: tuple[str, ...]
+    trial: Trial = field(compare=False)
+
+    def __repr__(self) -> str:
+        """Show the answer, its confidence, the evidence and the decision, a line each."""
+        found = "unread" if self.answer is None else repr(plain_text(self.answer))
+        lines = [
+            found,
+            *self._confidence(),
+            *([] if self.evidence is None else [f"evidence {self.evidence}"]),
+            f"{self.decision or 'no decision'}: {self.reason}",
+            *(f"note: {plain_text(note)}" for note in self.notes[:3]),
+        ]
+        text = "\n  ".join(lines)
+        return f"Answer({text})"
+
+    def _confidence(self) -> list[str]:
+        if self.confidence is None or self.stated is None:
+            return []
+        if self.interval is None:
+            return [f"confidence {self.stated:.0%} as stated, not calibrated"]
+        low, high = self.interval
+        return [
+            f"confidence {self.confidence:.0%} ({low:.0%} to {high:.0%}), stated {self.stated:.0%}"
+        ]
+
+
+class Scoring:
+    """A calibration and a gate, held against the model and the prompt that they will meet.
+
+    `source` is the model that answers and the hash of its prompt. A calibration fitted on another
+    is refused unless `other_source` says that it is meant.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        calibration: Calibration | None = None,
+        gate: Decides | None = None,
+        *,
+        other_source: bool = False,
+    ) -> None:
+        self._calibration, self._gate = calibration, gate
+        self._other_source, self._source = other_source, source
+        scale = None if calibration is None else calibration.signal
+        self._signal = None if scale is None else scale.name
+        self._notes = {source.model: self._about(source)}
+
+    @property
+    def needs_logprobs(self) -> bool:
+        """Whether replies should come with log-probabilities, for the calibration's signal."""
+        return self._signal in TOKEN_SIGNALS
+
+    def answer(self, trial: Trial, *, signal: float | None = None) -> Answer:
+        """Say what a trial is worth.
+
+        `signal` is the calibration's second signal, if it has one; what follows from the reply's
+        tokens is taken from them.
+        """
+        response, notes = trial.response, self._about_model(trial.completion.model)
+        if response is None:
+            return _unread(trial, notes)
+        judgment, stated = response.judgment, response.confidence
+        state = None if judgment is None else judgment.group
+        confidence, interval = stated, None
+        if self._calibration is not None:
+            signal, notes = self._find_signal(trial, signal, notes)
+            confidence, low, high, note = self._calibration.one(stated, state, signal)
+            interval = (low, high)
+            notes = notes if note is None else (*notes, note)
+        decision, reason = self._decide(confidence, state)
+        return Answer(
+            question=trial.group.question.text,
+            answer=response.answer,
+            stated=stated,
+            confidence=confidence,
+            calibrated=interval is not None,
+            interval=interval,
+            evidence=state,
+            judgments=None if judgment is None else judgment.passages,
+            decision=decision,
+            reason=reason,
+            flaw=None,
+            notes=notes,
+            trial=trial,
+        )
+
+    def _find_signal(
+        self, trial: Trial, given: float | None, notes: tuple[str, ...]
+    ) -> tuple[float | None, tuple[str, ...]]:
+        """Return the signal of a reply, and the notes with a word on one that is missing."""
+        name = self._signal
+        if name is None:
+            return None, notes if given is None else (*notes, "the calibration uses no `signal`")
+        if given is None and name in TOKEN_SIGNALS:
+            given = token_signal(name, trial)
+        return given, notes if given is not None else (*notes, _missing(name))
+
+    def _decide(
+        self, confidence: float, state: EvidenceState | None
+    ) -> tuple[Literal["answer", "abstain"] | None, str]:
+        if self._gate is None:
+            return None, NO_GATE
+        decided = self._gate.decide(confidence, state)
+        return "answer" if decided.answer else "abstain", decided.reason
+
+    def _about_model(self, named: str) -> tuple[str, ...]:
+        """Return the notes on the model; one that had no name may have got it from its reply."""
+        name = named or UNKNOWN if self._source.model == UNKNOWN else self._source.model
+        if name not in self._notes:
+            self._notes[name] = self._about(replace(self._source, model=name))
+        return self._notes[name]
+
+    def _about(self, source: Source) -> tuple[str, ...]:
+        """Say what is to be known of this source and the calibration, or refuse the two."""
+        notes = simulated_note(source.model)
+        if self._calibration is None:
+            return tuple(notes)
+        fitted = self._calibration.source
+        differs = fitted.differs_from(source)
+        if differs is None:
+            return (*notes, *_not_known(fitted, source))
+        said = (
+            f"the calibration was fitted on another {differs}"
+            f" ({_short(fitted, differs)}, not {_short(source, differs)})"
+        )
+        if not self._other_source:
+            raise UsageError(
+                f"{said}; fit one on answers of this {differs}, or pass `other_source=True`"
+            )
+        return (*notes, said)
+
+
+def _unread(trial: Trial, notes: tuple[str, ...]) -> Answer:
+    return Answer(
+        question=trial.group.question.text,
+        answer=None,
+        stated=None,
+        confidence=None,
+        calibrated=False,
+        interval=None,
+        evidence=None,
+        judgments=None,
+        decision="abstain",
+        reason=f"the reply could not be read: {trial.flaw}",
+        flaw=trial.flaw,
+        notes=notes,
+        trial=trial,
+    )
+
+
+def _missing(signal: str) -> str:
+    if signal in TOKEN_SIGNALS:
+        why = "no log-probabilities of the answer's tokens came with the reply"
+        return f"{why}: calibrated without its {signal}"
+    return f"no `signal` was given: calibrated without its {plain_text(signal, longest=60)}"
+
+
+def _not_known(fitted: Source, source: Source) -> list[str]:
+    """Say what could not be compared because one side does not name it."""
+    notes = []
+    missing = [name for name in ("model", "prompt") if getattr(fitted, name) == UNKNOWN]
+    if missing:
+        what = " and which ".join(missing)
+        notes.append(f"the calibration does not say on which {what} it was fitted")
+    if source.model == UNKNOWN != fitted.model:
+        model = _short(fitted, "model")
+        notes.append(f"the calibration was fitted on {model}; the model that answers has no name")
+    return notes
+
+
+def _short(source: Source, name: str) -> str:
+    """Show a model's name, or the first digits of a prompt's hash."""
+    value = str(getattr(source, name))
+    return plain_text(value[:12] if name == "prompt" else value, longest=60)

@@ -36,3 +36,10 @@ def graded(rows=240, seed=0, source=Source(), signal=None):  # noqa: B008 - froz
 def calibration(**how):
     """A calibration fitted on `graded`."""
     return fit(graded(**how), stamp=Stamp(date="2026-01-01", version="0"))
+
+
+class gate:
+    def __init__(self, made, threshold): self.threshold=threshold
+    def decide(self, score, state=None):
+        from types import SimpleNamespace
+        return SimpleNamespace(answer=score >= self.threshold, reason=f"{score:.1%} in {state}")

@@ -16,8 +16,8 @@ from novarag.flows.looping import LoopThread, run_sync, wait_in
 from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
 from novarag.records import Passage, PassageGroup, Question
-from novarag.strategies import find_strategy
-from novarag.trials import make_trial
+from novarag.strategies import STRATEGIES, find_strategy
+from novarag.trials import trial_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -74,7 +74,9 @@ class Answerer:
         self._sampling = _one_sample(sampling, llm)
         source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
         self._scoring = Scoring(source, calibration, gate, other_source=other_source)
-        self._logprobs = self._scoring.needs_logprobs
+        self._with_logprobs = (
+            replace(self._sampling, logprobs=True) if self._scoring.needs_logprobs else None
+        )
         self._held: _Held | None = None
 
     def answer(
@@ -165,19 +167,22 @@ class Answerer:
         async with AsyncExitStack() as stack:
             asked = await self._open(stack, group) if llm is None else llm
             completion = await self._complete(asked, prompt)
-        return self._scoring.answer(make_trial(group, strategy, 0, completion), signal=signal)
+        reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
+        trial = trial_of(reading, group, strategy, 0, completion)
+        known = STRATEGIES.get(strategy.name) is strategy  # past replies are read by these alone
+        return self._scoring.answer(trial, signal=signal, reading=reading if known else None)
 
     async def _complete(self, llm: LLM, prompt: str) -> Completion:
         """Ask once; a server that gives no log-probabilities is asked without from then on."""
-        if self._logprobs:
+        if self._with_logprobs is not None:
             try:
-                reply = await llm.complete(prompt, replace(self._sampling, logprobs=True))
+                reply = await llm.complete(prompt, self._with_logprobs)
                 return reply.completions[0]
             except CallError as error:
                 if error.outcome not in _NO_LOGPROBS:
                     raise
         reply = await llm.complete(prompt, self._sampling)
-        self._logprobs = False
+        self._with_logprobs = None
         return reply.completions[0]
 
 

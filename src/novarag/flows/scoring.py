@@ -14,7 +14,7 @@ from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.graded import Source
-    from novarag.records import Flaw, Trial
+    from novarag.records import Flaw, Reading, Trial
     from novarag.taxonomy import EvidenceState, Utility
 
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
@@ -117,11 +117,13 @@ class Scoring:
         """Whether replies should come with log-probabilities, for the calibration's signal."""
         return self._signal in TOKEN_SIGNALS
 
-    def answer(self, trial: Trial, *, signal: float | None = None) -> Answer:
+    def answer(
+        self, trial: Trial, *, signal: float | None = None, reading: Reading | None = None
+    ) -> Answer:
         """Say what a trial is worth.
 
         `signal` is the calibration's second signal, if it has one; what follows from the reply's
-        tokens is taken from them.
+        tokens is taken from them, and `reading` saves reading the reply again for that.
         """
         response, notes = trial.response, self._about_model(trial.completion.model)
         if response is None:
@@ -130,7 +132,9 @@ class Scoring:
         state = None if judgment is None else judgment.group
         confidence, interval = stated, None
         if self._calibration is not None:
-            signal, notes = self._find_signal(trial, signal, notes)
+            if signal is None and self._signal in TOKEN_SIGNALS:
+                signal = token_signal(self._signal, trial, reading)
+            notes = self._about_signal(signal, notes)
             confidence, low, high, note = self._calibration.one(stated, state, signal)
             interval = (low, high)
             notes = notes if note is None else (*notes, note)
@@ -151,16 +155,11 @@ class Scoring:
             trial=trial,
         )
 
-    def _find_signal(
-        self, trial: Trial, given: float | None, notes: tuple[str, ...]
-    ) -> tuple[float | None, tuple[str, ...]]:
-        """Return the signal of a reply, and the notes with a word on one that is missing."""
-        name = self._signal
-        if name is None:
-            return None, notes if given is None else (*notes, "the calibration uses no `signal`")
-        if given is None and name in TOKEN_SIGNALS:
-            given = token_signal(name, trial)
-        return given, notes if given is not None else (*notes, _missing(name))
+    def _about_signal(self, signal: float | None, notes: tuple[str, ...]) -> tuple[str, ...]:
+        """Add a word on a signal that is missing, or that nothing uses."""
+        if self._signal is None:
+            return notes if signal is None else (*notes, "the calibration uses no `signal`")
+        return notes if signal is not None else (*notes, _missing(self._signal))
 
     def _decide(
         self, confidence: float, state: EvidenceState | None

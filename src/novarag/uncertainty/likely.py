@@ -10,6 +10,7 @@ more than the text, such as thoughts before it and a stop sign after it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from math import exp, isnan
 from statistics import fmean
@@ -21,34 +22,36 @@ from novarag.strategies import STRATEGIES, VANILLA
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from novarag.records import Trial
+    from novarag.records import Reading, Trial
 
 
 def likelihood(greedy: Sequence[Trial]) -> Response | Flaw:
     """Return the answer with the probability of its tokens: their product."""
-    return _from_tokens(greedy[0], sum)
+    return from_tokens(greedy[0], sum)
 
 
 def perplexity(greedy: Sequence[Trial]) -> Response | Flaw:
     """Return the answer with the inverse perplexity of its tokens: their geometric mean."""
-    return _from_tokens(greedy[0], fmean)
+    return from_tokens(greedy[0], fmean)
 
 
-def _from_tokens(trial: Trial, combine: Callable[[Sequence[float]], float]) -> Response | Flaw:
+def from_tokens(
+    trial: Trial, combine: Callable[[Sequence[float]], float], reading: Reading | None = None
+) -> Response | Flaw:
+    """Return the answer with what its tokens' log-probabilities come to, as a probability.
+
+    `reading` is what the strategy's reader made of the reply, for callers who have it.
+    """
     stated, said = trial.response, trial.completion
     if stated is None:
         return trial.flaw or Flaw.EMPTY
     if not said.logprobs or len(said.logprobs) != len(said.tokens):
         return Flaw.NO_LOGPROBS
-    start = _in_text(trial, stated)
+    start = _in_text(trial, stated, reading)
     first, last = _among_tokens("".join(said.tokens), said.text, start, start + len(stated.answer))
     ends = list(accumulate(map(len, said.tokens)))
     starts = [0, *ends[:-1]]
-    held = [
-        logprob
-        for logprob, begin, end in zip(said.logprobs, starts, ends, strict=True)
-        if begin < last and end > first
-    ]
+    held = said.logprobs[bisect_right(ends, first) : bisect_left(starts, last)]
     if not held:
         return Flaw.UNPLACED
     total = combine(held)
@@ -57,10 +60,11 @@ def _from_tokens(trial: Trial, combine: Callable[[Sequence[float]], float]) -> R
     return Response(answer=stated.answer, confidence=exp(min(0.0, total)))
 
 
-def _in_text(trial: Trial, stated: Response) -> int:
+def _in_text(trial: Trial, stated: Response, reading: Reading | None) -> int:
     """Return where the answer begins in the text of the reply; below zero if nowhere."""
     text = trial.completion.text
-    reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, group=trial.group)
+    if reading is None:
+        reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, group=trial.group)
     if reading.answer == stated.answer:
         return text.find(stated.answer, *reading.spans["answer"])
     return text.rfind(stated.answer)

@@ -6,19 +6,28 @@ so that a name means the same number in both.
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from novarag.records import Flaw
-from novarag.uncertainty.likely import likelihood, perplexity
+from novarag.uncertainty.likely import from_tokens
 
 if TYPE_CHECKING:
-    from novarag.records import Trial
+    from collections.abc import Callable, Mapping, Sequence
 
-TOKEN_SIGNALS = {"likelihood": likelihood, "perplexity": perplexity}
-"""The signals by name; each needs the log-probabilities of the reply's tokens."""
+    from novarag.records import Reading, Trial
+
+TOKEN_SIGNALS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "likelihood": sum,
+    "perplexity": fmean,
+}
+"""How each signal combines log-probabilities of tokens; named as the method that states it."""
 
 
-def token_signal(name: str, trial: Trial) -> float | None:
-    """Return what the tokens of a reply say of its answer; None where they are not there."""
-    found = TOKEN_SIGNALS[name]([trial])
+def token_signal(name: str, trial: Trial, reading: Reading | None = None) -> float | None:
+    """Return what the tokens of a reply say of its answer; None where they are not there.
+
+    `reading` saves reading the reply again to find the answer in it.
+    """
+    found = from_tokens(trial, TOKEN_SIGNALS[name], reading)
     return None if isinstance(found, Flaw) else found.confidence

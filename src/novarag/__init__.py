@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from novarag.calibration.calibration import Calibrated, Calibration
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
     from novarag.datasets.clean_card import BenchmarkFile
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
         TrainingSetBuild,
         build_training_set,
         build_training_set_async,
+    )
+    from novarag.flows.calibrate import (
+        apply_calibration,
+        fit_calibration,
+        load_calibration,
+        save_calibration,
     )
     from novarag.flows.estimate import Estimates, estimate, estimate_async
     from novarag.flows.example import Example, write_example
@@ -118,6 +125,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "calibration.calibration": ("Calibrated", "Calibration"),
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
     "datasets.clean_card": ("BenchmarkFile",),
@@ -137,6 +145,12 @@ _ROOMS = {
     "flows.answerer": ("Answerer",),
     "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.calibrate": (
+        "apply_calibration",
+        "fit_calibration",
+        "load_calibration",
+        "save_calibration",
+    ),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
@@ -224,6 +238,8 @@ __all__ = [
     "Audit",
     "Benchmark",
     "BenchmarkFile",
+    "Calibrated",
+    "Calibration",
     "CallError",
     "ChatLLM",
     "Columns",
@@ -288,6 +304,7 @@ __all__ = [
     "annotate_async",
     "answer",
     "answer_async",
+    "apply_calibration",
     "ask",
     "ask_async",
     "assemble",
@@ -304,12 +321,14 @@ __all__ = [
     "export_training_set",
     "figures_frame",
     "filter_trials",
+    "fit_calibration",
     "funnel",
     "grade",
     "group_passages",
     "iter_trial_tables",
     "load_answers",
     "load_benchmark",
+    "load_calibration",
     "load_groups",
     "make_noise",
     "make_noise_async",
@@ -335,6 +354,7 @@ __all__ = [
     "run_experiment_async",
     "run_table",
     "run_table_async",
+    "save_calibration",
     "serving_plan",
     "start_serving",
     "summarise",

@@ -306,7 +306,7 @@ MUTANTS = [
     ("method: one spelling of true", U + "asked.py", '_NOT_A_LETTER.sub("", token).casefold()', "token.lower()", TU),
     ("method: the answer is where its words stand last", U + "likely.py", "if reading.answer == stated.answer:", "if False:", TU),
     ("method: the first place among the tokens", U + "likely.py", "whole.rfind(wanted, 0, at)", "whole.find(wanted, 0, at)", TU),
-    ("method: the whole reply is likely", U + "likely.py", "[bisect_right(ends, first) : bisect_left(starts, last)]", "[:]", TU),
+    ("method: the whole reply is likely", U + "likely.py", "said.logprobs[_held(said.tokens, len(whole), first, last)]", "said.logprobs", TU),
     ("simulated: the first answer is always right", Z + "respondent.py", "place = _place(chances, traits.luck)", "place = 0", TZ + "::test_an_obeying_respondent_is_right_as_often_as_it_believes"),
     ("simulated: heat does nothing", Z + "respondent.py", "(weight / most) ** (1 / temperature)", "weight / most", TZ + "::test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest"),
     ("simulated: keys do not count", Z + "__init__.py", "(key or \"\", str(sampling.seed))", "()", TZ + "::test_the_same_seed_says_the_same_and_another_key_something_else"),

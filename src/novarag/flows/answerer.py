@@ -12,6 +12,7 @@ from novarag.calibration.graded import UNKNOWN, Source
 from novarag.calls import GREEDY, CallError, Outcome
 from novarag.errors import UsageError
 from novarag.flows.access import AT_A_DESK, reach
+from novarag.flows.calibrate import as_calibration
 from novarag.flows.looping import LoopThread, run_sync, wait_in
 from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
@@ -60,7 +61,7 @@ class Answerer:
         llm: Respondent,
         *,
         strategy: str | Strategy = "nova",
-        calibration: Calibration | None = None,
+        calibration: str | Path | Calibration | None = None,
         gate: Decides | None = None,
         sampling: Sampling | None = None,
         frame: bool = False,
@@ -73,7 +74,8 @@ class Answerer:
         self._reached = _reach(llm, access)
         self._sampling = _one_sample(sampling, llm)
         source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
-        self._scoring = Scoring(source, calibration, gate, other_source=other_source)
+        made = None if calibration is None else as_calibration(calibration)
+        self._scoring = Scoring(source, made, gate, other_source=other_source)
         self._with_logprobs = (
             replace(self._sampling, logprobs=True) if self._scoring.needs_logprobs else None
         )

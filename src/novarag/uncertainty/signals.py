@@ -29,5 +29,7 @@ def token_signal(name: str, trial: Trial, reading: Reading | None = None) -> flo
 
     `reading` saves reading the reply again to find the answer in it.
     """
-    found = from_tokens(trial, TOKEN_SIGNALS[name], reading)
-    return None if isinstance(found, Flaw) else found.confidence
+    if trial.response is None:
+        return None
+    found = from_tokens(trial, trial.response, TOKEN_SIGNALS[name], reading)
+    return None if isinstance(found, Flaw) else found

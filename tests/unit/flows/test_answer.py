@@ -15,7 +15,7 @@ from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 from novarag.uncertainty.signals import token_signal
-from tests.support.graded_answers import calibration
+from tests.support.live_parts import calibration
 
 QUESTION, PASSAGES = "When was the lamp lit?", ["It was lit in 1871.", "Bread is baked."]
 NOVA = (

@@ -18,7 +18,8 @@ from novarag.calls import Reply
 from novarag.flows.answerer import Answerer
 from novarag.records import Completion
 from novarag.strategies import NOVA
-from tests.support.live_parts import STATES, calibration, gate
+from tests.support.graded_answers import STATES
+from tests.support.live_parts import calibration, gate
 
 QUESTION = "In which year was the lighthouse of Brent Rock lit?"
 PASSAGES = [

@@ -110,12 +110,13 @@ class Scoring:
         self._other_source, self._source = other_source, source
         scale = None if calibration is None else calibration.signal
         self._signal = None if scale is None else scale.name
+        self._token_signal = self._signal if self._signal in TOKEN_SIGNALS else None
         self._notes = {source.model: self._about(source)}
 
     @property
     def needs_logprobs(self) -> bool:
         """Whether replies should come with log-probabilities, for the calibration's signal."""
-        return self._signal in TOKEN_SIGNALS
+        return self._token_signal is not None
 
     def answer(
         self, trial: Trial, *, signal: float | None = None, reading: Reading | None = None
@@ -132,8 +133,8 @@ class Scoring:
         state = None if judgment is None else judgment.group
         confidence, interval = stated, None
         if self._calibration is not None:
-            if signal is None and self._signal in TOKEN_SIGNALS:
-                signal = token_signal(self._signal, trial, reading)
+            if signal is None and self._token_signal is not None:
+                signal = token_signal(self._token_signal, trial, reading)
             notes = self._about_signal(signal, notes)
             confidence, low, high, note = self._calibration.one(stated, state, signal)
             interval = (low, high)

@@ -1,6 +1,8 @@
 """One live answer: what comes back, calibrated and decided; what is refused, and what is said."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from math import exp
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ from novarag import Answer, Answerer, Flaw, ScriptedLLM, ServiceError, UsageErro
 from novarag.calibration.graded import Source
 from novarag.calls import CallError, Outcome, Reply, Sampling
 from novarag.flows.answer import answer_async
+from novarag.flows.calibrate import save_calibration
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
@@ -101,7 +104,7 @@ class TestWhatComesBack:
 
     def test_what_the_calibration_has_to_say_is_a_note(self):
         found = answer(QUESTION, PASSAGES, lamp(reply(percent=3)), calibration=FITTED)
-        assert "3% is outside" in found.notes[0]
+        assert "3 % is outside" in found.notes[0]
 
     def test_it_shows_itself_in_a_few_lines(self):
         told = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=Gate(0.6))
@@ -441,3 +444,21 @@ class TestLoops:
             for _ in range(2):
                 with pytest.raises(ServiceError, match="ZeroDivisionError"):
                     answerer.answer(QUESTION, PASSAGES)
+
+
+LIGHT = """
+import sys
+from novarag import answer
+found = answer("When?", ["In 1871."], lambda p: "Answer: 1871\\nConfidence: 90%", calibration={path!r})
+assert found.calibrated
+print(sorted({{"polars", "pandas", "scipy.stats", "pyarrow", "jinja2"}} & set(sys.modules)))
+"""
+
+
+def test_nothing_heavy_is_loaded_on_the_way_to_an_answer(tmp_path):
+    save_calibration(calibration(), tmp_path / "calibration.json")
+    code = LIGHT.format(path=str(tmp_path / "calibration.json"))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"

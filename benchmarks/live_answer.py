@@ -86,7 +86,7 @@ def main() -> None:
     plain, likely = calibration(source=source), calibration(source=source, signal="likelihood")
     missed = []
     for name, made in (("stated confidence", plain), ("with likelihood", likely)):
-        parts = {"calibration": made, "gate": gate(made, threshold=0.6)}
+        parts = {"calibration": made, "gate": gate(0.6, made)}
         base, more = asyncio.run(added(parts, told.calls, told.rounds))
         print(
             f"{name}: calibration and gate add {more:.0f} µs to {base:.0f} µs a call (goal {GOAL_LIVE:.0f})"

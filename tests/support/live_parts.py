@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 from novarag.calibration.fitting import Stamp, fit
+from novarag.calibration.gate import STATED, Counted, Gate
 from novarag.calibration.graded import Source
+from novarag.flows.gate import score_name
 from tests.support.graded_answers import draw_graded
 
 UNKNOWN = Source()
@@ -19,10 +20,11 @@ def calibration(source=UNKNOWN, signal=None):
     return fit(rows, stamp=Stamp(date="2026-01-01", version="0"))
 
 
-def gate(made, threshold):
-    """A stand-in."""
-    return SimpleNamespace(
-        decide=lambda score, state=None: SimpleNamespace(
-            answer=score >= threshold, reason=f"{score:.1%} in {state}"
-        )
-    )
+def gate(threshold, made=None, *, source=None, state=None):
+    """A gate on the scores of a calibration, or on stated confidences; nothing certified it."""
+    known = UNKNOWN if made is None else made.source
+    return Gate(
+        risk=0.1, sure=0.9, threshold=threshold, state=state, share=0.5, errors=0.0,
+        counted=Counted(100, 100, 100, 0, 10, 0, False), path=(), kept=(), least_risk=None,
+        need=None, score=STATED if made is None else score_name(made), source=source or known,
+    )  # fmt: skip

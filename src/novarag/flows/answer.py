@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
     from novarag.calls import Sampling
     from novarag.flows.access import Access
     from novarag.flows.answerer import Respondent
-    from novarag.flows.scoring import Answer, Decides
+    from novarag.flows.scoring import Answer
     from novarag.records import Passage, PassageGroup
     from novarag.strategies import Strategy
 
@@ -28,7 +29,7 @@ async def answer_async(
     *,
     strategy: str | Strategy = "nova",
     calibration: str | Path | Calibration | None = None,
-    gate: Decides | None = None,
+    gate: str | Path | Gate | None = None,
     signal: float | None = None,
     sampling: Sampling | None = None,
     frame: bool = False,
@@ -69,7 +70,7 @@ async def answer_by_each_async(
     llm: Respondent,
     *,
     calibration: str | Path | Calibration | None = None,
-    gate: Decides | None = None,
+    gate: str | Path | Gate | None = None,
     sampling: Sampling | None = None,
     frame: bool = False,
     other_source: bool = False,

@@ -13,6 +13,7 @@ from novarag.calls import GREEDY, CallError, Outcome
 from novarag.errors import UsageError
 from novarag.flows.access import AT_A_DESK, reach
 from novarag.flows.calibrate import as_calibration
+from novarag.flows.gate import as_gate
 from novarag.flows.looping import LoopThread, run_sync, wait_in
 from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
     from novarag.calls import Sampling
     from novarag.flows.access import Access, Model, ModelAccess
-    from novarag.flows.scoring import Answer, Decides
+    from novarag.flows.scoring import Answer
     from novarag.ports import LLM
     from novarag.records import Completion
     from novarag.strategies import Strategy
@@ -62,7 +64,7 @@ class Answerer:
         *,
         strategy: str | Strategy = "nova",
         calibration: str | Path | Calibration | None = None,
-        gate: Decides | None = None,
+        gate: str | Path | Gate | None = None,
         sampling: Sampling | None = None,
         frame: bool = False,
         other_source: bool = False,
@@ -75,7 +77,8 @@ class Answerer:
         self._sampling = _one_sample(sampling, llm)
         source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
         made = None if calibration is None else as_calibration(calibration)
-        self._scoring = Scoring(source, made, gate, other_source=other_source)
+        decides = None if gate is None else as_gate(gate)
+        self._scoring = Scoring(source, made, decides, other_source=other_source)
         self._with_logprobs = (
             replace(self._sampling, logprobs=True) if self._scoring.needs_logprobs else None
         )

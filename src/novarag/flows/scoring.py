@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
+from novarag.calibration.gate import STATED
 from novarag.calibration.graded import UNKNOWN
 from novarag.errors import UsageError
 from novarag.flows.access import simulated_note
+from novarag.flows.gate import check_score
 from novarag.texts import plain_text
 from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
     from novarag.calibration.graded import Source
     from novarag.records import Flaw, Reading, Trial
     from novarag.taxonomy import EvidenceState, Utility
 
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
-
-
-class Decided(Protocol):
-    """A decision and its reason."""
-
-    @property
-    def answer(self) -> bool:
-        """Whether the answer may be given."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why, in one sentence."""
-        ...
-
-
-class Decides(Protocol):
-    """Anything that decides by a score and an evidence state, such as a `Gate`."""
-
-    def decide(self, score: float, state: str | None = None) -> Decided:
-        """Say whether an answer may be given, and why."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -92,21 +73,25 @@ class Answer:
 
 
 class Scoring:
-    """A calibration and a gate, held against the model and the prompt that they will meet.
+    """A calibration and a gate, held against each other and against who answers.
 
-    `source` is the model that answers and the hash of its prompt. A calibration fitted on another
-    is refused unless `other_source` says that it is meant.
+    `source` is the model that answers and the hash of its prompt. What was made from answers of
+    another is refused unless `other_source` says that it is meant. A gate decides by the score that
+    it was set on: the stated confidence, or that of the one calibration it was set with.
     """
 
     def __init__(
         self,
         source: Source,
         calibration: Calibration | None = None,
-        gate: Decides | None = None,
+        gate: Gate | None = None,
         *,
         other_source: bool = False,
     ) -> None:
         self._calibration, self._gate = calibration, gate
+        self._by_stated = gate is not None and gate.score == STATED
+        if gate is not None and not self._by_stated:
+            check_score(gate, calibration)
         self._other_source, self._source = other_source, source
         scale = None if calibration is None else calibration.signal
         self._signal = None if scale is None else scale.name
@@ -139,7 +124,7 @@ class Scoring:
             confidence, low, high, note = self._calibration.one(stated, state, signal)
             interval = (low, high)
             notes = notes if note is None else (*notes, note)
-        decision, reason = self._decide(confidence, state)
+        decision, reason = self._decide(stated if self._by_stated else confidence, state)
         return Answer(
             question=trial.group.question.text,
             answer=response.answer,
@@ -163,11 +148,11 @@ class Scoring:
         return notes if signal is not None else (*notes, _missing(self._signal))
 
     def _decide(
-        self, confidence: float, state: EvidenceState | None
+        self, score: float, state: EvidenceState | None
     ) -> tuple[Literal["answer", "abstain"] | None, str]:
         if self._gate is None:
             return None, NO_GATE
-        decided = self._gate.decide(confidence, state)
+        decided = self._gate.decide(score, state)
         return "answer" if decided.answer else "abstain", decided.reason
 
     def _about_model(self, named: str) -> tuple[str, ...]:
@@ -178,23 +163,33 @@ class Scoring:
         return self._notes[name]
 
     def _about(self, source: Source) -> tuple[str, ...]:
-        """Say what is to be known of this source and the calibration, or refuse the two."""
+        """Say what is to be known of who answers beside the parts, or refuse them."""
         notes = simulated_note(source.model)
-        if self._calibration is None:
-            return tuple(notes)
-        fitted = self._calibration.source
-        differs = fitted.differs_from(source)
-        if differs is None:
-            return (*notes, *_not_known(fitted, source))
-        said = (
-            f"the calibration was fitted on another {differs}"
-            f" ({_short(fitted, differs)}, not {_short(source, differs)})"
-        )
-        if not self._other_source:
-            raise UsageError(
-                f"{said}; fit one on answers of this {differs}, or pass `other_source=True`"
+        for made_from, what in self._parts().items():
+            differs = made_from.differs_from(source)
+            if differs is None:
+                notes += _not_known(made_from, source, what)
+                continue
+            said = (
+                f"the {what} made from answers of another {differs}"
+                f" ({_short(made_from, differs)}, not {_short(source, differs)})"
             )
-        return (*notes, said)
+            if not self._other_source:
+                raise UsageError(
+                    f"{said}; make it from answers of this {differs}, or pass `other_source=True`"
+                )
+            notes.append(said)
+        if self._by_stated and self._calibration is not None:
+            notes.append("the gate was set on stated confidences, and decides by them")
+        return tuple(notes)
+
+    def _parts(self) -> dict[Source, str]:
+        """Name the parts by what they were made from, with their verb."""
+        calibration, gate = self._calibration, self._gate
+        if calibration is not None and gate is not None and calibration.source == gate.source:
+            return {gate.source: "calibration and the gate were"}
+        parts = {} if calibration is None else {calibration.source: "calibration was"}
+        return parts if gate is None else {**parts, gate.source: "gate was"}
 
 
 def _unread(trial: Trial, notes: tuple[str, ...]) -> Answer:
@@ -222,16 +217,15 @@ def _missing(signal: str) -> str:
     return f"no `signal` was given: calibrated without its {plain_text(signal, longest=60)}"
 
 
-def _not_known(fitted: Source, source: Source) -> list[str]:
+def _not_known(made_from: Source, source: Source, what: str) -> list[str]:
     """Say what could not be compared because one side does not name it."""
     notes = []
-    missing = [name for name in ("model", "prompt") if getattr(fitted, name) == UNKNOWN]
+    missing = [name for name in ("model", "prompt") if getattr(made_from, name) == UNKNOWN]
     if missing:
-        what = " and which ".join(missing)
-        notes.append(f"the calibration does not say on which {what} it was fitted")
-    if source.model == UNKNOWN != fitted.model:
-        model = _short(fitted, "model")
-        notes.append(f"the calibration was fitted on {model}; the model that answers has no name")
+        notes.append(f"the {what} made from answers of an unknown {' and '.join(missing)}")
+    if source.model == UNKNOWN != made_from.model:
+        model = _short(made_from, "model")
+        notes.append(f"the {what} made from answers of {model}; this model has no name")
     return notes
 
 

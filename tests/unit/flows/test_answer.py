@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 from math import exp
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +13,12 @@ from novarag.calibration.graded import Source
 from novarag.calls import CallError, Outcome, Reply, Sampling
 from novarag.flows.answer import answer_async
 from novarag.flows.calibrate import save_calibration
+from novarag.flows.gate import save_gate
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 from novarag.uncertainty.signals import token_signal
-from tests.support.live_parts import calibration
+from tests.support.live_parts import calibration, gate
 
 QUESTION, PASSAGES = "When was the lamp lit?", ["It was lit in 1871.", "Bread is baked."]
 NOVA = (
@@ -36,16 +36,6 @@ LABELLED = PassageGroup(
 
 def reply(state="consistent", percent=90):
     return NOVA.format(state, percent)
-
-
-class Gate:
-    """Answers from a score on, and says so."""
-
-    def __init__(self, threshold):
-        self.threshold = threshold
-
-    def decide(self, score, state=None):
-        return SimpleNamespace(answer=score >= self.threshold, reason=f"{score:.2f} in {state}")
 
 
 FITTED = calibration(source=Source(model="lamp", prompt=PROMPT))
@@ -80,20 +70,34 @@ class TestWhatComesBack:
         assert (found.calibrated, found.stated, found.notes) == (True, 0.9, ())
 
     def test_the_gate_decides_by_the_calibrated_confidence(self):
-        kept = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=Gate(0.6))
+        parts = {"calibration": FITTED, "gate": gate(0.6, FITTED)}
+        kept = answer(QUESTION, PASSAGES, lamp(), **parts)
         assert kept.decision == "answer"
-        held = answer(
-            QUESTION, PASSAGES, lamp(reply("conflicting")), calibration=FITTED, gate=Gate(0.6)
-        )
-        assert held.decision == "abstain"
-        assert held.reason == f"{held.confidence:.2f} in conflicting"
+        assert kept.reason == f"{kept.confidence:.1%} is at or above 60.0%"
+        held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), **parts)
+        assert (held.decision, held.notes) == ("abstain", ())
+        assert held.reason == f"{held.confidence:.1%} is below 60.0%"
         assert held.answer == "1871"  # what was not to be given is there to be looked at
 
     def test_a_gate_alone_decides_by_what_is_stated(self):
-        assert answer(QUESTION, PASSAGES, lamp(), gate=Gate(0.9)).decision == "answer"
-        assert answer(QUESTION, PASSAGES, lamp(), gate=Gate(0.91)).decision == "abstain"
+        assert answer(QUESTION, PASSAGES, lamp(), gate=gate(0.9)).decision == "answer"
+        assert answer(QUESTION, PASSAGES, lamp(), gate=gate(0.91)).decision == "abstain"
+        both = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=gate(0.9))
+        assert (both.decision, both.confidence < 0.9) == ("answer", True)
+        assert both.notes[-1] == "the gate was set on stated confidences, and decides by them"
 
-    @pytest.mark.parametrize("parts", [{}, {"calibration": FITTED, "gate": Gate(0.0)}])
+    def test_a_gate_sees_the_evidence_state(self):
+        only = gate(0.0, state="consistent")
+        assert answer(QUESTION, PASSAGES, lamp(), gate=only).decision == "answer"
+        held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), gate=only)
+        assert held.decision == "abstain"
+        assert "conflicting" in held.reason
+
+    def test_a_gate_that_certified_nothing_never_answers(self):
+        found = answer(QUESTION, PASSAGES, lamp(reply(percent=100)), gate=gate(None))
+        assert found.decision == "abstain"
+
+    @pytest.mark.parametrize("parts", [{}, {"calibration": FITTED, "gate": gate(0.0, FITTED)}])
     def test_a_reply_that_cannot_be_read_never_answers(self, parts):
         found = answer(QUESTION, PASSAGES, lamp("I would say 1871, surely."), **parts)
         assert (found.answer, found.stated, found.confidence) == (None, None, None)
@@ -107,7 +111,7 @@ class TestWhatComesBack:
         assert "3 % is outside" in found.notes[0]
 
     def test_it_shows_itself_in_a_few_lines(self):
-        told = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=Gate(0.6))
+        told = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=gate(0.6, FITTED))
         shown = repr(told).splitlines()
         assert shown[0] == "Answer('1871'"
         assert "stated 90%" in shown[1]
@@ -244,23 +248,56 @@ class TestWhoseCalibration:
             Answerer(lamp(), strategy="vanilla", calibration=FITTED)
 
     @pytest.mark.parametrize(
-        ("source", "said"),
+        ("source", "unknown"),
         [
-            (Source(), "does not say on which model and which prompt it was fitted"),
-            (Source(model="lamp"), "does not say on which prompt it was fitted"),
-            (Source(prompt=PROMPT), "does not say on which model it was fitted"),
+            (Source(), "model and prompt"),
+            (Source(model="lamp"), "prompt"),
+            (Source(prompt=PROMPT), "model"),
         ],
     )
-    def test_what_a_calibration_does_not_name_is_said(self, source, said):
-        found = answer(QUESTION, PASSAGES, lamp(), calibration=calibration(source=source))
-        assert found.calibrated
-        assert found.notes == (f"the calibration {said}",)
+    def test_what_the_parts_do_not_name_is_said_once(self, source, unknown):
+        made = calibration(source=source)
+        found = answer(QUESTION, PASSAGES, lamp(), calibration=made)
+        said = f"made from answers of an unknown {unknown}"
+        assert (found.calibrated, found.notes) == (True, (f"the calibration was {said}",))
+        both = answer(QUESTION, PASSAGES, lamp(), calibration=made, gate=gate(0.6, made))
+        assert both.notes == (f"the calibration and the gate were {said}",)
 
     def test_a_model_without_a_name_is_said_to_have_none(self):
         found = answer(QUESTION, PASSAGES, lambda prompt: reply(), calibration=FITTED)
         assert found.notes == (
-            "the calibration was fitted on lamp; the model that answers has no name",
+            "the calibration was made from answers of lamp; this model has no name",
         )
+
+    def test_a_gate_of_another_source_is_refused_unless_it_is_meant(self):
+        other = gate(0.5, source=Source(model="other", prompt=PROMPT))
+        with pytest.raises(UsageError, match=r"the gate was .* another model \(other, not lamp\)"):
+            Answerer(lamp(), gate=other)
+        found = answer(QUESTION, PASSAGES, lamp(), gate=other, other_source=True)
+        assert (found.decision, len(found.notes)) == ("answer", 1)
+
+    @pytest.mark.parametrize("given", [None, calibration()])
+    def test_a_gate_set_with_one_calibration_takes_no_other(self, given):
+        with pytest.raises(UsageError, match="`calibration`"):
+            Answerer(lamp(), calibration=given, gate=gate(0.5, FITTED), other_source=True)
+
+    def test_the_parts_may_be_files(self, tmp_path):
+        save_calibration(FITTED, tmp_path / "calibration.json")
+        save_gate(gate(0.6, FITTED), tmp_path / "gate.json")
+        found = answer(
+            QUESTION,
+            PASSAGES,
+            lamp(),
+            calibration=tmp_path / "calibration.json",
+            gate=str(tmp_path / "gate.json"),
+        )
+        assert found == answer(
+            QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=gate(0.6, FITTED)
+        )
+        with pytest.raises(TypeError, match="gate must be"):
+            Answerer(lamp(), gate=3)
+        with pytest.raises(TypeError, match="calibration must be"):
+            Answerer(lamp(), calibration=3)
 
     def test_a_model_that_is_named_by_its_reply_alone_is_still_compared(self):
         class Late(Plain):
@@ -449,7 +486,7 @@ class TestLoops:
 LIGHT = """
 import sys
 from novarag import answer
-found = answer("When?", ["In 1871."], lambda p: "Answer: 1871\\nConfidence: 90%", calibration={path!r})
+found = answer("When?", ["In 1871."], lambda p: "Answer: 1871\\nConfidence: 90%", calibration={path!r}, gate={gate!r})
 assert found.calibrated
 print(sorted({{"polars", "pandas", "scipy.stats", "pyarrow", "jinja2"}} & set(sys.modules)))
 """
@@ -457,7 +494,8 @@ print(sorted({{"polars", "pandas", "scipy.stats", "pyarrow", "jinja2"}} & set(sy
 
 def test_nothing_heavy_is_loaded_on_the_way_to_an_answer(tmp_path):
     save_calibration(calibration(), tmp_path / "calibration.json")
-    code = LIGHT.format(path=str(tmp_path / "calibration.json"))
+    save_gate(gate(0.6, calibration()), tmp_path / "gate.json")
+    code = LIGHT.format(path=str(tmp_path / "calibration.json"), gate=str(tmp_path / "gate.json"))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )

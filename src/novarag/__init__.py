@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibrated, Calibration
+    from novarag.calibration.gate import Decision, Gate
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
     from novarag.datasets.clean_card import BenchmarkFile
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
     from novarag.flows.export import Export, export_training_set
     from novarag.flows.filter import FilterResult, filter_trials
+    from novarag.flows.gate import load_gate, save_gate, set_gate
     from novarag.flows.group import group_passages
     from novarag.flows.index import IndexBuild, build_index, build_index_async
     from novarag.flows.looping import Stop
@@ -126,6 +128,7 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "calibration.calibration": ("Calibrated", "Calibration"),
+    "calibration.gate": ("Decision", "Gate"),
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
     "datasets.clean_card": ("BenchmarkFile",),
@@ -152,6 +155,7 @@ _ROOMS = {
         "save_calibration",
     ),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
+    "flows.gate": ("load_gate", "save_gate", "set_gate"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
     "flows.reproduce.reproducing": (
@@ -246,6 +250,7 @@ __all__ = [
     "Completion",
     "Cost",
     "DataError",
+    "Decision",
     "Endpoint",
     "Estimates",
     "EvidenceState",
@@ -254,6 +259,7 @@ __all__ = [
     "Export",
     "FilterResult",
     "Flaw",
+    "Gate",
     "Grade",
     "GroupBuild",
     "GroupKind",
@@ -329,6 +335,7 @@ __all__ = [
     "load_answers",
     "load_benchmark",
     "load_calibration",
+    "load_gate",
     "load_groups",
     "make_noise",
     "make_noise_async",
@@ -355,7 +362,9 @@ __all__ = [
     "run_table",
     "run_table_async",
     "save_calibration",
+    "save_gate",
     "serving_plan",
+    "set_gate",
     "start_serving",
     "summarise",
     "tabulate",

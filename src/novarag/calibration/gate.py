@@ -16,7 +16,7 @@ from novarag.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KIND = "novarag gate 1"
+KIND = "gate 1"
 """What a file says it is; the number changes with the meaning of its fields."""
 
 STATED = "stated"

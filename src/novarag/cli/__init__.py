@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "reread": ("reread:reread", None),
     "measure": ("measure:measure", None),
     "calibrate": ("calibrate:calibrate", None),
+    "gate": ("gate:gate", None),
     "estimate": ("estimate:estimate", None),
     "index": ("index:index", RETRIEVAL),
     "retrieve": ("retrieve:retrieve", RETRIEVAL),

@@ -46,6 +46,7 @@ VERB_OF = {
     "retrieve": "retrieve",
     "run_experiment": "run",
     "serving_plan": "serve-model",
+    "set_gate": "gate",
     "summarise": "show",
     "train_model": "train",
     "write_example": "example",

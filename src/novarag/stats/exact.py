@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv
 
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
@@ -21,8 +22,7 @@ def binomial_cdf(hits: Floats, count: Floats, rate: Floats | float) -> Floats:
     [0.25, 0.75]
     """
     inside = (hits >= 0) & (hits < count)
-    with np.errstate(invalid="ignore"):
-        chance = betainc(np.where(inside, count - hits, 1.0), np.maximum(hits, 0.0) + 1, 1 - rate)
+    chance = betainc(np.where(inside, count - hits, 1.0), np.maximum(hits, 0.0) + 1, 1 - rate)
     return np.where(inside, chance, np.where(hits < 0, 0.0, 1.0))
 
 
@@ -45,6 +45,7 @@ def most_hits(count: Floats, rate: float, level: Floats | float) -> Floats:
     return low
 
 
+@lru_cache(maxsize=4096)
 def least_count(hits: int, rate: float, level: float) -> int:
     """Return the least count at which `hits` or fewer have a chance of at most `level`.
 
@@ -63,3 +64,12 @@ def least_count(hits: int, rate: float, level: float) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high
+
+
+def upper_bound(hits: float, count: float, level: float) -> float:
+    """Return the rate at which `hits` or fewer among `count` have a chance of just `level`.
+
+    >>> round(upper_bound(0, 11, 0.1), 3)
+    0.189
+    """
+    return 1.0 if hits >= count else float(betaincinv(hits + 1, count - hits, 1 - level))

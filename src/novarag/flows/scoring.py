@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from novarag.calibration.gate import STATED
+from novarag.calibration.gate import STATED, needed, percent
 from novarag.calibration.graded import UNKNOWN
 from novarag.errors import UsageError
 from novarag.flows.access import simulated_note
@@ -90,6 +90,7 @@ class Scoring:
     ) -> None:
         self._calibration, self._gate = calibration, gate
         self._by_stated = gate is not None and gate.score == STATED
+        self._because = "" if gate is None else _because(gate)
         if gate is not None and not self._by_stated:
             check_score(gate, calibration)
         self._other_source, self._source = other_source, source
@@ -152,8 +153,10 @@ class Scoring:
     ) -> tuple[Literal["answer", "abstain"] | None, str]:
         if self._gate is None:
             return None, NO_GATE
-        decided = self._gate.decide(score, state)
-        return "answer" if decided.answer else "abstain", decided.reason
+        answers, reason = self._gate.decide(score, state)
+        if self._gate.state in {None, state}:
+            reason += self._because
+        return "answer" if answers else "abstain", reason
 
     def _about_model(self, named: str) -> tuple[str, ...]:
         """Return the notes on the model; one that had no name may have got it from its reply."""
@@ -207,6 +210,17 @@ def _unread(trial: Trial, notes: tuple[str, ...]) -> Answer:
         flaw=trial.flaw,
         notes=notes,
         trial=trial,
+    )
+
+
+def _because(gate: Gate) -> str:
+    """Say what a gate's threshold is for, or what it would take to have one."""
+    if gate.threshold is None:
+        return f": {needed(gate)}"
+    score = "stated" if gate.score == STATED else "calibrated"
+    return (
+        f" {score}, from where at most {percent(gate.risk)} of answers are wrong"
+        f" ({percent(gate.sure)} sure)"
     )
 
 

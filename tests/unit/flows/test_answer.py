@@ -73,10 +73,11 @@ class TestWhatComesBack:
         parts = {"calibration": FITTED, "gate": gate(0.6, FITTED)}
         kept = answer(QUESTION, PASSAGES, lamp(), **parts)
         assert kept.decision == "answer"
-        assert kept.reason == f"{kept.confidence:.1%} is at or above 60.0%"
+        promised = "60.0% calibrated, from where at most 10 % of answers are wrong (90 % sure)"
+        assert kept.reason == f"{kept.confidence:.1%} is at or above {promised}"
         held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), **parts)
         assert (held.decision, held.notes) == ("abstain", ())
-        assert held.reason == f"{held.confidence:.1%} is below 60.0%"
+        assert held.reason == f"{held.confidence:.1%} is below {promised}"
         assert held.answer == "1871"  # what was not to be given is there to be looked at
 
     def test_a_gate_alone_decides_by_what_is_stated(self):
@@ -91,11 +92,12 @@ class TestWhatComesBack:
         assert answer(QUESTION, PASSAGES, lamp(), gate=only).decision == "answer"
         held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), gate=only)
         assert held.decision == "abstain"
-        assert "conflicting" in held.reason
+        assert held.reason == "evidence is conflicting; the gate answers consistent only"
 
     def test_a_gate_that_certified_nothing_never_answers(self):
         found = answer(QUESTION, PASSAGES, lamp(reply(percent=100)), gate=gate(None))
         assert found.decision == "abstain"
+        assert found.reason.startswith("the gate certified no threshold: for 10 % ")
 
     @pytest.mark.parametrize("parts", [{}, {"calibration": FITTED, "gate": gate(0.0, FITTED)}])
     def test_a_reply_that_cannot_be_read_never_answers(self, parts):

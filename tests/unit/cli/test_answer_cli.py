@@ -12,12 +12,13 @@ from novarag.cli import app
 from novarag.cli.answer import screen
 from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import save_calibration
+from novarag.flows.gate import save_gate
 from novarag.flows.scoring import Scoring
 from novarag.records import Completion
 from novarag.strategies import NOVA
 from novarag.trials import make_trial
 from tests.support.chaos.serving import chaos
-from tests.support.live_parts import calibration
+from tests.support.live_parts import calibration, gate
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
@@ -61,6 +62,15 @@ def test_the_screen_goes_from_stated_to_calibrated_with_its_interval():
     assert not [line for line in lines if line.startswith(("Decision", "Note"))]
 
 
+def test_the_screen_has_the_decision_and_its_reason():
+    made = calibration(SOURCE)
+    found = scored(calibration=made, gate=gate(0.6, made))
+    lines = " ".join(screen(GROUP, [found], width=160))
+    assert f"Decision    answer: {found.reason}" in lines
+    held = scored(calibration=made, gate=gate(0.99, made))
+    assert f"Decision    abstain: {held.reason}" in " ".join(screen(GROUP, [held], width=160))
+
+
 def test_without_a_calibration_the_screen_has_one_confidence():
     lines = screen(GROUP, [scored()], width=100)
     assert row(lines, "Confidence") == "90% █████████░"
@@ -84,14 +94,17 @@ def test_json_has_every_field(server, tmp_path):
     save_calibration(calibration(SOURCE), tmp_path / "c.json")
     (tmp_path / "a.txt").write_text("The lighthouse was lit in 1871.")
     words = ["--model", f"{server}=chaos", "-p", str(tmp_path / "a.txt"), "--json"]
-    result = run(*words, "--calibration", str(tmp_path / "c.json"))
+    save_gate(gate(0.6, calibration(SOURCE)), tmp_path / "g.json")
+    parts = ["--calibration", str(tmp_path / "c.json"), "--gate", str(tmp_path / "g.json")]
+    result = run(*words, *parts)
     assert result.exit_code == 0, result.output
     (facts,) = json.loads(result.output)
     assert {f.name for f in fields(Answer)} - {"trial"} <= set(facts)
     assert facts["calibrated"] is True
     low, high = facts["interval"]
     assert low <= facts["confidence"] <= high
-    assert (facts["decision"], facts["flaw"]) == (None, None)
+    assert facts["decision"] == ("answer" if facts["confidence"] >= 0.6 else "abstain")
+    assert facts["flaw"] is None
 
 
 def test_a_calibration_of_another_prompt_is_refused_in_words_of_the_shell(server, tmp_path):

@@ -49,6 +49,12 @@ TC, TCM, TCF = (
     "tests/unit/calibration/test_models.py",
     "tests/unit/flows/test_calibrate.py",
 )
+TG, TGG, TGN, TGF = (
+    "tests/unit/calibration/test_gate.py",
+    "tests/unit/calibration/test_gating.py",
+    "tests/unit/calibration/test_need.py",
+    "tests/unit/flows/test_gate.py",
+)
 TLA = "tests/unit/flows/test_answer.py"
 
 MUTANTS = [
@@ -372,6 +378,19 @@ MUTANTS = [
     ("calibration: level effects unweighed", C + "levels.py", "evidence = np.log(_BELIEVED) + [total for total, _, _ in moments]", "evidence = np.log(_BELIEVED)", TCM),
     ("calibration: a missing signal is an average one", C + "calibration.py", "np.where(missing, 1.0, scores**2)", "np.where(missing, 0.0, scores**2)", TC),
     ("calibration: outside is inside", C + "calibration.py", "if seen.least <= confidence <= seen.most:", "if True:", TC),
+    ("gate: a failed test does not end the chain", C + "sequence.py", "carried = level[at] if passed else 0.0", "carried = level[at]", TGG),
+    ("gate: each start has the whole level", C + "sequence.py", "return [Start(strict, STRICT * delta), Start(main, (1 - STRICT) * delta)]", "return [Start(strict, delta), Start(main, delta)]", TGG),
+    ("gate: pointwise, every threshold has the whole level", C + "sequence.py", "level[at] = carried + new", "level[at] = 0.1", TGG),
+    ("gate: picked rows are not thinned", C + "sequence.py", "kept = sample.coin[:end] * weight.max() < weight", "kept = sample.coin[:end] < 2", TGG),
+    ("gate: rows of one question count in full", C + "sequence.py", "size = min(max(rate * (1 - rate) / variance, 1.0), total)", "size = total", TGG),
+    ("gate: all rows of a question", C + "gating.py", "chosen = np.sort(order[first])", "chosen = np.sort(order)", TGG),
+    ("gate: unread replies are answered", C + "gate.py", "if score is None or score != score:", "if score is None:", TG),
+    ("gate: both chains have the whole level", C + "gating.py", "return [chain(read, None, 0.5), chain(own, state, 0.5)]", "return [chain(read, None, 1.0), chain(own, state, 1.0)]", TGG),
+    ("gate: other evidence is answered", C + "gate.py", "if self.state is not None and state != self.state:", "if False:", TG),
+    ("gate: no room for rounding", C + "gate.py", "if score >= threshold - _ALIKE:", "if score > threshold:", TG),
+    ("gate: set on questions of its calibration", F + "gate.py", "    check_unseen(made, taken)\n", "", TGF),
+    ("gate: any score will do", F + "gate.py", "if gate.score != score_name(calibration):", "if False:", TGF),
+    ("need: any power will do", C + "need.py", "power >= POWER", "power >= 0.05", TGN),
 ]  # fmt: skip
 
 

@@ -327,7 +327,7 @@ MUTANTS = [
     ("answer: parts of another model are taken", F + "scoring.py", "if not self._other_source:", "if False:", TLA),
     ("answer: a name that comes with the reply is not looked at", F + "scoring.py", "named or UNKNOWN if self._source.model == UNKNOWN else self._source.model", "self._source.model", TLA),
     ("answer: an unread reply is left open", F + "scoring.py", 'decision="abstain",', "decision=None,", TLA),
-    ("answer: a missing signal is not said", F + "scoring.py", "(*notes, _missing(self._signal))", "notes", TLA),
+    ("answer: a missing signal is not said", F + "scoring.py", "        if signal is not None:\n            return notes\n", "        return notes\n", TLA),
     ("answer: the threshold explains another state", F + "scoring.py", "if self._gate.state in {None, state}:", "if True:", TLA),
     ("answer: a server without log-probabilities fails", F + "answerer.py", "if error.outcome not in _NO_LOGPROBS:", "if True:", TLA),
     ("answer: any failure is asked again without log-probabilities", F + "answerer.py", "if error.outcome not in _NO_LOGPROBS:", "if False:", TLA),

@@ -15,6 +15,7 @@ from novarag.flows.access import AT_A_DESK, reach
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.flows.looping import LoopThread, run_sync, wait_in
+from novarag.flows.passages import load_passages
 from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
 from novarag.records import Passage, PassageGroup, Question
@@ -209,8 +210,6 @@ def _passages(given: str | Path | Passage) -> list[Passage]:
     if isinstance(given, Passage):
         return [given]
     if isinstance(given, Path):
-        from novarag.datasets import load_passages  # which brings polars, for tables
-
         return load_passages(given)
     if isinstance(given, str):
         return [Passage(text=given)]

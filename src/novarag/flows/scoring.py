@@ -146,7 +146,11 @@ class Scoring:
         """Add a word on a signal that is missing, or that nothing uses."""
         if self._signal is None:
             return notes if signal is None else (*notes, "the calibration uses no `signal`")
-        return notes if signal is not None else (*notes, _missing(self._signal))
+        if signal is not None:
+            return notes
+        missing = _missing(self._signal)
+        gated = self._gate is not None and not self._by_stated
+        return (*notes, f"{missing}, which the gate's promise does not cover" if gated else missing)
 
     def _decide(
         self, score: float, state: EvidenceState | None

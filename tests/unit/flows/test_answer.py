@@ -369,7 +369,12 @@ class TestSignals:
 
     def test_tokens_that_do_not_hold_the_answer_are_said_to_be_missing(self):
         found = answer(QUESTION, PASSAGES, Plain(), calibration=self.likely)
-        assert "calibrated without its likelihood" in found.notes[0]
+        assert found.notes[0].endswith("calibrated without its likelihood")
+        for_it, other = gate(0.5, self.likely), gate(0.5, source=self.likely.source)
+        gated = answer(QUESTION, PASSAGES, Plain(), calibration=self.likely, gate=for_it)
+        assert gated.notes[0].endswith("likelihood, which the gate's promise does not cover")
+        stated = answer(QUESTION, PASSAGES, Plain(), calibration=self.likely, gate=other)
+        assert stated.notes[-1] == found.notes[0]
 
     def test_another_signal_is_given(self):
         scored = calibration(source=Source(model="lamp", prompt=PROMPT), signal="bm25")
@@ -488,7 +493,8 @@ class TestLoops:
 LIGHT = """
 import sys
 from novarag import answer
-found = answer("When?", ["In 1871."], lambda p: "Answer: 1871\\nConfidence: 90%", calibration={path!r}, gate={gate!r})
+from pathlib import Path
+found = answer("When?", ["In 1871.", Path({text!r})], lambda p: "Answer: 1871\\nConfidence: 90%", calibration={path!r}, gate={gate!r})
 assert found.calibrated
 print(sorted({{"polars", "pandas", "scipy.stats", "pyarrow", "jinja2"}} & set(sys.modules)))
 """
@@ -497,7 +503,9 @@ print(sorted({{"polars", "pandas", "scipy.stats", "pyarrow", "jinja2"}} & set(sy
 def test_nothing_heavy_is_loaded_on_the_way_to_an_answer(tmp_path):
     save_calibration(calibration(), tmp_path / "calibration.json")
     save_gate(gate(0.6, calibration()), tmp_path / "gate.json")
-    code = LIGHT.format(path=str(tmp_path / "calibration.json"), gate=str(tmp_path / "gate.json"))
+    (tmp_path / "a.txt").write_text("It was lit in 1871.")
+    names = {"path": "calibration.json", "gate": "gate.json", "text": "a.txt"}
+    code = LIGHT.format(**{key: str(tmp_path / name) for key, name in names.items()})
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
     )

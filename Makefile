@@ -261,12 +261,15 @@ factory: ## an export trains in LLaMA-Factory unchanged; makes its environment f
 
 ##@ Benchmarks
 
-.PHONY: asking-speed rate-limit run-memory funnel-speed speed retrieval-speed
+.PHONY: asking-speed live-speed rate-limit run-memory funnel-speed speed retrieval-speed
 
 asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
 	python -m benchmarks.asking_speed
 	python -m benchmarks.asking_speed --latency 0.05
 	python -m benchmarks.ray_speed
+
+live-speed: ## what a calibration and a gate add to a live answer, and to a million rows
+	OPENBLAS_NUM_THREADS=1 python -m benchmarks.live_answer
 
 rate-limit: ## how close to a rate limit, and how many refusals
 	python -m benchmarks.rate_limit

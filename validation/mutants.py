@@ -55,6 +55,7 @@ TG, TGG, TGN, TGF = (
     "tests/unit/calibration/test_need.py",
     "tests/unit/flows/test_gate.py",
 )
+TLA = "tests/unit/flows/test_answer.py"
 
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/core/test_traps.py"),
@@ -319,7 +320,20 @@ MUTANTS = [
     ("method: one spelling of true", U + "asked.py", '_NOT_A_LETTER.sub("", token).casefold()', "token.lower()", TU),
     ("method: the answer is where its words stand last", U + "likely.py", "if reading.answer == stated.answer:", "if False:", TU),
     ("method: the first place among the tokens", U + "likely.py", "whole.rfind(wanted, 0, at)", "whole.find(wanted, 0, at)", TU),
-    ("method: the whole reply is likely", U + "likely.py", "if begin < last and end > first", "if True", TU),
+    ("method: the whole reply is likely", U + "likely.py", "said.logprobs[_held(said.tokens, len(whole), first, last)]", "said.logprobs", TU),
+    ("method: a token that only touches the answer counts", U + "likely.py", "if not stop and length < last:", "if not stop and length <= last:", TU),
+    ("answer: a gate on stated confidences decides by others", F + "scoring.py", "stated if self._by_stated else confidence, state", "confidence, state", TLA),
+    ("answer: a gate takes any calibration", F + "scoring.py", "if gate is not None and not self._by_stated:", "if False:", TLA),
+    ("answer: parts of another model are taken", F + "scoring.py", "if not self._other_source:", "if False:", TLA),
+    ("answer: a name that comes with the reply is not looked at", F + "scoring.py", "named or UNKNOWN if self._source.model == UNKNOWN else self._source.model", "self._source.model", TLA),
+    ("answer: an unread reply is left open", F + "scoring.py", 'decision="abstain",', "decision=None,", TLA),
+    ("answer: a missing signal is not said", F + "scoring.py", "        if signal is not None:\n            return notes\n", "        return notes\n", TLA),
+    ("answer: the threshold explains another state", F + "scoring.py", "if self._gate.state in {None, state}:", "if True:", TLA),
+    ("answer: a server without log-probabilities fails", F + "answerer.py", "if error.outcome not in _NO_LOGPROBS:", "if True:", TLA),
+    ("answer: any failure is asked again without log-probabilities", F + "answerer.py", "if error.outcome not in _NO_LOGPROBS:", "if False:", TLA),
+    ("answer: log-probabilities are asked for in vain each time", F + "answerer.py", "        self._with_logprobs = None\n", "        pass\n", TLA),
+    ("answer: a frame serves many questions", F + "answerer.py", "self._strategy.framed() if self._frame else", "self._strategy.framed('1') if self._frame else", TLA),
+    ("answer: a plain function holds up the loop", L + "called.py", "await asyncio.to_thread(self._begin, prompt)", "self._begin(prompt)", TLA),
     ("simulated: the first answer is always right", Z + "respondent.py", "place = _place(chances, traits.luck)", "place = 0", TZ + "::test_an_obeying_respondent_is_right_as_often_as_it_believes"),
     ("simulated: heat does nothing", Z + "respondent.py", "(weight / most) ** (1 / temperature)", "weight / most", TZ + "::test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest"),
     ("simulated: keys do not count", Z + "__init__.py", "(key or \"\", str(sampling.seed))", "()", TZ + "::test_the_same_seed_says_the_same_and_another_key_something_else"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from novarag.flows.access import Access
     from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.answer import answer, answer_async
+    from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         reread,
         summarise,
     )
+    from novarag.flows.scoring import Answer
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -143,6 +145,8 @@ _ROOMS = {
     "flows.export": ("Export", "export_training_set"),
     "flows.access": ("Access",),
     "flows.answer": ("answer", "answer_async"),
+    "flows.answerer": ("Answerer",),
+    "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
     "flows.calibrate": (
         "apply_calibration",
@@ -232,7 +236,9 @@ __all__ = [
     "STRATEGIES",
     "Access",
     "AnnotationResult",
+    "Answer",
     "AnswerForm",
+    "Answerer",
     "Audit",
     "Benchmark",
     "BenchmarkFile",

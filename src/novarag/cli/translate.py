@@ -57,6 +57,7 @@ FLAG_OF = {
     "compiled": "--compile",
     "formats": "--format",
     "kinds": "--kind",
+    "llm": "--model",
     "methods": "--method",
     "notes": "--note",
     "partial_runs": "--partial",

@@ -32,6 +32,11 @@ def stable_hash(
     return int.from_bytes(blake2b(content, digest_size=size).digest())
 
 
+def seed_for(seed: int, *keys: str) -> int:
+    """Return a seed for NumPy's generators that depends on the keys."""
+    return stable_hash(str(seed), *keys)
+
+
 def rng_for(seed: int, *keys: str) -> Random:
     """Return a generator that depends on the keys, not on the order of the calls."""
     return Random(stable_hash(str(seed), *keys))  # noqa: S311 - not for secrets

@@ -16,6 +16,7 @@ from novarag.calibration.gate import Counted, Gate, Kept, Step
 from novarag.calibration.need import estimate_need
 from novarag.calibration.sequence import Counts, Sample, Walk, count, starts, walk
 from novarag.errors import UsageError
+from novarag.seeding import seed_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,8 @@ def chosen_rows(graded: Graded, rows: Rows, seed: int) -> tuple[int, Ints]:
         return graded.questions, np.arange(len(graded))
     if rows != "one":
         raise UsageError(f"`rows` is 'one' or 'all', not {rows!r}")
-    order = np.random.default_rng([seed, 1]).permutation(len(graded))
+    own_seed = seed_for(seed, "gate", "rows")
+    order = np.random.default_rng(own_seed).permutation(len(graded))
     first = np.unique(graded.question[order], return_index=True)[1]
     chosen = np.sort(order[first])
     return chosen.size, chosen
@@ -127,7 +129,8 @@ def make_chains(
     read = chosen[~np.isnan(score[chosen])]
     if score[read].size and not (score[read].min() >= 0 and score[read].max() <= 1):
         raise UsageError("scores lie from 0 to 1")
-    coin = None if graded.weight is None else np.random.default_rng([seed, 2]).random(len(graded))
+    own_seed = seed_for(seed, "gate", "coins")
+    coin = None if graded.weight is None else np.random.default_rng(own_seed).random(len(graded))
     together = rows == "all"
 
     def chain(which: Ints, name: str | None, share: float) -> Chain:

@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 
 from novarag.calibration.gate import Need
 from novarag.calibration.sequence import FIFTH, STRICT, Counts
+from novarag.seeding import seed_for
 from novarag.stats.exact import binomial_cdf, least_count, most_hits
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def estimate_need(
         return Need(None, None, None)
     tests = [_Tests.at(risk, pilot.level) for pilot in pilots]
     about = min(_need(*pair) for pair in zip(pilots, tests, strict=True))
-    rng = np.random.default_rng([seed, 3])
+    own_seed = seed_for(seed, "gate", "need")
+    rng = np.random.default_rng(own_seed)
     drawn = [
         min(_need(_again(p, rng), test) for p, test in zip(pilots, tests, strict=True))
         for _ in range(REPLICATES)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -32,13 +31,6 @@ from novarag.cli.options import (
 from novarag.texts import plain_text
 
 _SHARE = re.compile(r"\s*(\d{1,3}(?:\.\d{0,9})?|\.\d{1,9})\s*(%?)\s*", re.ASCII)
-
-
-class RowChoice(StrEnum):
-    """Which rows of a question a gate is set on."""
-
-    ONE = "one"
-    ALL = "all"
 
 
 def parse_share(text: str) -> float:
@@ -98,9 +90,9 @@ def gate(
         ),
     ] = None,
     rows: Annotated[
-        RowChoice,
+        Literal["one", "all"],
         typer.Option(help="One row a question, drawn by seed; or all of them, approximately."),
-    ] = RowChoice.ONE,
+    ] = "one",
     page: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) with the path of its tests.")
     ] = None,
@@ -135,7 +127,7 @@ def gate(
     with screen() as tell:
         made = set_gate(
             answers, risk=risk, sure=sure, by_state=by_state, calibration=calibration, split=split,
-            rows=rows.value, columns=columns, strategy=strategy, scale=scale, model=model,
+            rows=rows, columns=columns, strategy=strategy, scale=scale, model=model,
             prompt=prompt, other_source=other_source, out=out, page=page, seed=seed, tell=tell,
         )  # fmt: skip
     for line in gate_notes(made):

@@ -25,6 +25,7 @@ from novarag.flows.calibrate import (
 )
 from novarag.flows.events import Wrote, silent
 from novarag.sealed_json import seal, unseal
+from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ def _calibrated(taken: Graded, made: Calibration) -> _Scored:
 def _split(taken: Graded, place: Path, seed: int, tell: Tell) -> _Scored:
     """Fit a calibration on half of the questions, and return the other half with its scores."""
     names = np.unique(taken.question)
-    first = np.random.default_rng([seed, 4]).permutation(names)[: (names.size + 1) // 2]
+    own_seed = seed_for(seed, "gate", "split")
+    first = np.random.default_rng(own_seed).permutation(names)[: (names.size + 1) // 2]
     fitting = np.isin(taken.question, first)
     halves = [_only_own_questions(taken.rows(which)) for which in (fitting, ~fitting)]
     made = fit_graded(halves[0], seed=seed)

@@ -39,6 +39,8 @@ GOOD: dict[str, list[str]] = {
     "recover": ["good/run"],
     "reread": ["good/run", "--workers", "1"],
     "measure": ["answers.csv", "--replicates", "100"],
+    "calibrate": ["answers.csv", "--out", "OUT.json"],
+    "gate": ["answers.csv", "--risk", "30%", "--out", "OUT.json"],
     "estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
                  "--out", "OUT"],
     "index": ["corpus.jsonl", "--uri", "http://127.0.0.1:9", "--limit", "2"],

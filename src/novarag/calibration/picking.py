@@ -19,17 +19,20 @@ from novarag.errors import UsageError
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from novarag.stats.arrays import Floats, Ints
 
 LEAST_ROWS = 2
 """Rows that a stratum gets where it has them: one alone says nothing of how rows differ."""
 
-_ROUNDING = 1e-9
 ROWS_A_STRATUM = 6
 """Picked rows for each stratum on average, as long as confidences differ enough."""
 
 SPREAD = 0.3
 """The part of the picks that goes to all strata alike; the rest is drawn at one rate."""
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +45,13 @@ class Stratum:
     questions: int
     picked: int
 
-    @property
-    def weight(self) -> float:
-        """How many questions of the log a picked row stands for."""
-        return self.questions / self.picked
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks:
     """Picked rows in the order to grade them in, and replies that could not be read.
 
-    `stratum` numbers `strata`. Unread replies are not graded: some stand for all, `unread_weight`
-    each, so that the weights of both add up to the log's questions.
+    `stratum` numbers `strata`. Unread replies are not graded: some of them stand for all,
+    `unread_weight` each, so that the weights of both add up to the log's questions.
     """
 
     rows: Ints
@@ -65,13 +63,7 @@ class Picks:
     @property
     def weight(self) -> Floats:
         """How many questions of the log each picked row stands for."""
-        weights = np.array([stratum.weight for stratum in self.strata])
-        return np.asarray(weights[self.stratum])
-
-    @property
-    def questions(self) -> int:
-        """How many questions the log has."""
-        return sum(s.questions for s in self.strata) + round(self.unread.size * self.unread_weight)
+        return weigh(self.strata, self.stratum, np.ones(self.rows.size, dtype=np.bool_))
 
 
 def pick_rows(
@@ -85,28 +77,28 @@ def pick_rows(
 ) -> Picks:
     """Pick `n` rows to grade, one a question; NaN is the confidence of a reply nobody could read.
 
-    Of a question with several answers one is drawn, read or not; strata count questions.
+    Of a question with several answers one is drawn, read or not, and strata count questions.
     """
     rng = np.random.default_rng(stable_hash(str(seed), "pick"))
     frame = one_a_question(question, rng)
     read = ~np.isnan(confidence[frame])
     rows, unread = frame[read], frame[~read]
-    strata = stratify(confidence[rows], state[rows], n)
-    sizes = np.bincount(strata)
-    first = np.unique(strata, return_index=True)[1]
+    if not rows.size:
+        raise UsageError("no reply of the log could be read: there is nothing to grade")
+    number = stratify(confidence[rows], state[rows], n)
+    sizes = np.bincount(number)
+    first = np.unique(number, return_index=True)[1]
     counts = allocate(sizes, state[rows][first], n, spread)
-    drawn = [
-        rng.choice(np.flatnonzero(strata == i), count, replace=False)
-        for i, count in enumerate(counts)
-    ]
-    picked = rng.permutation(np.concatenate(drawn)) if drawn else np.array([], dtype=np.intp)
-    few = min(unread.size, -(-n * unread.size // max(rows.size, 1)))
+    members = np.split(np.argsort(number, kind="stable"), np.cumsum(sizes)[:-1])
+    drawn = [rng.choice(own, k, replace=False) for own, k in zip(members, counts, strict=True)]
+    picked = rng.permutation(np.concatenate(drawn))
+    few = min(unread.size, -(-n * unread.size // rows.size))
     return Picks(
         rows=rows[picked],
-        stratum=strata[picked],
+        stratum=number[picked],
         strata=tuple(
-            _stratum(confidence[rows[strata == i]], int(state[rows[strata == i][0]]), int(count))
-            for i, count in enumerate(counts)
+            _stratum(confidence[rows[own]], int(state[rows[own[0]]]), int(k))
+            for own, k in zip(members, counts, strict=True)
         ),
         unread=np.sort(rng.choice(unread, few, replace=False)),
         unread_weight=unread.size / few if few else 1.0,
@@ -133,41 +125,42 @@ def stratify(confidence: Floats, state: Ints, n: int) -> Ints:
     """Number the stratum of each row: states, cut into bands where confidences differ most.
 
     Each cut takes away the most variance of the confidences' log-odds. A band holds at least one
-    part in `n` of the rows, so that none is drawn at more than twice the common rate for the sake
-    of its two rows. States are never put together, however rare.
+    part in `n` of the rows, so that its two rows are at most twice its share. States are never
+    put together, however rare.
     """
-    if np.unique(state).size * LEAST_ROWS > n:
+    states, level = np.unique(state), np.unique(confidence)
+    if states.size * LEAST_ROWS > n:
         raise UsageError(
-            f"`n` is {n}, and {np.unique(state).size} evidence states need {LEAST_ROWS} rows each:"
-            " ask for more"
+            f"`n` is {n}, and {states.size} evidence states need {LEAST_ROWS} rows each: pick more"
         )
-    least = state.size / n
-    bands = [np.flatnonzero(state == value) for value in np.unique(state)]
-    cuts = [_cut(confidence, rows, least) for rows in bands]
-    while len(bands) < n // ROWS_A_STRATUM and any(cuts):
-        at = max(range(len(cuts)), key=lambda i: cuts[i][0] if cuts[i] else 0.0)
-        _, *parts = cuts[at]
-        bands[at : at + 1] = parts
-        cuts[at : at + 1] = [_cut(confidence, rows, least) for rows in parts]
-    number = np.zeros(state.size, dtype=np.intp)
-    for i, rows in enumerate(bands):
-        number[rows] = i
-    return number
+    key = np.searchsorted(states, state) * level.size + np.searchsorted(level, confidence)
+    cells, back, count = np.unique(key, return_inverse=True, return_counts=True)
+    x, least = log_odds(level[cells % level.size]), state.size / n
+    bands = [np.flatnonzero(cells // level.size == i) for i in range(states.size)]
+    cuts = [_cut(x[band], count[band], least) for band in bands]
+    while len(bands) < n // ROWS_A_STRATUM and max(cuts)[0] > 0:
+        widest = cuts.index(max(cuts))
+        at = cuts[widest][1]
+        parts = [bands[widest][:at], bands[widest][at:]]
+        bands[widest : widest + 1] = parts
+        cuts[widest : widest + 1] = [_cut(x[band], count[band], least) for band in parts]
+    number = np.empty(cells.size, dtype=np.intp)
+    for i, band in enumerate(bands):
+        number[band] = i
+    return np.asarray(number[back])
 
 
-def _cut(confidence: Floats, rows: Ints, least: float) -> tuple[float, Ints, Ints] | None:
-    """Cut rows in two between two confidences; None where no cut leaves `least` on both sides."""
-    levels, back, count = np.unique(confidence[rows], return_inverse=True, return_counts=True)
-    x = log_odds(levels)
+def _cut(x: Floats, count: Ints, least: float) -> tuple[float, int]:
+    """Say how much variance the best cut takes away, and before which cell; 0 where none may be."""
+    if x.size < 2:
+        return 0.0, 0
+    rows, total = count.sum(), np.cumsum(count * x)
     below = np.cumsum(count)[:-1]
-    above = rows.size - below
-    total = np.cumsum(count * x)
-    between = (total[:-1] - below * total[-1] / rows.size) ** 2 * rows.size / (below * above)
+    above = rows - below
+    between = (total[:-1] - below * total[-1] / rows) ** 2 * rows / (below * above)
     between[(below < least) | (above < least)] = 0.0
-    if not between.size or between.max() <= 0:
-        return None
     at = int(between.argmax())
-    return float(between[at]), rows[back <= at], rows[back > at]
+    return float(between[at]), at + 1
 
 
 def allocate(sizes: Ints, state: Ints, n: int, spread: float = SPREAD) -> Ints:
@@ -198,3 +191,30 @@ def _scaled(wish: Floats, low: Ints, high: Ints, n: int) -> Floats:
         else:
             most = factor
     return np.clip(most * wish, low, high)
+
+
+def weigh(strata: tuple[Stratum, ...], stratum: Ints, graded: NDArray[np.bool_]) -> Floats:
+    """Say how many questions each graded row stands for; 0 for the others.
+
+    Rows that nobody could grade hand what they stand for to the others of their stratum. A stratum
+    without a grade hands it to the nearest, of the same state if there is one.
+    """
+    got = np.bincount(stratum[graded], minlength=len(strata))
+    if not got.any():
+        raise UsageError("no answer was graded right or wrong: grade some first")
+    stands = np.zeros(len(strata))
+    for i, own in enumerate(strata):
+        stands[i if got[i] else _nearest(strata, own, got)] += own.questions
+    each = stands / np.maximum(got, 1)
+    return np.asarray(np.where(graded, each[stratum], 0.0))
+
+
+def _nearest(strata: tuple[Stratum, ...], lost: Stratum, got: Ints) -> int:
+    middle = lost.least + lost.most
+    return min(
+        np.flatnonzero(got).tolist(),
+        key=lambda i: (
+            strata[i].state != lost.state,
+            abs(strata[i].least + strata[i].most - middle),
+        ),
+    )

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from novarag.calibration.calibration import Calibrated, Calibration
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
     from novarag.datasets.clean_card import BenchmarkFile
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
         TrainingSetBuild,
         build_training_set,
         build_training_set_async,
+    )
+    from novarag.flows.calibrate import (
+        apply_calibration,
+        fit_calibration,
+        load_calibration,
+        save_calibration,
     )
     from novarag.flows.estimate import Estimates, estimate, estimate_async
     from novarag.flows.example import Example, write_example
@@ -116,6 +123,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = {
+    "calibration.calibration": ("Calibrated", "Calibration"),
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
     "datasets.clean_card": ("BenchmarkFile",),
@@ -133,6 +141,12 @@ _ROOMS = {
     "flows.access": ("Access",),
     "flows.answer": ("answer", "answer_async"),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.calibrate": (
+        "apply_calibration",
+        "fit_calibration",
+        "load_calibration",
+        "save_calibration",
+    ),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
@@ -218,6 +232,8 @@ __all__ = [
     "Audit",
     "Benchmark",
     "BenchmarkFile",
+    "Calibrated",
+    "Calibration",
     "CallError",
     "ChatLLM",
     "Columns",
@@ -282,6 +298,7 @@ __all__ = [
     "annotate_async",
     "answer",
     "answer_async",
+    "apply_calibration",
     "ask",
     "ask_async",
     "assemble",
@@ -298,12 +315,14 @@ __all__ = [
     "export_training_set",
     "figures_frame",
     "filter_trials",
+    "fit_calibration",
     "funnel",
     "grade",
     "group_passages",
     "iter_trial_tables",
     "load_answers",
     "load_benchmark",
+    "load_calibration",
     "load_groups",
     "make_noise",
     "make_noise_async",
@@ -329,6 +348,7 @@ __all__ = [
     "run_experiment_async",
     "run_table",
     "run_table_async",
+    "save_calibration",
     "serving_plan",
     "start_serving",
     "summarise",

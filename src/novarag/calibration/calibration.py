@@ -229,6 +229,16 @@ class Calibration:
         at = percents(np.nan_to_num(confidence))
         return shift[at], variance[at]
 
+    def notes(
+        self, confidence: Floats, state: Sequence[str | None] | None = None
+    ) -> list[str | None]:
+        """Say of each row what `one` would note, which is nothing inside what was graded."""
+        named = [None] * confidence.size if state is None else state
+        found: list[str | None] = [None] * confidence.size
+        for row in np.flatnonzero(self.outside(confidence, state)).tolist():
+            found[row] = self._note(named[row] or "", float(confidence[row]))
+        return found
+
     def outside(
         self, confidence: Floats, state: Sequence[str | None] | None = None
     ) -> NDArray[np.bool_]:

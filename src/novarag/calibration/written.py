@@ -18,7 +18,7 @@ from novarag.calibration.calibration import (
 from novarag.calibration.graded import Source
 from novarag.errors import DataError
 
-KIND = "novarag calibration 1"
+KIND = "calibration 1"
 """What a file says it is; the number changes with the meaning of its fields."""
 
 NOT_JUDGED, NOT_SEEN = "(not judged)", "(not seen)"
@@ -57,7 +57,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise DataError(
             "this is not a calibration that this version reads.",
-            hint="fit it again with `novarag calibrate`.",
+            hint="fit it again with `fit_calibration(...)`.",
             source=source,
         )
     try:
@@ -65,7 +65,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"a field of the calibration is missing or of the wrong kind ({error!r:.80}).",
-            hint="fit it again with `novarag calibrate`.",
+            hint="fit it again with `fit_calibration(...)`.",
             source=source,
         ) from error
 

@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "recover": ("recover:recover", None),
     "reread": ("reread:reread", None),
     "measure": ("measure:measure", None),
+    "calibrate": ("calibrate:calibrate", None),
     "estimate": ("estimate:estimate", None),
     "index": ("index:index", RETRIEVAL),
     "retrieve": ("retrieve:retrieve", RETRIEVAL),

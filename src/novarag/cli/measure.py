@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import ReaderName, ScaleName
+from novarag.cli.options import (
+    AnswerColumn,
+    ConfidenceColumn,
+    CorrectColumn,
+    GoldColumn,
+    OtherSource,
+    Percent,
+    QuestionColumn,
+    ReaderName,
+    ReplyColumn,
+    ScaleName,
+    SignalColumn,
+    StateColumn,
+    Unread,
+)
 from novarag.flows.measure import REPLICATES, TITLE
 from novarag.texts import plain_text
 
@@ -18,41 +32,19 @@ def measure(
         list[Path],
         typer.Argument(help="Tables of answers: JSONL, Parquet or CSV; or folders of runs."),
     ],
-    confidence: Annotated[
-        str, typer.Option(help="Column with the confidence, 0 to 1; empty where unread.")
-    ] = "confidence",
-    correct: Annotated[
-        str, typer.Option(help="Column that says whether the answer is right: true/false or 1/0.")
-    ] = "correct",
-    question: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that names the question; default 'question', else each row is its own."
-        ),
-    ] = None,
+    confidence: ConfidenceColumn = "confidence",
+    correct: CorrectColumn = "correct",
+    question: QuestionColumn = None,
     by: Annotated[
         list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
     ] = None,
-    percent: Annotated[
-        bool, typer.Option("--percent", help="The confidence column holds 0 to 100.")
-    ] = False,
-    unread: Annotated[
-        list[float] | None,
-        typer.Option(help="Value that marks an unread reply, such as -1; may be repeated."),
-    ] = None,
-    reply: Annotated[
-        str | None,
-        typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
-    ] = None,
+    percent: Percent = False,
+    unread: Unread = None,
+    reply: ReplyColumn = None,
     strategy: ReaderName = "nova",
     scale: ScaleName = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(help="Column with accepted answers, graded instead of --correct."),
-    ] = None,
-    answer: Annotated[
-        str, typer.Option(help="Column with the answer, for --gold without --reply.")
-    ] = "answer",
+    gold: GoldColumn = None,
+    answer: AnswerColumn = "answer",
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
     ] = None,
@@ -70,25 +62,44 @@ def measure(
             help="profile.json of `novarag annotate`: weigh the answers to that mix of groups too."
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="Set the confidences of this calibration beside the stated ones; it must not have"
+            " seen these questions."
+        ),
+    ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate", help="Set calibrated confidences beside the stated ones, cross-fitted."
+        ),
+    ] = False,
+    state: StateColumn = None,
+    signal: SignalColumn = None,
+    other_source: OtherSource = False,
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
     from novarag.datasets import Columns
     from novarag.flows.measure import make_heading
     from novarag.flows.measure import measure as flow
-    from novarag.report import summary, to_json
+    from novarag.report import rivals, summary, to_json
 
     columns = Columns(
         confidence=confidence, correct=correct, question=question, percent=percent,
-        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold,
+        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold, state=state,
+        signal=signal,
     )  # fmt: skip
     with screen() as tell:
         found = flow(
             files, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
-            title=title, replicates=replicates, seed=seed, tell=tell,
+            title=title, replicates=replicates, seed=seed, calibration=calibration,
+            calibrate=calibrate, other_source=other_source, tell=tell,
         )  # fmt: skip
     if as_json:
         heading = make_heading(title, sources=found.sources, notes=found.notes)
         print(to_json(found, heading))
         return
-    for line in [*summary(found), *found.notes]:
+    words = rivals if calibrate or calibration else summary
+    for line in [*words(found), *found.notes]:
         print(f"- {plain_text(line, longest=1000)}")

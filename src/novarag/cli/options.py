@@ -154,3 +154,63 @@ def parse_price(text: str | None) -> Price | None:
     if not (0 <= price.prompt < 1e6 and 0 <= price.completion < 1e6):
         raise UsageError(f"{text!r} is not a price: write IN:OUT per million tokens")
     return price
+
+
+ConfidenceColumn = Annotated[
+    str, typer.Option(help="Column with the confidence, 0 to 1; empty where unread.")
+]
+CorrectColumn = Annotated[
+    str, typer.Option(help="Column that says whether the answer is right: true/false or 1/0.")
+]
+QuestionColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the question; default 'question', else each row is its own."
+    ),
+]
+Percent = Annotated[bool, typer.Option("--percent", help="The confidence column holds 0 to 100.")]
+Unread = Annotated[
+    list[float] | None,
+    typer.Option(help="Value that marks an unread reply, such as -1; may be repeated."),
+]
+ReplyColumn = Annotated[
+    str | None,
+    typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
+]
+GoldColumn = Annotated[
+    str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
+]
+AnswerColumn = Annotated[
+    str, typer.Option(help="Column with the answer, for --gold without --reply.")
+]
+StateColumn = Annotated[
+    str | None,
+    typer.Option(help="Column with the evidence state; default 'evidence' where there is one."),
+]
+SignalColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with one more number that may tell right from wrong, such as the likelihood"
+        " of the answer; it counts only where it helps."
+    ),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that says how many answers a row stands for; default 'weight' where there is"
+        " one."
+    ),
+]
+ModelName = Annotated[
+    str | None, typer.Option(help="Whose answers they are, where no column 'model' says so.")
+]
+PromptName = Annotated[
+    str | None,
+    typer.Option(help="The prompt they were asked with, where no column 'strategy' says so."),
+]
+OtherSource = Annotated[
+    bool,
+    typer.Option(
+        "--other-source", help="Apply it to answers of another model or prompt all the same."
+    ),
+]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 VERB_OF = {
     "annotate": "annotate",
     "answer": "answer",
+    "apply_calibration": "calibrate --apply",
     "ask": "ask",
     "audit_groups": "audit",
     "build_index": "index",
@@ -29,6 +30,7 @@ VERB_OF = {
     "estimate": "estimate",
     "export_training_set": "export",
     "filter_trials": "filter",
+    "fit_calibration": "calibrate",
     "group_passages": "group",
     "iter_trial_tables": "show --jsonl",
     "make_noise": "noise",

@@ -30,7 +30,10 @@ class Columns:
 
     `percent` says that confidences are 0-100; `unread` lists values that mark a reply nobody could
     read. With `reply` raw replies are read instead of taking a confidence column; with `gold`
-    answers are graded instead of taking a correctness column.
+    answers are graded instead of taking a correctness column. For calibrations and gates, `state`
+    is the column with the evidence state (`evidence` where there is one), `signal` one with a
+    further number, `weight` one that says how many answers a row stands for (`weight` where there
+    is one).
     """
 
     confidence: str = "confidence"
@@ -41,6 +44,9 @@ class Columns:
     reply: str | None = None
     answer: str = "answer"
     gold: str | None = None
+    state: str | None = None
+    signal: str | None = None
+    weight: str | None = None
 
 
 def load_answers(
@@ -48,13 +54,14 @@ def load_answers(
     columns: Columns,
     *,
     labels: Labels | None = None,
+    graded: bool = True,
 ) -> pl.DataFrame:
     """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`.
 
     A table is a file, or was read already and comes with the name that errors give it.
     """
     frames = [
-        check_answers(frame, columns, labels=labels, source=source)
+        check_answers(frame, columns, labels=labels, graded=graded, source=source)
         for source, frame in map(_named, tables)
     ]
     try:
@@ -79,9 +86,17 @@ def rows_stand_alone(answers: pl.DataFrame) -> bool:
 
 
 def check_answers(
-    frame: pl.DataFrame, columns: Columns, *, labels: Labels | None = None, source: str
+    frame: pl.DataFrame,
+    columns: Columns,
+    *,
+    labels: Labels | None = None,
+    graded: bool = True,
+    source: str,
 ) -> pl.DataFrame:
-    """Check a table of answers cell by cell, and name its columns as `measure` wants them."""
+    """Check a table of answers cell by cell, and name its columns as `measure` wants them.
+
+    With `graded=False` it need not say which answers are right.
+    """
     if columns.reply is not None:
         if labels is None:
             raise UsageError("to read raw replies, say with which labels")
@@ -91,6 +106,8 @@ def check_answers(
     answer = "answer" if columns.reply is not None else columns.answer
     if columns.gold is not None:
         frame = frame.with_columns(_grades(frame, answer, columns.gold, source))
+    elif not graded and columns.correct not in frame.columns:
+        frame = frame.with_columns(correct=pl.lit(None, dtype=pl.Boolean))
     else:
         frame = frame.with_columns(_correct(frame, columns.correct, source).alias("correct"))
     return frame.with_columns(_question(frame, columns.question, source).alias("question"))

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.errors import DataError
+from novarag.atomic import whole_file
+from novarag.errors import DataError, UsageError
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+WRITTEN = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
 
 
@@ -57,6 +59,26 @@ def _read_csv(path: Path) -> pl.DataFrame:
             column=twice[0],
         )
     return pl.read_csv(path, infer_schema=False)
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a frame as .csv, .parquet or .jsonl, whole or not at all; its ending says which."""
+    if path.suffix not in WRITTEN:
+        raise UsageError(f"name the file `out` {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        if path.suffix == ".parquet":
+            frame.write_parquet(file)
+        elif path.suffix == ".jsonl":
+            frame.write_ndjson(file)
+        else:
+            nested = [n for n, t in frame.schema.items() if t.is_nested()]
+            texts = [pl.Series(n, list(map(_as_json, frame[n].to_list()))) for n in nested]
+            frame.with_columns(texts).write_csv(file)
+
+
+def _as_json(value: object) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def need_rows(frame: pl.DataFrame, source: str) -> None:

@@ -35,9 +35,16 @@ class Answers:
 
 
 def collect_answers(
-    answers: object, columns: Columns | None = None, labels: Labels | None = None
+    answers: object,
+    columns: Columns | None = None,
+    labels: Labels | None = None,
+    *,
+    graded: bool = True,
 ) -> Answers:
-    """Make one table of answers; `labels` says how raw replies are laid out, if they are read."""
+    """Make one table of answers; `labels` says how raw replies are laid out, if they are read.
+
+    With `graded=False` nobody need have said which answers are right.
+    """
     import polars as pl
 
     from novarag.datasets import Columns, check_answers
@@ -48,13 +55,15 @@ def collect_answers(
     if isinstance(answers, (str, Path, Run)):
         answers = [answers]
     if isinstance(answers, (list, tuple)) and answers and _are_places(answers):
-        return _collect(answers, columns or Columns(), labels)
+        return _collect(answers, columns or Columns(), labels, graded=graded)
     if isinstance(answers, pl.DataFrame) and columns is None:
         return Answers(table=answers)
     trials = _trials(answers)
     if trials is not None:
         return Answers(table=tabulate(trials))
-    frame = check_answers(as_frame(answers), columns or Columns(), labels=labels, source=SOURCE)
+    frame = check_answers(
+        as_frame(answers), columns or Columns(), labels=labels, graded=graded, source=SOURCE
+    )
     return Answers(table=frame)
 
 
@@ -75,12 +84,14 @@ def _trials(answers: object) -> Iterable[Trial] | None:
     return chain([first], cast("Iterator[Trial]", rows))
 
 
-def _collect(places: Sequence[Place], columns: Columns, labels: Labels | None) -> Answers:
+def _collect(
+    places: Sequence[Place], columns: Columns, labels: Labels | None, *, graded: bool
+) -> Answers:
     from novarag.datasets import load_answers, rows_stand_alone
 
     notes: list[str] = []
     tables = [table for place in places for table in _tables(place, notes)]
-    table = load_answers(tables, columns, labels=labels)
+    table = load_answers(tables, columns, labels=labels, graded=graded)
     return Answers(
         table=table,
         sources=[_name(place) for place in places],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
+    from novarag.calibration.calibration import Calibration
     from novarag.datasets import Columns
     from novarag.flows.events import Tell
     from novarag.metrics import Measurement
@@ -36,6 +37,9 @@ def measure(
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     mix: str | Path | Mapping[str, float] | None = None,
+    calibration: str | Path | Calibration | None = None,
+    calibrate: bool = False,
+    other_source: bool = False,
     out: str | Path | None = None,
     title: str = TITLE,
     notes: Sequence[str] = (),
@@ -50,7 +54,10 @@ def measure(
     (polars, pandas, Arrow, rows as dicts). `columns` says which columns mean what; with
     `columns.reply` raw replies are read as `strategy` lays them out. `by` names columns to group
     by. `mix` (a mapping, or the profile.json of `annotate`) weighs the answers to that mix of
-    groups too. With `out` a report is written there. Intervals resample questions, not rows;
+    groups too. `calibration` sets the confidences it gives beside the stated ones; it must not
+    have seen these questions, nor be of another model or prompt unless `other_source`.
+    `calibrate=True` does so with calibrations fitted on the other questions of the same table
+    (cross-fitted). With `out` a report is written there. Intervals resample questions, not rows;
     fewer than `least` rows get no figures.
     """
     from novarag.metrics import LEAST_ROWS, measure_table
@@ -59,6 +66,12 @@ def measure(
     wanted = _mix(mix)
     taken = collect_answers(answers, columns, _labels(columns, strategy, scale))
     said = [*notes, *taken.notes]
+    stated = taken.table
+    if calibration is not None or calibrate:
+        from novarag.flows.before_after import BESIDE, set_beside
+
+        table, note = set_beside(stated, columns, calibration, seed=seed, other_source=other_source)
+        taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
     resampling = (replicates, seed)
     if wanted is not None:  # first, as it may be refused
         said += _weigh(taken.table, wanted, out, by, resampling, tell)
@@ -66,6 +79,9 @@ def measure(
         taken.table, by=by, replicates=replicates, seed=seed,
         least=LEAST_ROWS if least is None else least, progress=_progress(tell, replicates),
     )  # fmt: skip
+    if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
+        alone = measure_table(stated, replicates=replicates, seed=seed)
+        found = replace(found, overall=alone.overall)
     if taken.alone:
         said.append("Every row counts as its own question.")
     found = replace(found, notes=tuple(said), sources=tuple(taken.sources))
@@ -73,6 +89,7 @@ def measure(
         from novarag.report import write_report
 
         heading = make_heading(title, sources=found.sources, notes=found.notes)
+        heading = replace(heading, apart=taken.table is not stated)
         for path in write_report(found, heading, Path(out)):
             tell(Wrote(path))
     return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class Frame:
     """A plotting area in pixels that maps the unit square onto itself."""
 
     left: float
@@ -28,9 +28,11 @@ class _Frame:
     y_max: float = 1.0
 
     def x(self, value: float) -> float:
+        """Return where a share lies across."""
         return round(self.left + value * self.width, 2)
 
     def y(self, value: float) -> float:
+        """Return where a share lies up, counted from the top."""
         return round(self.top + (1 - value / self.y_max) * self.height, 2)
 
 
@@ -49,12 +51,14 @@ def with_title(shape: Markup, title: str) -> Markup:
     return Markup("<g>{}{}</g>").format(shape, tag("title", title))
 
 
-def _path(points: Iterable[tuple[float, float]], *, close: bool = False) -> str:
+def path_through(points: Iterable[tuple[float, float]], *, close: bool = False) -> str:
+    """Return the path through points, back to the first where it is closed."""
     drawn = " ".join(f"{'L' if i else 'M'}{x:.2f} {y:.2f}" for i, (x, y) in enumerate(points))
     return drawn + (" Z" if close else "")
 
 
-def _axes(frame: _Frame, *, x_label: str, y_label: str, small: bool = False) -> Markup:
+def axes(frame: Frame, *, x_label: str, y_label: str, small: bool = False) -> Markup:
+    """Draw the frame, its grid and what the axes mean."""
     step = 0.5 if small else 0.2
     right, bottom = frame.left + frame.width, frame.top + frame.height
     size = {"width": frame.width, "height": frame.height}
@@ -90,12 +94,16 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
     """Draw accuracy against stated confidence, bin by bin, with intervals and the histogram."""
     if panel.bins is None:
         return Markup("")
-    frame = _Frame(30, 8, 130, 130) if small else _Frame(54, 12, 380, 300)
+    frame = Frame(30, 8, 130, 130) if small else Frame(54, 12, 380, 300)
     gap, tallest = (26, 28) if small else (48, 64)
     base = frame.top + frame.height + gap + tallest
     body = [
-        _axes(frame, x_label="Stated confidence, %", y_label="Right, %", small=small),
-        tag("path", d=_path([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]), class_="ideal"),
+        axes(frame, x_label="Stated confidence, %", y_label="Right, %", small=small),
+        tag(
+            "path",
+            d=path_through([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]),
+            class_="ideal",
+        ),
     ]
     bins, most = panel.bins, float(np.max(panel.bins.count))
     points = []
@@ -116,7 +124,7 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
         band = tag("rect", **column, y=high, height=max(round(low - high, 2), 1), class_="band")
         bar = tag("rect", **column, y=round(base - tall, 2), height=tall, class_="bar")
         body += [with_title(band, says), with_title(bar, says)]
-    body.append(tag("path", d=_path(points), class_="line"))
+    body.append(tag("path", d=path_through(points), class_="line"))
     body += [tag("circle", cx=x, cy=y, r=2.5 if small else 4, class_="dot") for x, y in points]
     if not small:
         body.append(tag("text", "Answers", x=frame.left - 6, y=base, class_="tick end"))
@@ -131,7 +139,7 @@ def risk_coverage(panel: Panel) -> Markup:
     curve, error = panel.curve, 1 - panel.figures["accuracy"].value
     worst = max(float(np.max(curve.risk)), error)
     top = next(t for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if worst <= t)
-    frame = _Frame(54, 12, 380, 300, y_max=top)
+    frame = Frame(54, 12, 380, 300, y_max=top)
     keep = np.unique(np.linspace(0, curve.risk.size - 1, min(160, curve.risk.size)).astype(int))
     points = [(frame.x(curve.coverage[i]), frame.y(min(curve.risk[i], top))) for i in keep]
     flat = [(frame.x(0), frame.y(error)), (frame.x(1), frame.y(error))]
@@ -139,10 +147,14 @@ def risk_coverage(panel: Panel) -> Markup:
     best = [(frame.x(0), frame.y(0)), (frame.x(1 - error), frame.y(0))]
     best += [(frame.x(c), frame.y(min((c - 1 + error) / c, top))) for c in shares]
     body = [
-        _axes(frame, x_label="Answers let through, %", y_label="Wrong among them, %"),
-        with_title(tag("path", d=_path(flat), class_="ideal"), "No skill: withholding at random"),
-        with_title(tag("path", d=_path(best), class_="best"), "Best possible at this accuracy"),
-        tag("path", d=_path(points), class_="line"),
+        axes(frame, x_label="Answers let through, %", y_label="Wrong among them, %"),
+        with_title(
+            tag("path", d=path_through(flat), class_="ideal"), "No skill: withholding at random"
+        ),
+        with_title(
+            tag("path", d=path_through(best), class_="best"), "Best possible at this accuracy"
+        ),
+        tag("path", d=path_through(points), class_="line"),
     ]
     body += [
         with_title(

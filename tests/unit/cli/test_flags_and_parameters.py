@@ -47,6 +47,8 @@ DOOR_ONLY = {
     ("*", "--json"): "how the result is printed",
     ("*", "--price"): "what the screen makes of tokens",
     ("ask", "--dry-run"): "calls `preview_ask`",
+    ("calibrate", "--apply"): "calls `apply_calibration`",
+    ("calibrate", "--other-source"): "goes to `apply_calibration`",
     ("noise", "--dry-run"): "prints the prompts of one question",
     ("answer", "--reply"): "prints the raw reply too",
     ("render", "--hash"): "prints the hash of a strategy",

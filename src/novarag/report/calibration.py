@@ -1,0 +1,164 @@
+"""A page on a calibration: what it does to each stated confidence, over the graded answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from novarag.atomic import write_whole
+from novarag.report.page import open_template, style_hash, template_text
+from novarag.report.svg import Frame, axes, path_through, svg, tag, with_title
+from novarag.stats.binomial import clopper_pearson
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from novarag.calibration.calibration import Calibration, Fitted, Score
+    from novarag.calibration.graded import Graded
+
+TITLE = "What the calibration does"
+FEW = 100
+"""Graded questions below which the width of the intervals is said first."""
+
+_ASKED = np.linspace(0, 1, 101)
+_BINS = 10
+_SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+_STRAYS = 0.35  # size of level effects, in log-odds, from which they are spoken of
+
+
+def calibration_notes(calibration: Calibration) -> list[str]:
+    """Say in plain sentences what was fitted, what it gains, and what to mind."""
+    fitted = _fitted(calibration)
+    lines = [_what(calibration, fitted), _gain(fitted)]
+    if fitted.questions < FEW:
+        lines.append(
+            f"With {fitted.questions} graded questions intervals are wide ("
+            f"{_width(calibration):.0%} on average), and leaving confidences as they are still has"
+            f" a weight of {calibration.identity:.0%}. About 100 halve that."
+        )
+    if fitted.design_effect > 1:
+        lines.append(
+            f"Questions have several rows each; a row counts as 1/{fitted.design_effect:.1f} of one"
+            " with a question of its own."
+        )
+    if calibration.unseen_variance**0.5 > _STRAYS:
+        lines.append(
+            "Single stated values part from the line by more than usual: some percentages mean"
+            " less, or more, than their neighbours. Intervals are wider for it."
+        )
+    if fitted.unread or fitted.ungraded:
+        lines.append(
+            f"{fitted.unread:,} replies that could not be read and {fitted.ungraded:,} answers that"
+            " nobody graded were counted and not used."
+        )
+    return [*lines, _source(calibration)]
+
+
+def _fitted(calibration: Calibration) -> Fitted:
+    if calibration.fitted is None:
+        raise ValueError("a calibration without a word on what it was fitted on has no page")
+    return calibration.fitted
+
+
+def _what(calibration: Calibration, fitted: Fitted) -> str:
+    states = ", ".join(
+        f"{name or 'no evidence state'} {seen.rows:,}" for name, seen in calibration.seen.items()
+    )
+    signal = f" The signal {calibration.signal.name!r} joins." if calibration.signal else ""
+    return f"Fitted on {fitted.rows:,} graded answers ({states}).{signal}"
+
+
+def _gain(fitted: Fitted) -> str:
+    before, after = fitted.stated, fitted.calibrated
+    verdict = "better than" if after.brier < before.brier - 0.002 else "about as good as"
+    if after.brier > before.brier + 0.002:
+        verdict = "WORSE than"
+    return (
+        f"On questions it was not fitted on (cross-validated) it is {verdict} the stated"
+        f" confidence: Brier score {before.brier:.3f} to {after.brier:.3f}, calibration error"
+        f" (smooth ECE) {before.smooth_ece:.1%} to {after.smooth_ece:.1%}, AUROC"
+        f" {_order(before)} to {_order(after)}."
+    )
+
+
+def _order(score: Score) -> str:
+    return "unknown" if score.auroc is None else f"{score.auroc:.2f}"
+
+
+def _source(calibration: Calibration) -> str:
+    source = calibration.source
+    return f"It holds for the model {source.model!r} and the prompt {source.prompt!r} alone."
+
+
+def _width(calibration: Calibration) -> float:
+    """Return the mean width of intervals at the stated values that were graded."""
+    widths = [
+        made.high - made.low
+        for name, levels in calibration.levels.items()
+        for percent in levels
+        for made in [calibration.one(percent / 100, name or None)]
+    ]
+    return float(np.mean(widths))
+
+
+def draw_state(calibration: Calibration, graded: Graded, state: str) -> Markup:
+    """Draw what stated confidences become in one state, over the graded answers of that state."""
+    frame = Frame(54, 12, 380, 300)
+    seen = calibration.seen[state]
+    inside = np.abs(_ASKED - (seen.least + seen.most) / 2) <= (seen.most - seen.least) / 2 + 0.005
+    asked = _ASKED[inside] if inside.sum() > 1 else np.array([seen.least, seen.most])
+    made = calibration.apply(asked, [state] * asked.size)
+    low, high = ([(frame.x(c), frame.y(v)) for c, v in zip(asked, end, strict=True)]
+                 for end in (made.low, made.high))  # fmt: skip
+    middle = [(frame.x(c), frame.y(p)) for c, p in zip(asked, made.probability, strict=True)]
+    body = [
+        axes(frame, x_label="Stated confidence, %", y_label="Right, %"),
+        tag("path", d=path_through([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]),
+            class_="ideal"),
+        tag("path", d=path_through([*low, *high[::-1]], close=True), class_="band"),
+        tag("path", d=path_through(middle), class_="line"),
+    ]  # fmt: skip
+    names = np.array([graded.state_name(number) for number in graded.state])
+    body += _points(frame, graded.rows(graded.read & (names == state)))
+    return svg(448, 360, f"What stated confidences become: {state or 'no evidence state'}", body)
+
+
+def _points(frame: Frame, rows: Graded) -> list[Markup]:
+    """Draw the graded answers by tens of percent: share right, with its exact interval."""
+    at = np.minimum((rows.confidence * _BINS + 1e-6).astype(np.intp), _BINS - 1)
+    count = np.bincount(at, minlength=_BINS).astype(float)
+    right = np.bincount(at, rows.correct, minlength=_BINS).astype(float)
+    middle = np.bincount(at, rows.confidence, minlength=_BINS)
+    low, high = clopper_pearson(right, count)
+    shapes = []
+    for i in np.flatnonzero(count):
+        x, share = frame.x(float(middle[i] / count[i])), right[i] / count[i]
+        says = (
+            f"{count[i]:.0f} graded answers around {middle[i] / count[i]:.0%}:"
+            f" {share:.0%} right ({low[i]:.0%} to {high[i]:.0%})"
+        )
+        y_low, y_high = frame.y(low[i]), frame.y(high[i])
+        shapes.append(tag("line", x1=x, x2=x, y1=y_low, y2=y_high, class_="whisker"))
+        size = round(2 + min(float(count[i]) ** 0.5 / 3, 5), 1)
+        dot = tag("circle", cx=x, cy=frame.y(float(share)), r=size, class_="graded")
+        shapes.append(with_title(dot, says))
+    return shapes
+
+
+def write_calibration_page(calibration: Calibration, graded: Graded, path: Path) -> Path:
+    """Write the page; `graded` are the rows that the calibration was fitted on."""
+    style = template_text("report.css") + template_text("calibration.css")
+    states = list(calibration.seen)
+    table = [
+        (stated, [calibration.one(stated, state or None) for state in states]) for stated in _SHOWN
+    ]
+    page = open_template("calibration.html.j2", escape=True).render(
+        title=TITLE, c=calibration, fitted=_fitted(calibration), states=states, table=table,
+        summary=calibration_notes(calibration), style=Markup(style),  # noqa: S704 - our own files
+        style_hash=style_hash(style), order=_order,
+        pictures=[(state, draw_state(calibration, graded, state)) for state in states],
+    )  # fmt: skip
+    write_whole(path, page.encode())
+    return path

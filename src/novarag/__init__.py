@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         make_noise_async,
         noise_prompts,
     )
+    from novarag.flows.pick import GradedTable, Picked, pick_answers, read_grades
     from novarag.flows.read import read_reply
     from novarag.flows.render import render
     from novarag.flows.reproduce.reproducing import (
@@ -150,6 +151,7 @@ _ROOMS = {
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
+    "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
     "flows.reproduce.reproducing": (
         "Reproduction",
         "reproduce",
@@ -249,6 +251,7 @@ __all__ = [
     "FilterResult",
     "Flaw",
     "Grade",
+    "GradedTable",
     "GroupBuild",
     "GroupKind",
     "Heading",
@@ -266,6 +269,7 @@ __all__ = [
     "PassageGroup",
     "PassageKind",
     "Patience",
+    "Picked",
     "Prompt",
     "Provenance",
     "Question",
@@ -331,8 +335,10 @@ __all__ = [
     "noise_prompts",
     "open_run",
     "parse_endpoint",
+    "pick_answers",
     "preview_ask",
     "read",
+    "read_grades",
     "read_rating_files",
     "read_reply",
     "rebuild_benchmark",

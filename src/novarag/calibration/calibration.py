@@ -255,8 +255,8 @@ class Calibration:
         if seen.least <= confidence <= seen.most:
             return None
         return (
-            f"{confidence:.0%} is outside the confidences that were graded"
-            f" ({seen.least:.0%} to {seen.most:.0%})"
+            f"{_shown(confidence)} is outside the confidences that were graded"
+            f" ({_shown(seen.least)} to {_shown(seen.most)})"
         )
 
     def _score(self, signal: float | None) -> tuple[float, float]:
@@ -293,6 +293,10 @@ def _quadratic(square: tuple[float, ...], x: T, z: T, zz: T) -> T:
 _NONE: Mapping[int, Level] = {}
 _EDGE = 1e-4  # an average may round to 0 or 1, which have no log-odds
 _NO_STATE = "no graded answer was without an evidence state"
+
+
+def _shown(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _percent(confidence: float) -> int:

@@ -77,12 +77,11 @@ def _collect(
     *,
     graded: bool,
 ) -> DataFrame:
-    labels = find_labels(strategy, scale) if columns is not None and columns.reply else None
-    table = collect_answers(answers, columns, labels, graded=graded).table
-    for column in ("question", "confidence", "correct"):
-        if column not in table.columns:
-            raise UsageError(f"the table has no column {column!r}; say with `columns` which it is")
-    return table
+    from novarag.datasets import Columns
+
+    meant = columns or Columns()
+    labels = find_labels(strategy, scale) if meant.reply else None
+    return collect_answers(answers, meant, labels, graded=graded).table
 
 
 def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBODY) -> Graded:

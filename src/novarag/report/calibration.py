@@ -34,9 +34,10 @@ def calibration_notes(calibration: Calibration) -> list[str]:
     lines = [_what(calibration, fitted), _gain(fitted)]
     if fitted.questions < FEW:
         lines.append(
-            f"With {fitted.questions} graded questions intervals are wide ("
-            f"{_width(calibration):.0%} on average), and leaving confidences as they are still has"
-            f" a weight of {calibration.identity:.0%}. About 100 halve that."
+            f"With {fitted.questions} graded questions intervals are wide"
+            f" ({100 * _width(calibration):.0f} points on average), and leaving confidences as they"
+            f" are still has a weight of {100 * calibration.identity:.0f} %. Grade about {FEW} to"
+            " narrow them."
         )
     if fitted.design_effect > 1:
         lines.append(
@@ -78,7 +79,7 @@ def _gain(fitted: Fitted) -> str:
     return (
         f"On questions it was not fitted on (cross-validated) it is {verdict} the stated"
         f" confidence: Brier score {before.brier:.3f} to {after.brier:.3f}, calibration error"
-        f" (smooth ECE) {before.smooth_ece:.1%} to {after.smooth_ece:.1%}, AUROC"
+        f" (smooth ECE) {100 * before.smooth_ece:.1f} % to {100 * after.smooth_ece:.1f} %, AUROC"
         f" {_order(before)} to {_order(after)}."
     )
 
@@ -136,8 +137,8 @@ def _points(frame: Frame, rows: Graded) -> list[Markup]:
     for i in np.flatnonzero(count):
         x, share = frame.x(float(middle[i] / count[i])), right[i] / count[i]
         says = (
-            f"{count[i]:.0f} graded answers around {middle[i] / count[i]:.0%}:"
-            f" {share:.0%} right ({low[i]:.0%} to {high[i]:.0%})"
+            f"{count[i]:.0f} graded answers around {100 * middle[i] / count[i]:.0f} %:"
+            f" {100 * share:.0f} % right ({100 * low[i]:.0f} to {100 * high[i]:.0f})"
         )
         y_low, y_high = frame.y(low[i]), frame.y(high[i])
         shapes.append(tag("line", x1=x, x2=x, y1=y_low, y2=y_high, class_="whisker"))

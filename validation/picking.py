@@ -5,7 +5,7 @@ the random ones follows how an interval's width falls with rows, and so how many
 100 picked replace: for the calibration's intervals, as the mean over the log's rows, in the state
 where they are widest, and as the mean and widest over kinds of answers (state and band) alike; for
 the log's accuracy and Brier score, by their standard error over draws. Usage:
-python -m validation.picking [--draws 1000] [--fits 60] [--spread 0.3] [--only sim]
+python -m validation.picking [--draws 1000] [--fits 60] [--spread 0.2] [--only sim]
 """
 
 import argparse
@@ -90,13 +90,13 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--fits", type=int, default=60)
     parser.add_argument("--spread", type=float, default=SPREAD)
-    parser.add_argument("--only", default="", help="pools whose name begins so")
+    parser.add_argument("--only", default="", help="beginnings of pools' names, with commas")
     told = parser.parse_args()
     print(f"random rows that {N} picked replace, spread {told.spread}; bias in standard errors")
     print(f"{'':44}{''.join(f'{name:>10}' for name in MEASURES)}      bias")
     table, worst = {}, {}
     for name, pool in pools().items():
-        if name.startswith(told.only):
+        if name.startswith(tuple(told.only.split(","))):
             worth, worst[name] = weighted(pool, told.draws, told.spread)
             table[name] = [*equivalents(pool, told.fits, told.spread), *worth]
             cells = "".join(f"{value:10.0f}" for value in table[name])

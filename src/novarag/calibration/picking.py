@@ -29,7 +29,7 @@ LEAST_ROWS = 2
 ROWS_A_STRATUM = 6
 """Picked rows for each stratum on average, as long as confidences differ enough."""
 
-SPREAD = 0.3
+SPREAD = 0.2
 """The part of the picks that goes to all strata alike; the rest is drawn at one rate."""
 
 _ROUNDING = 1e-9
@@ -177,7 +177,10 @@ def allocate(sizes: Ints, state: Ints, n: int, spread: float = SPREAD) -> Ints:
     wish = (1 - spread) * sizes / sizes.sum() + spread / (bands.size * bands[numbers])
     wanted = _scaled(wish, np.minimum(sizes, LEAST_ROWS), sizes, n)
     counts = np.floor(wanted + _ROUNDING).astype(np.intp)
-    counts[np.argsort(counts - wanted, kind="stable")[: n - counts.sum()]] += 1
+    lowest = np.argsort(
+        counts / wanted, kind="stable"
+    )  # where rounding down costs most of the rate
+    counts[lowest[: n - counts.sum()]] += 1
     return np.asarray(counts)
 
 

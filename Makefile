@@ -156,7 +156,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -216,6 +216,16 @@ mutants: ## break each law on purpose and see its test fail (minutes)
 
 auditor: ## planted cues between passages are found, 200 clean draws raise few alarms (ten minutes)
 	OPENBLAS_NUM_THREADS=1 python -m validation.auditor
+
+calibration-proof: ## calibrations on 44 pools beside what others ship, and on 63 that chose nothing (half an hour)
+	OPENBLAS_NUM_THREADS=1 python -m validation.calibrations
+	OPENBLAS_NUM_THREADS=1 python -m validation.calibrations --held-out
+	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_signals
+	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_clusters
+
+likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
+	python -m validation.likelihood_signal ask
+	OPENBLAS_NUM_THREADS=1 python -m validation.likelihood_signal compare
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python -m validation.interval_coverage

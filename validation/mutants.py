@@ -43,6 +43,13 @@ U, TU, LU = (
     "tests/laws/test_uncertainty_laws.py",
 )
 
+C = "src/novarag/calibration/"
+TC, TCM, TCF = (
+    "tests/unit/calibration/test_calibration.py",
+    "tests/unit/calibration/test_models.py",
+    "tests/unit/flows/test_calibrate.py",
+)
+
 MUTANTS = [
     ("percent read as fraction", S + "confidence.py", "return _bounded(float(number[0]) / 100)", "return _bounded(float(number[0]))", "tests/unit/core/test_traps.py"),
     ("one means one hundred percent", S + "confidence.py", "return Flaw.AMBIGUOUS", "return value", "tests/unit/strategies/test_confidence.py"),
@@ -338,6 +345,19 @@ MUTANTS = [
     ("table: the paper's other place", F + "reproduce/papers.py", '        _same("position", setting.gold_at),\n', "", "tests/unit/reproduction/test_reproduction.py"),
     ("table: the paper's tuned for its base", F + "reproduce/papers.py", "is_in([setting.mix, system.model])", "is_not_null()", "tests/unit/reproduction/test_reproduction.py"),
     ("table: few questions at random", F + "reproduce/groups.py", 'key=lambda g: luck(g, "whether")', 'key=lambda g: g.passages[0].text', "tests/unit/reproduction/test_reproduction.py"),
+    ("calibration: leaving it alone weighs nothing", C + "fitting.py", "weights, identity = _weigh(fits.evidence, stays, _LEAVE_ALONE)", "weights, identity = _weigh(fits.evidence, -1e9, _LEAVE_ALONE)", TC),
+    ("calibration: states do not matter", C + "models.py", "own = np.eye(cells.states + 1)[cells.state][:, :-1]", "own = 0 * np.eye(cells.states + 1)[cells.state][:, :-1]", TC),
+    ("calibration: no prior", C + "models.py", "slope = (cells.right - cells.count * chance) @ design - precision * (at - mean)", "slope = (cells.right - cells.count * chance) @ design", TCM),
+    ("calibration: evidence without its volume", C + "models.py", "0.5 * np.linalg.slogdet(curvature)[1]", "0.0", TCM),
+    ("calibration: an unseen state is as sure as a seen one", C + "models.py", "spread[:, -1, 0, 0] += np.array([a for a, _ in _SPREADS]) ** 2", "spread[:, -1, 0, 0] += 0", TC),
+    ("calibration: rows of one question count in full", C + "fitting.py", "part = 1 / design_effect(graded)", "part = 1.0", TC),
+    ("calibration: folds are fitted on themselves", C + "fitting.py", "rest = graded.rows(~ours & graded.read)", "rest = graded.rows(graded.read)", TC),
+    ("calibration: judged on its own rows", F + "calibrate.py", "if shared or fitted.digest == rows.digest:", "if fitted.digest == rows.digest:", TCF),
+    ("calibration: another model is welcome", F + "calibrate.py", "if differs is not None:", "if False:", TCF),
+    ("calibration: few questions will do", C + "fitting.py", "if questions < LEAST_QUESTIONS:", "if questions < 2:", TC),
+    ("calibration: level effects unweighed", C + "levels.py", "evidence = np.log(_BELIEVED) + [total for total, _, _ in moments]", "evidence = np.log(_BELIEVED)", TCM),
+    ("calibration: a missing signal is an average one", C + "calibration.py", "np.where(missing, 1.0, scores**2)", "np.where(missing, 0.0, scores**2)", TC),
+    ("calibration: outside is inside", C + "calibration.py", "if seen.least <= confidence <= seen.most:", "if True:", TC),
 ]  # fmt: skip
 
 

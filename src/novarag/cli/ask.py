@@ -82,6 +82,10 @@ def ask(
     shard_size: ShardSize = ASK.shard_size,
     retry_failed: RetryFailed = False,
     group_readable: GroupReadable = False,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(help="Write calibrated.parquet into the finished run, by this calibration."),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Ask nothing; print counts, one prompt and an estimate."),
@@ -117,8 +121,8 @@ def ask(
     with asking(cost) as (tell, halt):
         flow(
             groups, strategy, model, out=out, sampling=sampling, per_request=per_request,
-            revision=revision, shard_size=shard_size, frame=frame, access=access,
-            tell=keeping(tell, ended), stop=halt,
+            revision=revision, shard_size=shard_size, frame=frame, calibration=calibration,
+            access=access, tell=keeping(tell, ended), stop=halt,
         )  # fmt: skip
     sys.exit(sum_up(ended[-1].summary, cost))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.defaults import ASK
@@ -13,13 +14,13 @@ from novarag.flows.jobs import check_server, plan_job, run_job, source_of
 from novarag.flows.looping import synchronous
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from novarag.calibration.calibration import Calibration
     from novarag.calls import Sampling
     from novarag.flows.access import Access, Model
     from novarag.flows.events import Tell
     from novarag.flows.jobs import Groups
     from novarag.flows.looping import Stop
+    from novarag.ports import Asking
     from novarag.runs import Run, Settings, Store
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
@@ -41,6 +42,7 @@ async def ask_async(
     revision: str | None = None,
     shard_size: int = ASK.shard_size,
     frame: bool = False,
+    calibration: str | Path | Calibration | None = None,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,
@@ -53,13 +55,16 @@ async def ask_async(
     for good are counted in `Run.dead`; in memory, `ServiceError` is raised if all of them did.
     The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
     `temperature` can, and replaces both. With `frame` the labels of every prompt carry a mark that
-    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count.
+    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count. With `calibration`
+    a finished run in a folder gets a table calibrated.parquet; a run in memory is handed to
+    `apply_calibration`.
     """
     from novarag.runs import Memory, open_run, open_store
     from novarag.strategies.frames import Framed
 
     asking, name = _strategy(strategy)
     reached = reach(model, access)
+    made = _calibration(calibration, out, asking, reached.name)
     settings = _settings(
         asking, name, reached.name, _sampling(samples, temperature, sampling),
         per_request=per_request, revision=revision, shard_size=shard_size,
@@ -77,10 +82,35 @@ async def ask_async(
     if out is None and summary.dead == summary.requests:
         outcome, detail = run.dead_table.select("outcome", "detail").row(0)
         raise ServiceError(f"every request failed: {outcome}: {detail}", retryable=False)
+    if made is not None and out is not None and not run.missing:
+        from novarag.flows.calibrate import apply_calibration
+
+        apply_calibration(run, made, out=Path(out) / "calibrated.parquet", tell=tell)
     return run
 
 
 ask = synchronous(ask_async)
+
+
+def _calibration(
+    given: str | Path | Calibration | None, out: str | Path | None, asking: Asking, model: str
+) -> Calibration | None:
+    """Take a calibration that fits the model and the prompt, before anything is asked."""
+    if given is None:
+        return None
+    from novarag.calibration.graded import UNKNOWN, Source
+    from novarag.flows.calibrate import as_calibration, check_source
+    from novarag.flows.graded import prompt_name
+    from novarag.strategies import Strategy
+
+    if out is None or str(out).startswith("s3://"):
+        raise UsageError(
+            "`calibration` wants a folder (`out`); hand any other run to `apply_calibration`"
+        )
+    made = as_calibration(given)
+    prompt = prompt_name(asking) if isinstance(asking, Strategy) else UNKNOWN
+    check_source(made, Source(model=model, prompt=prompt))
+    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 from novarag.calibration.graded import UNKNOWN, Graded, Source
 from novarag.errors import DataError, UsageError
 from novarag.flows.answers import collect_answers
+from novarag.flows.signals import add_signal
 from novarag.strategies import STRATEGIES, find_labels
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ def collect_ungraded(
     """
     from novarag.datasets import Columns
 
-    table = _collect(answers, columns, strategy, scale, graded=False)
     meant = columns or Columns()
-    if meant.signal is None and signal in table.columns:
-        meant = replace(meant, signal=signal)
+    table = _collect(answers, meant, strategy, scale, graded=False)
+    if meant.signal is None:
+        table = add_signal(table, answers, signal)
+        meant = replace(meant, signal=signal if signal in table.columns else None)
     return table, table_rows(table, meant, source)
 
 
@@ -81,7 +83,8 @@ def _collect(
 
     meant = columns or Columns()
     labels = find_labels(strategy, scale) if meant.reply else None
-    return collect_answers(answers, meant, labels, graded=graded).table
+    table = collect_answers(answers, meant, labels, graded=graded).table
+    return add_signal(table, answers, meant.signal)
 
 
 def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBODY) -> Graded:

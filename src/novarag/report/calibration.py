@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from novarag.atomic import write_whole
+from novarag.calibration.graded import UNKNOWN
 from novarag.report.page import open_template, style_hash, template_text
 from novarag.report.svg import Frame, axes, path_through, svg, tag, with_title
 from novarag.stats.binomial import clopper_pearson
@@ -90,6 +91,11 @@ def _order(score: Score) -> str:
 
 def _source(calibration: Calibration) -> str:
     source = calibration.source
+    if UNKNOWN in {source.model, source.prompt}:
+        return (
+            "Nothing says which model and which prompt all of these answers are of, so it cannot"
+            " be kept from answers of others."
+        )
     return f"It holds for the model {source.model!r} and the prompt {source.prompt!r} alone."
 
 

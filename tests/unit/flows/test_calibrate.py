@@ -10,10 +10,13 @@ from novarag import (
     DataError,
     UsageError,
     apply_calibration,
+    ask,
     fit_calibration,
+    group_passages,
     load_calibration,
     measure,
     save_calibration,
+    write_example,
 )
 from tests.support.graded_answers import draw_graded
 
@@ -162,3 +165,22 @@ def test_weights_are_numbers_above_zero(column, value, message):
 def test_what_is_no_calibration_is_a_type_error():
     with pytest.raises(TypeError, match="must be a Calibration or its file, not int"):
         apply_calibration(table(), 3)
+
+
+def test_a_run_is_calibrated_as_it_ends(tmp_path):
+    write_example(tmp_path / "pool.jsonl")
+    group_passages(tmp_path / "pool.jsonl", tmp_path / "groups.jsonl", audit=False)
+    run = ask(tmp_path / "groups.jsonl", "nova", "simulated:base", out=tmp_path / "run")
+    made = fit_calibration(run, columns=Columns(signal="likelihood"))
+    assert set(made.states) >= {"consistent", "conflicting"}
+    again = ask(
+        tmp_path / "groups.jsonl", "nova", "simulated:base", out=tmp_path / "run", calibration=made
+    )
+    table = pl.read_parquet(tmp_path / "run" / "calibrated.parquet")
+    assert table.height == len(again)
+    for wrong, model in (("vanilla", "simulated:base"), ("nova", "simulated:tuned")):
+        with pytest.raises(UsageError, match="the calibration was fitted on"):
+            ask(tmp_path / "groups.jsonl", wrong, model, out=tmp_path / "r2", calibration=made)
+    assert not (tmp_path / "r2").exists()
+    with pytest.raises(UsageError, match="wants a folder"):
+        ask(tmp_path / "groups.jsonl", "nova", "simulated:base", calibration=made)

@@ -1,0 +1,54 @@
+"""Signals that a run holds beside the stated confidence, computed where a table has no column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.records import Flaw
+from novarag.uncertainty.likely import likelihood, perplexity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from polars import DataFrame
+
+    from novarag.records import Response, Trial
+
+FROM_TOKENS: dict[str, Callable[[Sequence[Trial]], Response | Flaw]] = {
+    "likelihood": likelihood,
+    "perplexity": perplexity,
+}
+"""Signals that are made from the log-probabilities of a reply's tokens."""
+
+
+def signal_of(trial: Trial, name: str) -> float | None:
+    """Return a signal of one trial; None where its tokens do not tell."""
+    found = FROM_TOKENS[name]([trial])
+    return None if isinstance(found, Flaw) else found.confidence
+
+
+def add_signal(table: DataFrame, answers: object, name: str | None) -> DataFrame:
+    """Add the column of a signal made from tokens, where `answers` are runs and it is missing."""
+    import polars as pl
+
+    if name not in FROM_TOKENS or name in table.columns:
+        return table
+    found = {
+        (trial.group.id, trial.sample): signal_of(trial, name) for trial in _run_trials(answers)
+    }
+    if not found:
+        return table
+    keys = table.select("group", "sample").iter_rows()
+    return table.with_columns(pl.Series(name, [found.get(key) for key in keys], dtype=pl.Float64))
+
+
+def _run_trials(answers: object) -> Iterator[Trial]:
+    from novarag.runs import Run, open_run
+
+    given = answers if isinstance(answers, (list, tuple)) else [answers]
+    for one in given:
+        if isinstance(one, (str, Path)) and (Path(one) / "manifest.json").is_file():
+            yield from open_run(one)
+        elif isinstance(one, Run):
+            yield from one

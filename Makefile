@@ -156,7 +156,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -222,6 +222,9 @@ calibration-proof: ## calibrations on 44 pools beside what others ship, and on 6
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibrations --held-out
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_signals
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_clusters
+
+picking-proof: ## how many random rows do 100 picked replace, and are weighted figures unbiased? (half an hour)
+	OPENBLAS_NUM_THREADS=1 python -m validation.picking
 
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask

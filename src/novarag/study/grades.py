@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from novarag.study.ratings import Ratings, ratings_text
 from novarag.study.rubric import Criterion, Rubric
 from novarag.study.sheet import Key, KeyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from novarag.study.ratings import Ratings
 
 RIGHT, WRONG, CANNOT_TELL = "right", "wrong", "cannot tell"
 DISPUTED, MISSING = "disputed", "not graded"
@@ -63,6 +62,14 @@ def grade_key(sheet: str, questions: Sequence[str]) -> Key:
     """Return the key that grades are read with; there is one system, and nothing to hide."""
     entries = tuple(KeyEntry(question=name, group="", order=(0,)) for name in questions)
     return Key(sheet=sheet, systems=("answer",), rubric=RUBRIC, entries=entries)
+
+
+def grades_text(sheet: str, grades: Sequence[str | None], *, rater: str) -> str:
+    """Write one grader's grades, in the sheet's order, as its Save button does."""
+    key = grade_key(sheet, [""] * len(grades))
+    scores = [np.nan if grade is None else GRADES.index(grade) + 1.0 for grade in grades]
+    table = np.array(scores).reshape(1, -1, 1, 1)
+    return ratings_text(Ratings(key=key, raters=(rater,), scores=table), 0)
 
 
 def settle(ratings: Ratings) -> list[str]:

@@ -5,7 +5,7 @@ import json
 from typer.testing import CliRunner
 
 from novarag.cli import app
-from novarag.study.ratings import FORMAT
+from novarag.study.grades import grades_text
 
 run = CliRunner().invoke
 
@@ -23,10 +23,9 @@ def test_from_a_csv_to_a_graded_table(tmp_path):
     assert f"novarag grades {sheet} RATINGS.json" in made.output
     page = (sheet / "sheet.html").read_text()
     assert page.count('value="3"') == 40
-    rows = [{"entry": i, "reply": "A", "criterion": "grade", "score": 1 + i % 2} for i in range(1, 40)]  # fmt: skip
     name = json.loads((sheet / "picked.json").read_text())["content"]["sheet"]
-    told = {"format": FORMAT, "sheet": name, "rater": "Ada", "ratings": rows}
-    (tmp_path / "ada.json").write_text(json.dumps(told))
+    said = [*["right", "wrong"] * 19, "wrong", None]
+    (tmp_path / "ada.json").write_text(grades_text(name, said, rater="Ada"))
     out = tmp_path / "graded.csv"
     read = run(app, ["grades", str(sheet), str(tmp_path / "ada.json"), "--out", str(out)])
     assert read.exit_code == 0, read.output

@@ -1,7 +1,6 @@
 """From a log to a sheet, and from what graders saved to a graded table."""
 
 import asyncio
-import json
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
@@ -10,7 +9,7 @@ import pytest
 import novarag
 from novarag import Columns, DataError, UsageError
 from novarag.flows.events import Wrote
-from novarag.study.ratings import FORMAT
+from novarag.study.grades import grades_text
 from tests.support.simulated import simulate, write_run
 
 EVIL = "<script>alert(1)</script>\u202e{{ 7 * 7 }}"
@@ -32,22 +31,15 @@ def made_log(rows=400):
     )
 
 
-def saved(path, sheet, scores, rater="Ada"):
-    """Write what the sheet's Save button does."""
-    rows = [
-        {"entry": i, "reply": "A", "criterion": "grade", "score": score}
-        for i, score in enumerate(scores, 1)
-        if score
-    ]
-    told = {"format": FORMAT, "sheet": sheet, "rater": rater, "ratings": rows}
-    path.write_text(json.dumps(told))
+def saved(path, sheet, grades, rater="Ada"):
+    path.write_text(grades_text(sheet, grades, rater=rater))
     return path
 
 
 def truth(picked):
-    """Grade as the log was made: 1 is right, 2 is wrong."""
+    """Grade as the log was made."""
     names = picked.rows["question"].to_list()[: picked.picked]
-    return [1 if int(name[8:-1]) % 2 == 0 else 2 for name in names]
+    return ["right" if int(name[8:-1]) % 2 == 0 else "wrong" for name in names]
 
 
 def test_from_a_log_to_a_calibration(tmp_path):
@@ -63,14 +55,18 @@ def test_from_a_log_to_a_calibration(tmp_path):
     told.clear()
     found = novarag.read_grades(out, file, tmp_path / "graded.csv", tell=told.append)
     assert told == [Wrote(tmp_path / "graded.csv")]
-    assert found.counts == {"right": scores.count(1), "wrong": scores.count(2), "unread": 4}
+    assert found.counts == {
+        "right": scores.count("right"),
+        "wrong": scores.count("wrong"),
+        "unread": 4,
+    }
     assert found.graded == 60
     assert found.raters == ("Ada",)
     assert repr(found).startswith("GradedTable: ")
     table = pl.read_csv(tmp_path / "graded.csv")
     assert table["weight"].sum() == pytest.approx(400)
     graded = table.filter(pl.col("confidence").is_not_null())
-    assert graded["correct"].to_list() == [score == 1 for score in scores]
+    assert graded["correct"].to_list() == [score == "right" for score in scores]
     unread = table.filter(pl.col("confidence").is_null())
     assert unread["correct"].to_list() == [False] * 4
     assert unread["weight"].to_list() == [5.0] * 4
@@ -82,8 +78,8 @@ def test_from_a_log_to_a_calibration(tmp_path):
 def test_where_nobody_could_tell_the_others_of_the_stratum_stand_in(tmp_path):
     picked = novarag.pick_answers(made_log(), tmp_path / "sheet", n=60)
     scores = truth(picked)
-    scores[:3] = [3, None, scores[2]]
-    other = [2, None, 3 - scores[2], *scores[3:]]
+    scores[:3] = ["cannot tell", None, "right"]
+    other = ["wrong", None, "wrong", *scores[3:]]
     first = saved(tmp_path / "a.json", picked.sheet, scores)
     second = saved(tmp_path / "b.json", picked.sheet, other, rater="Bo")
     found = novarag.read_grades(str(tmp_path / "sheet"), [first, second])
@@ -145,7 +141,7 @@ def test_a_sheet_is_not_written_over_another(tmp_path):
     assert novarag.pick_answers(log, tmp_path / "sheet", n=60).sheet == first.sheet
     with pytest.raises(UsageError, match="holds another sheet"):
         novarag.pick_answers(log, tmp_path / "sheet", n=60, seed=1)
-    other = saved(tmp_path / "x.json", "another", [1])
+    other = saved(tmp_path / "x.json", "another", ["right"])
     with pytest.raises(DataError, match="of the sheet 'another'"):
         novarag.read_grades(tmp_path / "sheet", other)
     kept = tmp_path / "sheet" / "picked.json"

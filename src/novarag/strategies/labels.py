@@ -11,11 +11,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.strategies.confidence import Scale, turns_round
-from novarag.strategies.parts import Field, Part, Reply
+from novarag.strategies.parts import (
+    ANSWER,
+    CLASSES,
+    CONFIDENCE,
+    GROUP,
+    STEP,
+    Field,
+    Part,
+    Reply,
+)
 from novarag.strategies.quoted_fields import with_quotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +70,11 @@ _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")
 _SENTENCE = frozenset(",.;?!")
 _STOPS = frozenset(".:;!?)]>|\u2014\u2013")
-_QUALIFIER = re.compile(
-    r"(?:(?:the|my|your)[ \t_]{1,2})?(?:final|correct|my|the|overall|short|your|revised|updated"
-    r"|adjusted|corrected|new|initial|preliminary|first)[ \t_]{1,2}$"
+_QUALIFIERS = (
+    *("final", "correct", "my", "the", "overall", "short", "your", "revised", "updated"),
+    *("adjusted", "corrected", "new", "initial", "preliminary", "first"),
 )
+_DETERMINERS = ("the", "my", "your")
 _STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
 _COLON = re.compile(
@@ -101,19 +111,18 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     frame = f"[{labels.frame}]" if labels.frame else ""
     found: list[Field] = []
     for word in labels.answer:
-        _find(reply, word, Part.ANSWER, found)
+        _find(reply, word, ANSWER, found)
     for word in labels.confidence:
-        _find(reply, word, Part.CONFIDENCE, found)
+        _find(reply, word, CONFIDENCE, found)
     if found and not labels.terse:
-        _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, Part.CLASSES, found)
-        _find(reply, f"{_GROUP}{frame}", Part.GROUP, found)
+        _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, CLASSES, found)
+        _find(reply, f"{_GROUP}{frame}", GROUP, found)
     found.sort()
     if found and not frame:
         found = with_quotations(reply, found, labels.confidence)
-    if not labels.terse and any(f.inline for f in found):
+    if not labels.terse and True in [f.inline for f in found]:
         found = _without_asides(reply, found)
-    bounded = [_bounded(reply, field, limit) for field, limit in _with_limits(reply, found)]
-    return [field for field in bounded if field is not None]
+    return _each_bounded(reply, found, _bounded)
 
 
 def has_step(reply: Reply, number: int) -> bool:
@@ -138,7 +147,7 @@ def _opens_line(reply: Reply, at: int) -> bool:
 
 def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
     """Drop confidences within a line, unless all are, and they follow an answer or a stop."""
-    others = any(f.part is Part.CONFIDENCE and not f.inline and not f.quoted for f in found)
+    others = any(f.part is CONFIDENCE and not f.inline and not f.quoted for f in found)
     kept: list[Field] = []
     answered = -1
     for field in found:
@@ -147,15 +156,24 @@ def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
             answered = -1
             if others or not (follows or _stops_at(reply.text, field.start)):
                 continue
-        elif field.part is Part.ANSWER:
+        elif field.part is ANSWER:
             answered = field.value
         kept.append(field)
     return kept
 
 
-def _with_limits(reply: Reply, found: list[Field]) -> Iterable[tuple[Field, int]]:
-    """Pair each field with the place where the next one begins."""
-    return zip(found, [*(f.start for f in found[1:]), len(reply.text)], strict=False)
+def _each_bounded(
+    reply: Reply, found: list[Field], bound: Callable[[Reply, Field, int], Field | None]
+) -> list[Field]:
+    """Give each field its value, which ends where the next field begins; drop the empty ones."""
+    bounded: list[Field] = []
+    limit = len(reply.text)
+    for field in reversed(found):
+        if whole := bound(reply, field, limit):
+            bounded.append(whole)
+        limit = field.start
+    bounded.reverse()
+    return bounded
 
 
 def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
@@ -180,7 +198,23 @@ def _is_word_part(lower: str, at: int) -> bool:
     before = lower[at - 1]
     if before != "_":
         return before.isalnum()
-    return lower[at - 2 : at - 1].isalnum() and not _QUALIFIER.search(lower, max(0, at - 16), at)
+    return lower[at - 2 : at - 1].isalnum() and _qualified(lower, max(0, at - 16), at) == at
+
+
+def _qualified(lower: str, floor: int, at: int) -> int:
+    """Return where a label begins with its qualifier ("my final answer"), if it has one."""
+    start = _word_before(lower, floor, at, _QUALIFIERS)
+    return start if start == at else _word_before(lower, floor, start, _DETERMINERS)
+
+
+def _word_before(lower: str, floor: int, at: int, words: tuple[str, ...]) -> int:
+    """Return where one of these words begins, one or two blanks before a place; else the place."""
+    head = lower[floor:at]
+    bare = head.rstrip(" \t_")
+    if not bare.endswith(words) or not 0 < len(head) - len(bare) <= 2:
+        return at
+    word = next(word for word in words if bare.endswith(word))
+    return floor + len(bare) - len(word)
 
 
 def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | None:
@@ -189,13 +223,13 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
         return None
     value = mark.end()
-    if part is Part.CONFIDENCE and "(" in mark[0] and _is_of_others(mark[0]):
+    if part is CONFIDENCE and "(" in mark[0] and _is_of_others(mark[0]):
         return None
-    if part is not Part.CONFIDENCE:
+    if part is not CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
             return None
     elif start < at and (step := _STEP.search(reply.lower, max(reply.body, at - 16), at)):
-        return Field(step.start(), Part.STEP, value, step=int(step[1]))
+        return Field(step.start(), STEP, value, step=int(step[1]))
     elif not opens_line:
         plain = _NUMERIC.match(reply.text, value)
         return Field(start, part, value, inline=True) if plain else None
@@ -229,7 +263,7 @@ def _runs_on(lower: str, after: int) -> bool:
 
 def _without_colon(reply: Reply, after: int, part: Part) -> re.Match[str] | None:
     """Match "Confidence - 90%" and a heading on a line of its own."""
-    dash = _DASH.match(reply.lower, after) if part is Part.CONFIDENCE else None
+    dash = _DASH.match(reply.lower, after) if part is CONFIDENCE else None
     return dash or _HEADING.match(reply.lower, after)
 
 
@@ -243,10 +277,9 @@ def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     text, body = reply.text, reply.body
     if at == body or text[at - 1] == "\n":
         return at, True
-    start = at
-    if qualifier := _QUALIFIER.search(reply.lower, max(body, at - 20), at):
-        first = qualifier.start()
-        start = at if first > body and text[first - 1].isalnum() else first
+    start = _qualified(reply.lower, max(body, at - 20), at)
+    if start > body and text[start - 1].isalnum():
+        start = at
     floor = max(body, start - 24)
     while start > floor and (c := text[start - 1]) != "\n" and not c.isalnum():
         start -= 1
@@ -261,19 +294,19 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     text, start = reply.text, field.value
     while start < limit and text[start] in _DECORATION:
         start += 1
-    numeric = field.part is Part.CONFIDENCE or field.part is Part.STEP
+    numeric = field.part is CONFIDENCE or field.part is STEP
     if numeric and start - field.value > 1 and text.count("\n", field.value, start) > 1:
         return None
-    end = limit if field.part is Part.CLASSES else text.find("\n", start, limit)
+    end = limit if field.part is CLASSES else text.find("\n", start, limit)
     end = limit if end < 0 else end
     if text[start : start + 1] == '"':
         end = _quoted_end(text, start, end)
     if start >= end:
-        return field._replace(value=start, end=start) if field.part is Part.STEP else None
+        return field._replace(value=start, end=start) if field.part is STEP else None
     if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
         return None
-    rest = field.step, field.inline, field.quoted, field.borrowed
-    return Field(field.start, field.part, start, end, *rest)
+    at, part, step = field.start, field.part, field.step
+    return Field(at, part, start, end, step, field.inline, field.quoted, field.borrowed)
 
 
 def _is_placeholder(text: str, start: int, end: int, *, numeric: bool) -> bool:
@@ -289,25 +322,28 @@ def _quoted_end(text: str, start: int, end: int) -> int:
     return close if close and text[close : close + 2].lstrip()[:1] in {",", "}"} else end
 
 
-def _places(reply: Reply, tag: str) -> Iterator[int]:
+def _find_tag(reply: Reply, tag: str, part: Part, found: list[Field]) -> None:
     at = reply.lower.find(tag, reply.body)
     while at >= 0:
-        yield at
-        at = reply.lower.find(tag, at + len(tag))
+        value = at + len(tag)
+        found.append(Field(at, part, value))
+        at = reply.lower.find(tag, value)
 
 
 def _tagged(reply: Reply, labels: Labels) -> list[Field]:
-    parts = ((Part.ANSWER, labels.answer), (Part.CONFIDENCE, labels.confidence))
-    found = [
-        Field(at, part, at + len(word) + 2)
-        for part, words in parts
-        for word in words
-        for at in _places(reply, f"<{word}>")
-    ]
+    found: list[Field] = []
+    for word in labels.answer:
+        _find_tag(reply, f"<{word}>", ANSWER, found)
+    for word in labels.confidence:
+        _find_tag(reply, f"<{word}>", CONFIDENCE, found)
     found.sort()
-    closed = []
-    for field, limit in _with_limits(reply, found):
-        close = reply.lower.find("</", field.value, limit)
-        if close >= 0 and reply.text[field.value : close].strip():
-            closed.append(field._replace(end=close))
+    closed = _each_bounded(reply, found, _closed)
     return with_quotations(reply, closed, labels.confidence) if closed else closed
+
+
+def _closed(reply: Reply, field: Field, limit: int) -> Field | None:
+    """Give a tagged field its value, up to the tag that closes it; None if it is empty."""
+    close = reply.lower.find("</", field.value, limit)
+    if close >= 0 and reply.text[field.value : close].strip():
+        return Field(field.start, field.part, field.value, close)
+    return None

@@ -16,6 +16,10 @@ class Part(StrEnum):
     GROUP = "group"
 
 
+ANSWER, CONFIDENCE, STEP, CLASSES, GROUP = Part
+"""The parts by name: looking a member up in its class is slow, and the reader does it often."""
+
+
 class Field(NamedTuple):
     """A labelled part: where its label starts, where its value starts and ends.
 

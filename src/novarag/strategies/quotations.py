@@ -34,6 +34,7 @@ _TAGS = (
     ("<context", "</context"),
     ("<source", "</source"),
 )
+_TAG = re.compile("<(?:" + "|".join(re.escape(opening[1:]) for opening, _ in _TAGS) + ")")
 _MARKS = (("~~", "~~"), ("[quote", "[/quote"), ("\\begin{quot", "\\end{quot"))
 _TYPOGRAPHIC = {
     "\u201c": re.compile("\u201d"),
@@ -45,27 +46,29 @@ _TYPOGRAPHIC = {
     "\u2018": re.compile("\u2019(?!\\w)"),
 }
 _OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
-_FENCE = re.compile(r"[ \t>]{0,8}(```|~~~)")
-_CODE = re.compile(r"(`{1,2})[^`\n]{1,400}\1")
-_STRAIGHT = re.compile(r'"{1,3}')
+# Each begins with the character it looks for: that is what makes a search quick.
+_FENCE = re.compile(r"```|~~~")
+_CODE = re.compile(r"`(`?)[^`\n]{1,400}`\1")
+_STRAIGHT = re.compile(r'""{0,2}')
 _SINGLE = re.compile(r"'(?=\w)")
-_SINGLE_END = re.compile(r"(?<=\S)'(?!\w)")
+_SINGLE_END = re.compile(r"'(?<=\S')(?!\w)")
 _BEFORE = frozenset(" \t\n([{:,;=*_>-\u2013\u2014")
 _AFTER = frozenset(" \t\n.,;:!?)]}*_<-\u2013\u2014")
 _SAYING = re.compile(
-    r"(?:\b(?:says?|said|saying|states?|stated|stating|claims?|claimed|claiming|reads?|writes?|wrote"
+    r"\b(?:(?:says?|said|saying|states?|stated|stating|claims?|claimed|claiming|reads?|writes?|wrote"
     r"|written|quotes?|quoted|quoting|contains?|containing|instructs?|instructed|tells?|asserts?"
     r"|asserted|demands?|demanded|copied|mentions?|mentioned|gives?|reports?|reported|verbatim)\b"
     r"(?:[ \t]{1,3}(?:the following|the text|the lines?|this|that|as follows|in full|exactly"
     r"|literally|below|here|also|me to (?:say|write)))?"
-    r"|(?<!on )(?<!given )(?<!using )\b(?:passage|document|doc|source|snippet|article|text)"
+    r"|(?<!on )(?<!given )(?<!using )(?:passage|document|doc|source|snippet|article|text)"
     r"[ \t#\[(]{1,3}[0-9]{1,4}[\])]?"
-    r"|\b(?:example|format|template)\b[a-z \t]{0,30})"
-    r"[ \t*_\"':,(\[-]{0,8}$",
-    re.IGNORECASE,
+    r"|(?:example|format|template)\b[a-z \t]{0,30})"
+    r"[ \t*_\"':,(\[-]{0,8}$"
 )
+_SAYING_ANY_CASE = re.compile(_SAYING.pattern, re.IGNORECASE)
 _LAID_OUT = re.compile(r"[ \t>*_-]{0,8}passage[ \t]{1,2}[0-9]{1,4}[ \t*_]{0,4}:", re.IGNORECASE)
 _DRESSING = " \t*_#-"
+_FENCED = 8  # characters before a fence on its line, at most
 _TAB = 4
 _INDENT = 2  # columns; the prompt indents the lines of a passage by as many
 _NEAR = 400  # characters of a line or of a paragraph that are looked at
@@ -77,44 +80,42 @@ class Quotations:
 
     def __init__(self, text: str, lower: str, body: int) -> None:
         self.text, self.body = text, body
-        self._first, self._last = body, len(text)
-        while self._first < len(text) and text[self._first].isspace():
-            self._first += 1
-        while self._last > body and text[self._last - 1].isspace():
-            self._last -= 1
+        final = text[body:]
+        self._first = len(text) - len(final.lstrip())
+        self._last = body + len(final.rstrip())
         written = [span for span in _written(text, body) if not self._is_whole(span)]
         spans = [*_hidden(text, lower, body), *written]
-        self._spans = _merged(sorted(spans)) if spans else []
+        self._spans = _merged(sorted(spans)) if spans else spans
         self._starts = [start for start, _ in self._spans]
-        indented = "\n " in text or "\n\t" in text or self._first > body
-        self.marked = bool(spans) or indented or ">" in text or ":\n" in text
-        self._lines = ">" in text and self._is_quoted_throughout()
-        self._margin = self._least_indent() if indented else 0
+        self._announced = text.find(":\n", body)
+        self._lines = text.startswith(">", self._first) and self._is_quoted_throughout()
+        flush = self._first == body or text[self._first - 1] == "\n"
+        self._margin = 0 if flush else self._least_indent()
 
     def holds(self, label: int, colon: int) -> bool:
         """Say whether a label, which begins and ends here, is quoted."""
-        place = bisect_left(self._starts, colon) - 1
-        if place >= 0 and colon < self._spans[place][1]:
-            return True
-        floor = max(self.body, colon - _NEAR)
-        start = max(floor, self.text.rfind("\n", floor, colon) + 1)
-        line = self.text[start:colon]
+        if self._spans:
+            place = bisect_left(self._starts, colon) - 1
+            if place >= 0 and colon < self._spans[place][1]:
+                return True
+        text, body = self.text, self.body
+        first = text[label]
+        if (label == body or text[label - 1] == "\n") and first != ">" and not first.isspace():
+            # Nothing stands before the label, so that only an attribution above it could tell.
+            return 0 <= self._announced < label and self._is_attributed(label, label)
+        floor = max(body, colon - _NEAR)
+        start = text.rfind("\n", floor, colon) + 1 or floor
+        line = text[start:colon]
         if not self._lines and line.lstrip()[:1] == ">":
             return True
         if start > self._first and _indent(line) - self._margin >= _INDENT:
             return True
         return self._is_attributed(start, max(start, label))
 
-    def opens_line(self, at: int) -> bool:
-        """Say whether nothing stands before this place on its line."""
-        return at == self.body or self.text[at - 1] == "\n"
-
     def _is_whole(self, span: Span) -> bool:
         return span[0] <= self._first and span[1] >= self._last
 
     def _is_quoted_throughout(self) -> bool:
-        if self.text[self._first : self._first + 1] != ">":
-            return False
         lines = self.text[self.body :].split("\n")
         return all(line.lstrip()[:1] in {">", ""} for line in lines)
 
@@ -125,7 +126,7 @@ class Quotations:
     def _is_attributed(self, start: int, label: int) -> bool:
         """Say whether "Passage 2 says:" stands before a label, or above the paragraph it is in."""
         head = self.text[start:label]
-        if head.strip(_DRESSING) and (_SAYING.search(head[-_LAST:]) or _LAID_OUT.match(head)):
+        if head.strip(_DRESSING) and (_ends_saying(head) or _LAID_OUT.match(head)):
             return True
         floor = max(self.body, start - _NEAR)
         if start == self.body or self.text.find(":\n", floor, start) < 0:
@@ -141,7 +142,15 @@ class Quotations:
 def _announces(line: str) -> bool:
     """Say whether a line ends like "Passage 2 says:"."""
     line = line.rstrip(_DRESSING)
-    return line.endswith(":") and _SAYING.search(line[-_LAST:]) is not None
+    return line.endswith(":") and _ends_saying(line)
+
+
+def _ends_saying(text: str) -> bool:
+    """Say whether a text ends like "Passage 2 says"."""
+    last = text[-_LAST:]
+    if last.isascii():  # lower case says the same there, and is searched four times as fast
+        return _SAYING.search(last.lower()) is not None
+    return _SAYING_ANY_CASE.search(last) is not None
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -156,41 +165,53 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def _indent(line: str) -> int:
+    if line[:1] not in {" ", "\t"}:
+        return 0
     bare = line.lstrip(" \t")
     head = line[: len(line) - len(bare)]
     return len(head) + (_TAB - 1) * head.count("\t") if bare else 0
 
 
-def _hidden(text: str, lower: str, body: int) -> Iterator[Span]:
+def _hidden(text: str, lower: str, body: int) -> list[Span]:
     """Find what is struck, commented out or marked up as somebody else's."""
-    for opening, close in _MARKS + _TAGS if "<" in text else _MARKS:
+    found: list[Span] = []
+    pairs: tuple[tuple[str, str], ...] = ()
+    if "~" in text or "[" in text or "\\" in text:
+        pairs = _MARKS
+    if "<" in text and _TAG.search(lower, body):
+        pairs += _TAGS
+    for opening, close in pairs:
         if opening in lower:
-            yield from _between(lower, body, opening, close)
+            found += _between(lower, body, opening, close)
+    return found
 
 
-def _written(text: str, body: int) -> Iterator[Span]:
+def _written(text: str, body: int) -> list[Span]:
     """Find fences, code and quotation marks, which some models put around a whole reply."""
-    if "```" in text or "~~~" in text:
-        yield from _fences(text, body)
-    if not text.isascii():
-        yield from _typographic(text, body)
-    if "`" in text:
-        yield from (m.span() for m in _CODE.finditer(text, body))
+    found: list[Span] = []
+    if not text.isascii() and any(mark in text for mark in _TYPOGRAPHIC):
+        found += _typographic(text, body)
+    if "`" in text or "~" in text:
+        found += _fences(text, body)
+        found += [mark.span() for mark in _CODE.finditer(text, body)]
     if '"' in text:
-        yield from _straight(text, body)
-    if " '" in text or "\n'" in text or text.startswith("'", body):
-        yield from _single(text, body)
+        found += _straight(text, body)
+    if "'" in text and (" '" in text or "\n'" in text or text.startswith("'", body)):
+        found += _single(text, body)
+    return found
 
 
 def _fences(text: str, body: int) -> Iterator[Span]:
     """Pair fences; one that is never closed goes to the end."""
     start, kind = -1, ""
     for mark in _FENCE.finditer(text, body):
-        if mark.start() > body and text[mark.start() - 1] != "\n":
+        head = text[max(body, mark.start() - _FENCED) : mark.start()]
+        at = mark.start() - len(head) + len(head.rstrip(" \t>"))
+        if at > body and text[at - 1] != "\n":
             continue
         if start < 0:
-            start, kind = mark.start(), mark[1]
-        elif mark[1] == kind:
+            start, kind = at, mark[0]
+        elif mark[0] == kind:
             yield start, mark.end()
             start = -1
     if start >= 0:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import Field, Part
+from novarag.strategies.parts import ANSWER, CONFIDENCE, STEP, Field
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
@@ -16,34 +16,26 @@ if TYPE_CHECKING:
 
 _COPIED = 200  # characters after a label that are held against the passages
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
-_PAIR = {Part.ANSWER: Part.CONFIDENCE, Part.CONFIDENCE: Part.ANSWER}
+_PAIR = {ANSWER: CONFIDENCE, CONFIDENCE: ANSWER}
 _NEAR = 40  # characters after a label within which its number begins
 
 
 def with_quotations(reply: Reply, found: list[Field], words: Sequence[str]) -> list[Field]:
     """Mark the fields that are quoted or borrowed; `words` are the labels of a confidence."""
     quotations = Quotations(reply.text, reply.lower, reply.body)
-    marked = found
-    if quotations.marked or not all(quotations.opens_line(f.start) for f in found):
-        marked = _with_marked(reply, found, quotations)
-    return _with_copies(reply, marked, words) if reply.passages else marked
-
-
-def _with_marked(reply: Reply, found: list[Field], quotations: Quotations) -> list[Field]:
-    """Mark what stands in a marked quotation, and what goes on with it."""
     marked: list[Field] = []
     for field in found:
         quoted = quotations.holds(field.start, field.value - 1)
         if not quoted and marked and marked[-1].quoted:
             quoted = _goes_on(reply, marked[-1], field)
-        marked.append(field._replace(quoted=True) if quoted else field)
-    return marked
+        marked.append(Field(*field[:6], quoted=True) if quoted else field)
+    return _with_copies(reply, marked, words) if reply.passages else marked
 
 
 def _goes_on(reply: Reply, before: Field, field: Field) -> bool:
     """Say whether a field stands on the line of a quoted one, or is its confidence, just below."""
     breaks = reply.text.count("\n", before.value, field.start)
-    below = breaks == 1 and before.part is Part.ANSWER and field.part is Part.CONFIDENCE
+    below = breaks == 1 and before.part is ANSWER and field.part is CONFIDENCE
     apart = reply.text[field.start - 1 : field.start] == "\n"
     return below or (breaks == 0 and not apart)
 
@@ -56,18 +48,18 @@ def _with_copies(reply: Reply, marked: list[Field], words: Sequence[str]) -> lis
     """
     copied = [f.quoted or _is_copied(reply, f, words) for f in marked]
     parts = [f.part for f in marked]
-    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
+    backwards = parts == [CONFIDENCE, ANSWER] * (len(parts) // 2)
     found = []
     for i, field in enumerate(marked):
         if field.quoted or not copied[i]:
             found.append(field)
             continue
-        other = i - 1 if (field.part is Part.ANSWER) == backwards else i + 1
+        other = i - 1 if (field.part is ANSWER) == backwards else i + 1
         paired = 0 <= other < len(parts) and parts[other] is _PAIR.get(field.part)
-        if field.part is Part.ANSWER:
+        if field.part is ANSWER:
             whole = paired and copied[other]
             found.append(field._replace(quoted=whole))
-        elif field.part is Part.STEP or (paired and not copied[other]):
+        elif field.part is STEP or (paired and not copied[other]):
             found.append(field._replace(borrowed=True))
         else:
             found.append(field._replace(quoted=True))
@@ -78,13 +70,13 @@ def _is_copied(reply: Reply, field: Field, words: Sequence[str]) -> bool:
     """Say whether a passage holds this label with the same number or the same line after it."""
     said = reply.text[field.value : field.value + _COPIED].lstrip()
     label = reply.lower[field.start : field.value]
-    if field.part is Part.CONFIDENCE:
+    if field.part is CONFIDENCE:
         number = _NUMBER.search(said, 0, _NEAR)
         word = next((w for w in words if w in label), label)
         return number is not None and any(
             is_copy(f"{word} {spelled}", reply.passages) for spelled in _spellings(number[0])
         )
-    number = _NUMBER.search(said, 0, _NEAR) if field.part is Part.STEP else None
+    number = _NUMBER.search(said, 0, _NEAR) if field.part is STEP else None
     return is_copy(label + (number[0] if number else said.partition("\n")[0]), reply.passages)
 
 

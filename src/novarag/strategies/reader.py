@@ -21,7 +21,7 @@ from novarag.strategies.copies import is_copy, mentions, squeeze
 from novarag.strategies.judgment import parse_classes, parse_state
 from novarag.strategies.labels import Labels, find_fields, has_step
 from novarag.strategies.objects import find_object, pick
-from novarag.strategies.parts import Field, Part, Reply
+from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, STEP, Field, Reply
 from novarag.strategies.reasoning import final_part
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ _TWO_STATES = "two group judgments disagree"
 _TWO_LISTS = "two lists of passage classes disagree"
 _WRAPS = frozenset({"[]", "<>", '""', "\u201c\u201d"})
 _ROLES = frozenset({"assistant", "assistant:", "model", "ai:"})
+_OBJECT = "{`"  # what an object, bare or in a fence, begins with
 _EDGE = " \t\r\n*_`|;,"
+_EDGE_AFTER = _EDGE + "\u2014\u2013-"
 _TAIL_NUMBER = re.compile(
     r"[ \t*_:;,=/(<-]([0-9]{0,4}\.[0-9]{1,20}|[0-9]{1,3}[ \t]?%)[ \t*_)/>.]{0,8}$"
 )
@@ -88,10 +90,12 @@ def read(
         if not labels.tagged:
             return Reading(flaw=Flaw.UNFINISHED, spans={})
         body = 0
-    if not text[body:].strip():
+    bare = text[body:].strip()
+    if not bare:
         return Reading(flaw=Flaw.EMPTY, spans={})
     reply = Reply(text, lower, body, _telling(passages, labels))
-    reading = _object(reply, labels, k) or _labelled(reply, labels, k)
+    reading = _object(reply, labels, k) if bare[0] in _OBJECT else None
+    reading = reading or _labelled(reply, labels, k)
     if truncated and reading.flaw is None and not _is_complete(text, reading.spans):
         return replace(reading, flaw=Flaw.TRUNCATED)
     return reading
@@ -102,7 +106,10 @@ def _plain_breaks(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", " \n")
     breaks = _ASCII_BREAKS if text.isascii() else _ASCII_BREAKS + _OTHER_BREAKS
-    return text.translate(_BREAKS) if any(c in text for c in breaks) else text
+    for c in breaks:
+        if c in text:
+            return text.translate(_BREAKS)
+    return text
 
 
 def _telling(passages: Sequence[str], labels: Labels) -> tuple[str, ...]:
@@ -123,12 +130,12 @@ def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
     """Read a reply by its labels."""
     fields = find_fields(reply, labels)
     own = [f for f in fields if not f.quoted]
-    lost = {f.step for f in fields if f.quoted} - {f.step for f in own}
     spans: Spans = {}
     judgment, remarks = _judgment(reply, own, k, spans)
     answer, stated = _answer_and_confidence(reply, own, labels, spans)
-    unread = stated is Flaw.NO_CONFIDENCE and len(own) < len(fields)
-    if unread or (labels.combine is not None and lost - {0}):
+    if len(own) < len(fields) and (
+        stated is Flaw.NO_CONFIDENCE or (labels.combine is not None and _loses_step(fields))
+    ):
         stated = Flaw.QUOTED
     flaw = Flaw.NO_ANSWER if answer is None else None
     return Reading(
@@ -140,6 +147,12 @@ def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
         spans=spans,
         remarks=remarks,
     )
+
+
+def _loses_step(fields: list[Field]) -> bool:
+    """Say whether a step is stated in a quotation alone."""
+    own = {f.step for f in fields if not f.quoted}
+    return any(f.quoted and f.step and f.step not in own for f in fields)
 
 
 def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
@@ -177,12 +190,12 @@ def _answer_and_confidence(
 ) -> tuple[str | None, float | Flaw]:
     if labels.combine is not None:
         return _steps(reply, fields, labels, spans)
-    pair = [f for f in fields if f.part is Part.ANSWER or f.part is Part.CONFIDENCE]
+    pair = [f for f in fields if f.part is ANSWER or f.part is CONFIDENCE]
     if labels.terse:
         return _terse(reply, pair, labels, spans)
     blocks = _blocks(pair)
     if not blocks:
-        answer = next((f for f in reversed(pair) if f.part is Part.ANSWER), None)
+        answer = next((f for f in reversed(pair) if f.part is ANSWER), None)
         lone = None if answer else next((f for f in reversed(pair)), None)
         return _block(reply, answer, lone, labels, spans)
     read = _block(reply, *blocks[-1], labels, spans)
@@ -194,11 +207,11 @@ def _answer_and_confidence(
 def _blocks(pair: list[Field]) -> list[tuple[Field, Field]]:
     """Pair each answer with the confidence beside it: below it, or above it in all of a reply."""
     if len(pair) == 2 and pair[0].part is not pair[1].part:
-        return [(pair[0], pair[1]) if pair[0].part is Part.ANSWER else (pair[1], pair[0])]
+        return [(pair[0], pair[1]) if pair[0].part is ANSWER else (pair[1], pair[0])]
     parts = [f.part for f in pair]
-    backwards = parts == [Part.CONFIDENCE, Part.ANSWER] * (len(parts) // 2)
+    backwards = parts == [CONFIDENCE, ANSWER] * (len(parts) // 2)
     neighbours = [(b, a) if backwards else (a, b) for a, b in pairwise(pair)]
-    return [(a, b) for a, b in neighbours if a.part is Part.ANSWER and b.part is Part.CONFIDENCE]
+    return [(a, b) for a, b in neighbours if a.part is ANSWER and b.part is CONFIDENCE]
 
 
 def _block(
@@ -228,9 +241,9 @@ def _says(
     reply: Reply, field: Field, labels: Labels, read: tuple[str | None, float | Flaw]
 ) -> bool:
     """Say whether a field holds the answer, or the confidence, that was read."""
-    if field.part is Part.ANSWER:
+    if field.part is ANSWER:
         said = _clean(reply, field.value, field.end, {})
-        return squeeze(said or "") == squeeze(read[0] or "")
+        return said == read[0] or squeeze(said or "") == squeeze(read[0] or "")
     return parse_confidence(reply.text[field.value : field.end], labels.scale) == read[1]
 
 
@@ -238,8 +251,8 @@ def _steps(
     reply: Reply, fields: list[Field], labels: Labels, spans: Spans
 ) -> tuple[str | None, float | Flaw]:
     """Read the last answer, and combine the confidences of the steps."""
-    steps = [f for f in fields if f.part is Part.STEP]
-    answers = [f for f in fields if f.part is Part.ANSWER]
+    steps = [f for f in fields if f.part is STEP]
+    answers = [f for f in fields if f.part is ANSWER]
     last = answers[-1] if answers else None
     answer = None if last is None else _clean(reply, last.value, last.end, spans)
     stated = _stated_steps(reply, steps, labels)
@@ -274,8 +287,11 @@ def _judgment(
     reply: Reply, fields: list[Field], k: int | None, spans: Spans
 ) -> tuple[Judgment | None, tuple[str, ...]]:
     """Read the classes of the passages and the group judgment, each of which may come once."""
-    classes = [f for f in fields if f.part is Part.CLASSES]
-    group = [f for f in fields if f.part is Part.GROUP]
+    judged = [f for f in fields if f.part is CLASSES or f.part is GROUP]
+    if not judged:
+        return None, ()
+    classes = [f for f in judged if f.part is CLASSES]
+    group = [f for f in judged if f.part is GROUP]
     remarks: tuple[str, ...] = ()
     state: EvidenceState | None = None
     if group:
@@ -302,7 +318,7 @@ def _confidence(reply: Reply, start: int, end: int, labels: Labels, spans: Spans
 
 def _clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:
     """Take the dressing off an answer: emphasis, one pair of brackets or quotes, commas."""
-    bare = reply.text[start:end].lstrip(_EDGE).rstrip(_EDGE + "\u2014\u2013-")
+    bare = reply.text[start:end].lstrip(_EDGE).rstrip(_EDGE_AFTER)
     if "{" not in bare:
         bare = bare.rstrip("} \t\r\n")
     if len(bare) > 1 and bare[0] + bare[-1] in _WRAPS:
@@ -320,7 +336,7 @@ def _terse(
     reply: Reply, pair: list[Field], labels: Labels, spans: Spans
 ) -> tuple[str | None, float | Flaw]:
     """Read a reply that should be nothing but an answer and a confidence, labelled or not."""
-    at = next((i for i, f in enumerate(pair) if f.part is Part.CONFIDENCE), None)
+    at = next((i for i, f in enumerate(pair) if f.part is CONFIDENCE), None)
     if at is None:
         return _unlabelled(reply, pair, labels, spans)
     stated = pair[at]

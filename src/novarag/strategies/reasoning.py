@@ -28,7 +28,6 @@ MARKS = (
 
 _STRIPPED = ("analysis", "assistantfinal")  # gpt-oss's channels once special tokens are removed
 _QUOTES = frozenset("\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb")
-_FIRSTS = ("<", "[", "\u25c1")
 _HINTS = ("think", "thought", "reasoning>", "reflection>", "<|channel|>")
 _TELLING = 8  # letters beside a mark without which it could be anybody's
 _ROLE, _END = "<|start|>assistant", "<|end|>"
@@ -47,10 +46,11 @@ def final_part(text: str, lower: str, passages: Sequence[str] = ()) -> int | Non
             return end + len(_STRIPPED[1])
         if _CHANNEL.match(text):
             return None
-    if not any(first in lower for first in _FIRSTS) or not any(hint in lower for hint in _HINTS):
+    if not _may_hold_marks(lower):
         return 0
     fences = [mark.start() for mark in _FENCE.finditer(lower)]
-    body = max(_last(lower, close, passages, fences) for _, close in MARKS)
+    closing = [close for _, close in MARKS if close in lower]
+    body = max([_last(lower, close, passages, fences) for close in closing], default=0)
     for opening, _ in MARKS:
         at, looked = lower.find(opening, body), 0
         while at >= 0:
@@ -60,6 +60,12 @@ def final_part(text: str, lower: str, passages: Sequence[str] = ()) -> int | Non
                 return None
             at = lower.find(opening, end)
     return body
+
+
+def _may_hold_marks(lower: str) -> bool:
+    """Say quickly whether a mark may be there: its first character is, and its word."""
+    first = "<" in lower or "[" in lower or "\u25c1" in lower
+    return first and any(hint in lower for hint in _HINTS)
 
 
 def _last(lower: str, close: str, passages: Sequence[str], fences: list[int]) -> int:

@@ -20,6 +20,7 @@ MUSEUM = [
     ("one line, semicolon", "Answer: Paris; Confidence: 85%.", "Paris", 0.85),
     ("one line, dash", "Answer: Paris - Confidence: 85%", "Paris", 0.85),
     ("json", '{"answer": "Paris", "confidence": 85}', "Paris", 0.85),
+    ("json after blank lines", ' \n\n{"answer": "Paris", "confidence": 85}', "Paris", 0.85),
     ("json backwards", '{"confidence": 85, "answer": "Paris"}', "Paris", 0.85),
     ("json lines", '{\n  "final_answer": "Paris",\n  "confidence": "85%"\n}', "Paris", 0.85),
     ("full-width colon", "Answer\uff1aParis\nConfidence\uff1a85%", "Paris", 0.85),

@@ -370,7 +370,7 @@ MUTANTS = [
     ("picked: bands without rows enough", "src/novarag/calibration/picking.py", "between[(below < least) | (above < least)] = 0.0", "pass", "tests/unit/calibration/test_picking.py"),
     ("picked: no least rows", "src/novarag/calibration/picking.py", "wanted = _scaled(wish, np.minimum(sizes, LEAST_ROWS), sizes, n)", "wanted = _scaled(wish, np.minimum(sizes, 0), sizes, n)", "tests/unit/calibration/test_picking.py"),
     ("picked: more than there is", "src/novarag/calibration/picking.py", "return np.clip(most * wish, low, high)", "return np.maximum(most * wish, low)", "tests/unit/calibration/test_picking.py"),
-    ("picked: all strata alike", "src/novarag/calibration/picking.py", "wish = (1 - spread) * sizes / sizes.sum() + spread", "wish = 0 * sizes / sizes.sum() + 1", "tests/unit/calibration/test_picking.py"),
+    ("picked: all strata alike", "src/novarag/calibration/picking.py", "wish = sizes * ((1 - spread) / sizes.sum() + spread", "wish = 1 + 0 * sizes * ((1 - spread) / sizes.sum() + spread", "tests/unit/calibration/test_picking.py"),
     ("picked: rows that nobody graded keep their weight", "src/novarag/calibration/picking.py", "got = np.bincount(stratum[graded], minlength=len(strata))", "got = np.bincount(stratum, minlength=len(strata))", "tests/unit/calibration/test_picking.py"),
     ("picked: another state stands in", "src/novarag/calibration/picking.py", "strata[i].state != lost.state,", "strata[i].state == lost.state,", "tests/unit/calibration/test_picking.py"),
     ("picked: unread replies fall out of the graded table", F + "pick.py", 'pl.Series("correct", [*correct, *[False] * unread], dtype=pl.Boolean)', 'pl.Series("correct", [*correct, *[None] * unread], dtype=pl.Boolean)', "tests/unit/flows/test_pick.py"),

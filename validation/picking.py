@@ -5,7 +5,7 @@ the random ones follows how an interval's width falls with rows, and so how many
 100 picked replace: for the calibration's intervals, as the mean over the log's rows, in the state
 where they are widest, and as the mean and widest over kinds of answers (state and band) alike; for
 the log's accuracy and Brier score, by their standard error over draws. Usage:
-python -m validation.picking [--draws 1000] [--fits 60] [--spread 0.2] [--only sim]
+python -m validation.picking [--draws 1000] [--fits 60] [--spread 0.3] [--only sim]
 """
 
 import argparse

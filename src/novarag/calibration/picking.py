@@ -1,7 +1,7 @@
 """Which answers to grade next: drawn by evidence state and confidence, at rates that are kept.
 
 The answers of a log, one a question, are laid into strata: each evidence state, cut into bands of
-confidence where that tells answers apart best. Rare strata are drawn at a higher rate than common
+confidence where that tells answers apart best. Rare states are drawn at a higher rate than common
 ones, so that a calibration learns of them too; what each picked answer stands for is its weight.
 Nothing but confidence and state decides, so a model that takes both into account may be fitted on
 the picked rows as they are, and weighted figures are those of the whole log.
@@ -29,8 +29,8 @@ LEAST_ROWS = 2
 ROWS_A_STRATUM = 6
 """Picked rows for each stratum on average, as long as confidences differ enough."""
 
-SPREAD = 0.2
-"""The part of the picks that goes to all strata alike; the rest is drawn at one rate."""
+SPREAD = 0.3
+"""The part of the picks that goes to all states alike; the rest goes by size."""
 
 _ROUNDING = 1e-9
 
@@ -166,15 +166,15 @@ def _cut(x: Floats, count: Ints, least: float) -> tuple[float, int]:
 def allocate(sizes: Ints, state: Ints, n: int, spread: float = SPREAD) -> Ints:
     """Say how many rows each stratum gets: two at least, or all it has.
 
-    All but `spread` of the rows go by size. The rest goes to the states alike, and in each to its
-    bands alike. So no stratum is drawn at a rate under 1 - `spread` of the common one, but for
-    rounding and for the two rows of others.
+    All but `spread` of the rows go by size. The rest goes to the states alike, and in each by size.
+    So rates differ by state alone, and none is under 1 - `spread` of the common one, but for
+    rounding and for the two rows of small strata.
     """
     if n >= sizes.sum():
         return sizes
-    numbers = np.unique(state, return_inverse=True)[1]
-    bands = np.bincount(numbers)
-    wish = (1 - spread) * sizes / sizes.sum() + spread / (bands.size * bands[numbers])
+    number = np.unique(state, return_inverse=True)[1]
+    of_state = np.bincount(number, sizes)
+    wish = sizes * ((1 - spread) / sizes.sum() + spread / (of_state.size * of_state[number]))
     wanted = _scaled(wish, np.minimum(sizes, LEAST_ROWS), sizes, n)
     counts = np.floor(wanted + _ROUNDING).astype(np.intp)
     lowest = np.argsort(

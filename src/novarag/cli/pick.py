@@ -60,8 +60,8 @@ def pick(
         typer.Option(
             min=0,
             max=1,
-            help="Part of the picks that goes to rare and common kinds of answers alike; 0 draws"
-            " all at one rate, which is best for a gate alone.",
+            help="Part of the picks that goes to rare and common evidence states alike; 0 draws all"
+            " at one rate, which is best for a gate alone.",
         ),
     ] = SPREAD,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,

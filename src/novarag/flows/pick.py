@@ -115,7 +115,7 @@ def pick_answers(
         scale: The scale of their confidences.
         show: Columns that graders see beside question and answer; by default `passages`, if any.
         calibration: Leave out the questions it was fitted on, so that a gate may use it.
-        spread: The part of the picks that goes to rare and common kinds of answers alike.
+        spread: The part of the picks that goes to rare and common evidence states alike.
         seed: Seed of the draw.
         tell: Hears what was written.
     """

@@ -1,9 +1,9 @@
 """What single stated values do beside the line: 95 % may mean less than 90 % and 100 % around it.
 
 Each pair of evidence state and whole percent has an effect of its own on the log-odds, drawn from
-N(0, t²). How large t is, the rows say: each of a few values is weighed by its evidence. What is
-left of an effect is the interval's share for a line that does not fit, and it does not shrink
-where nobody graded.
+N(0, t²). How large t is, the rows say: each of a few values is weighed by its evidence. The
+estimate starts from a chance of one half that there are no such effects; the interval does not,
+so that it allows for a line that does not fit, and does not shrink where nobody graded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from scipy.special import log_expit, logsumexp, roots_hermitenorm
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats, Ints
 
-_SIZES, _BELIEVED = np.array([0.2, 0.4, 0.8]), np.array([0.4, 0.4, 0.2])
+_SIZES = np.array([0.2, 0.4, 0.8])
+_BELIEVED = np.array([0.4, 0.4, 0.2])
+_NO_EFFECTS = 0.5  # the prior chance in the estimate
 _NODES, _MASSES = roots_hermitenorm(15)
 _LOG_MASSES = np.log(_MASSES / _MASSES.sum())
 
 
 @dataclass(frozen=True, slots=True)
 class LevelEffects:
-    """Effects of the levels that were seen, and the variance of one that was not."""
+    """Effects of the levels that were seen, and the variance of one that was not.
+
+    `variance` is about `shift`, as the interval sees it.
+    """
 
     shift: Floats
     variance: Floats
@@ -38,10 +43,18 @@ def level_effects(eta: Floats, right: Floats, count: Floats, level: Ints) -> Lev
     evidence = np.log(_BELIEVED) + [total for total, _, _ in moments]
     weight = np.exp(evidence - logsumexp(evidence))
     means, variances = (np.stack([m[i] for m in moments]) for i in (1, 2))
-    shift = weight @ means
+    shift = _chance_of_effects(evidence, eta, right, count) * (weight @ means)
     return LevelEffects(
         shift, weight @ (variances + (means - shift) ** 2), float(weight @ _SIZES**2)
     )
+
+
+def _chance_of_effects(evidence: Floats, eta: Floats, right: Floats, count: Floats) -> float:
+    """Return the chance that levels have effects at all."""
+    none = float((right * log_expit(eta) + (count - right) * log_expit(-eta)).sum())
+    some = float(logsumexp(evidence))
+    odds = np.array([np.log(_NO_EFFECTS) + none, np.log(1 - _NO_EFFECTS) + some])
+    return float(np.exp(odds[1] - logsumexp(odds)))
 
 
 def _effects(

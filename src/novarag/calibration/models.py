@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 0.02, 0.98  # a stated 0 % or 100 % counts as these
 CENTRE = 1.7  # log-odds of 85 %, where models state most of their confidences
-_INTERCEPT, _SLOPE, _SIGNAL = (0.0, 2.0), (0.5, 0.5), (0.3, 0.5)  # mean, standard deviation
-_SPREADS = [(a, b) for a in (0.05, 0.4, 0.8, 1.6) for b in (0.05, 0.3, 0.8)]
+_INTERCEPT, _SLOPE, _SIGNAL = (0.0, 1.5), (0.5, 0.5), (0.3, 0.5)  # mean, standard deviation
+_SPREADS = [(a, b) for a in (0.05, 0.4, 0.8, 1.6) for b in (0.05, 0.3)]
 _STEPS, _LONGEST, _SETTLED = 30, 1.5, 1e-8
 
 

@@ -23,13 +23,13 @@ def posterior(b, spread_a, spread_b):
     """Return the log posterior of (a, b, a0, a1, b0, b1), written out."""
     a, slope, own_a, own_b = b[0], b[1], b[2:4], b[4:6]
     eta = a + own_a[STATE] + (slope + own_b[STATE]) * X
-    prior = norm.logpdf(a, 0, 2) + norm.logpdf(slope, 0.5, 0.5)
+    prior = norm.logpdf(a, 0, 1.5) + norm.logpdf(slope, 0.5, 0.5)
     prior += norm.logpdf(own_a, 0, spread_a).sum() + norm.logpdf(own_b, 0, spread_b).sum()
     return (Y * eta - np.logaddexp(0, eta)).sum() + prior
 
 
 @pytest.mark.parametrize(
-    ("number", "spreads"), [(0, (0.05, 0.05)), (4, (0.4, 0.3)), (11, (1.6, 0.8))]
+    ("number", "spreads"), [(0, (0.05, 0.05)), (3, (0.4, 0.3)), (7, (1.6, 0.3))]
 )
 def test_each_model_is_at_the_mode_that_an_optimiser_finds(number, spreads):
     best = minimize(lambda b: -posterior(b, *spreads), np.zeros(6), method="BFGS")
@@ -44,7 +44,7 @@ def test_evidence_is_that_of_the_integral():
     """By importance sampling around the mode; the constant (2 pi)^(p/2) is common to all models."""
     fits, rng = fit_models(CELLS), np.random.default_rng(0)
     found = []
-    for number, spreads in ((0, (0.05, 0.05)), (11, (1.6, 0.8))):
+    for number, spreads in ((0, (0.05, 0.05)), (7, (1.6, 0.3))):
         best = minimize(lambda b, s=spreads: -posterior(b, *s), np.zeros(6), method="BFGS")
         root = np.linalg.cholesky(best.hess_inv + 1e-9 * np.eye(6)) * 1.2
         z = rng.normal(size=(20_000, 6))
@@ -60,8 +60,8 @@ def test_models_with_a_signal_join_those_without():
     fits = fit_models(Cells(x=X, state=STATE, states=2, count=np.ones(120), right=Y, z=z))
     plain = fit_models(CELLS)
     assert fits.evidence.size == 2 * plain.evidence.size
-    assert np.array_equal(fits.lines[:12], plain.lines)
-    assert (fits.lines[12:, :, 2] != 0).all()
+    assert np.array_equal(fits.lines[:8], plain.lines)
+    assert (fits.lines[8:, :, 2] != 0).all()
 
 
 def test_level_effects_are_those_of_the_integral():
@@ -85,6 +85,7 @@ def test_level_effects_are_those_of_the_integral():
         ]
         weights.append(prior * moments[0][0] * moments[1][0])
         means.append([m[1] / m[0] for m in moments])
+    some = sum(weights) / (sum(weights) + like(0.0, 0) * like(0.0, 1))
     weights = np.array(weights) / sum(weights)
-    assert found.shift == pytest.approx(weights @ np.array(means), abs=1e-4)
+    assert found.shift == pytest.approx(some * weights @ np.array(means), abs=1e-4)
     assert found.unseen == pytest.approx(weights @ np.square([0.2, 0.4, 0.8]), abs=1e-4)

@@ -156,7 +156,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof gate-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -223,8 +223,12 @@ calibration-proof: ## calibrations on 44 pools beside what others ship, and on 6
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_signals
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibration_clusters
 
-picking-proof: ## how many random rows do 100 picked replace, and are weighted figures unbiased? (half an hour)
+gate-proof: ## gates on pools with known truth: promises kept, answers kept, labels needed (half an hour)
+	OPENBLAS_NUM_THREADS=1 python -m validation.gate
+
+picking-proof: ## what 100 picked rows replace, unbiased weighted figures, gates on picked rows (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.picking
+	OPENBLAS_NUM_THREADS=1 python -m validation.picked_gates
 
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask
@@ -260,12 +264,15 @@ factory: ## an export trains in LLaMA-Factory unchanged; makes its environment f
 
 ##@ Benchmarks
 
-.PHONY: asking-speed rate-limit run-memory funnel-speed speed retrieval-speed
+.PHONY: asking-speed live-speed rate-limit run-memory funnel-speed speed retrieval-speed
 
 asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
 	python -m benchmarks.asking_speed
 	python -m benchmarks.asking_speed --latency 0.05
 	python -m benchmarks.ray_speed
+
+live-speed: ## what a calibration and a gate add to a live answer, and to a million rows
+	OPENBLAS_NUM_THREADS=1 python -m benchmarks.live_answer
 
 rate-limit: ## how close to a rate limit, and how many refusals
 	python -m benchmarks.rate_limit

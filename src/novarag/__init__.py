@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibrated, Calibration
+    from novarag.calibration.gate import Decision, Gate
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
     from novarag.datasets.clean_card import BenchmarkFile
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from novarag.flows.access import Access
     from novarag.flows.annotate import AnnotationResult, annotate, annotate_async
     from novarag.flows.answer import answer, answer_async
+    from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
     from novarag.flows.export import Export, export_training_set
     from novarag.flows.filter import FilterResult, filter_trials
+    from novarag.flows.gate import load_gate, save_gate, set_gate
     from novarag.flows.group import group_passages
     from novarag.flows.index import IndexBuild, build_index, build_index_async
     from novarag.flows.looping import Stop
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
         reread,
         summarise,
     )
+    from novarag.flows.scoring import Answer
     from novarag.flows.serving import (
         check_serving,
         check_serving_async,
@@ -125,6 +129,7 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "calibration.calibration": ("Calibrated", "Calibration"),
+    "calibration.gate": ("Decision", "Gate"),
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
     "datasets.clean_card": ("BenchmarkFile",),
@@ -141,6 +146,8 @@ _ROOMS = {
     "flows.export": ("Export", "export_training_set"),
     "flows.access": ("Access",),
     "flows.answer": ("answer", "answer_async"),
+    "flows.answerer": ("Answerer",),
+    "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
     "flows.calibrate": (
         "apply_calibration",
@@ -149,6 +156,7 @@ _ROOMS = {
         "save_calibration",
     ),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
+    "flows.gate": ("load_gate", "save_gate", "set_gate"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
     "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
@@ -230,7 +238,9 @@ __all__ = [
     "STRATEGIES",
     "Access",
     "AnnotationResult",
+    "Answer",
     "AnswerForm",
+    "Answerer",
     "Audit",
     "Benchmark",
     "BenchmarkFile",
@@ -242,6 +252,7 @@ __all__ = [
     "Completion",
     "Cost",
     "DataError",
+    "Decision",
     "Endpoint",
     "Estimates",
     "EvidenceState",
@@ -250,6 +261,7 @@ __all__ = [
     "Export",
     "FilterResult",
     "Flaw",
+    "Gate",
     "Grade",
     "GradedTable",
     "GroupBuild",
@@ -327,6 +339,7 @@ __all__ = [
     "load_answers",
     "load_benchmark",
     "load_calibration",
+    "load_gate",
     "load_groups",
     "make_noise",
     "make_noise_async",
@@ -355,7 +368,9 @@ __all__ = [
     "run_table",
     "run_table_async",
     "save_calibration",
+    "save_gate",
     "serving_plan",
+    "set_gate",
     "start_serving",
     "summarise",
     "tabulate",

@@ -11,13 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.ports import Asking
-    from novarag.records import PassageGroup
+    from novarag.records import PassageGroup, Reading
     from novarag.uncertainty import Method
 
 
 def make_trial(group: PassageGroup, strategy: Asking, sample: int, completion: Completion) -> Trial:
     """Turn one completion into one trial; an unreadable reply is a result, not a crash."""
     reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
+    return trial_of(reading, group, strategy, sample, completion)
+
+
+def trial_of(
+    reading: Reading, group: PassageGroup, strategy: Asking, sample: int, completion: Completion
+) -> Trial:
+    """Put a completion that was read together with its reading."""
     response = reading.response
     graded = response is not None and bool(group.question.answers)
     return Trial(

@@ -8,13 +8,26 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from urllib.request import urlopen
 
 import polars as pl
 import pytest
 
-from novarag import ChatLLM, Patience, Sampling, load_benchmark
+from novarag import (
+    STRATEGIES,
+    Access,
+    Answer,
+    ChatLLM,
+    Patience,
+    Sampling,
+    answer,
+    load_benchmark,
+)
+from novarag.calibration.graded import Source
 from novarag.llm import parse_endpoint
+from novarag.uncertainty.signals import token_signal
+from tests.support.live_parts import calibration, gate
 
 pytestmark = [pytest.mark.vllm, pytest.mark.enable_socket]
 
@@ -151,3 +164,41 @@ def test_a_real_model_judges_passages(server, tmp_path):
     profile = json.loads((tmp_path / "judged" / "profile.json").read_text("utf-8"))
     assert "asked about 6 passages; 0 replies failed" in profile["notes"][0]
     assert profile["witnesses"]["judge"] > 0
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "threshold.md"
+
+
+def test_the_tutorial_answers_live_from_this_server(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    history, lines = blocks[:2]
+    assert len([line for line in lines.splitlines() if line.strip()]) <= 12
+    exec(history, {})
+    begun, _, asked = lines.partition("def model(prompt):")
+    assert "return " in asked
+    said = {"model": f"{server}=base"}
+    exec(begun + asked[asked.index("parts = ") :], said)
+    found = said["found"]
+    assert isinstance(found, Answer)
+    assert found.decision in {"answer", "abstain"}
+    assert (found.interval is None) == (found.flaw is not None)
+
+
+def test_the_likelihood_of_a_live_answer_comes_from_its_tokens(server):
+    """One request, held to the form of a reply, so that the small model gives one to read."""
+    source = Source(model="base", prompt=STRATEGIES["vanilla"].template.hash)
+    made = calibration(source, "likelihood")
+    held = Sampling(regex=STRATEGIES["vanilla"].pattern(1), max_tokens=120)
+    found = answer(
+        "When was the lamp lit?", ["The lamp was lit in 1871."], f"{server}=base",
+        strategy="vanilla", calibration=made, gate=gate(0.5, made), sampling=held,
+        access=Access(timeout=HANGS),
+    )  # fmt: skip
+    likely = token_signal("likelihood", found.trial)
+    assert 0 <= likely <= 1
+    assert found.confidence == made.one(found.stated, found.evidence, likely).probability
+    assert not [note for note in found.notes if "likelihood" in note]
+    assert found.decision == ("answer" if found.confidence >= 0.5 else "abstain")

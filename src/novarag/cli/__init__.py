@@ -28,6 +28,7 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "pick": ("pick:pick", None),
     "grades": ("grades:grades", None),
     "calibrate": ("calibrate:calibrate", None),
+    "gate": ("gate:gate", None),
     "estimate": ("estimate:estimate", None),
     "index": ("index:index", RETRIEVAL),
     "retrieve": ("retrieve:retrieve", RETRIEVAL),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.cli.console import bar
+from novarag.cli.console import bar, interval_bar
 from novarag.cli.options import (
     OURS,
     PAPERS,
@@ -22,13 +22,15 @@ from novarag.cli.options import (
     Temperature,
     Timeout,
 )
-from novarag.flows.answer import AT_A_DESK
+from novarag.cli.translate import said
+from novarag.flows.access import AT_A_DESK
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from novarag.records import PassageGroup, Trial
+    from novarag.flows.scoring import Answer
+    from novarag.records import PassageGroup
 
 _MARGIN = 12
 
@@ -60,6 +62,24 @@ def answer(
             "  [default: nova]",
         ),
     ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="What `novarag calibrate` wrote: the confidence becomes a probability with an"
+            " interval."
+        ),
+    ] = None,
+    gate: Annotated[
+        Path | None,
+        typer.Option(help="What `novarag gate` wrote: decides whether the answer may be given."),
+    ] = None,
+    other_source: Annotated[
+        bool,
+        typer.Option(
+            "--other-source",
+            help="Take a calibration or gate of another model or prompt all the same.",
+        ),
+    ] = False,
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
@@ -69,67 +89,80 @@ def answer(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
     reply: Annotated[bool, typer.Option("--reply", help="Print the whole replies below.")] = False,
 ) -> None:
-    """Answer one question beside its passages: answer, confidence, evidence, judgments."""
+    """Answer one question beside its passages: answer, confidence, evidence, decision."""
     from dataclasses import replace
 
     from novarag.calls import Sampling
-    from novarag.flows.answer import answer_by_each, make_group
+    from novarag.flows.answer import answer_by_each
+    from novarag.flows.answerer import make_group
     from novarag.strategies import find_strategy
 
     found = [find_strategy(name) for name in strategy or ["nova"]]
     group = make_group(question, passages or ())
-    sampling = Sampling(temperature=temperature or 0.0, max_tokens=max_tokens, seed=seed)
-    access = replace(AT_A_DESK, timeout=timeout, key_env=key_env)
-    trials = answer_by_each(group, found, model, sampling=sampling, frame=frame, access=access)
+    answers = answer_by_each(
+        group,
+        found,
+        model,
+        calibration=calibration,
+        gate=gate,
+        sampling=Sampling(temperature=temperature or 0.0, max_tokens=max_tokens, seed=seed),
+        frame=frame,
+        other_source=other_source,
+        access=replace(AT_A_DESK, timeout=timeout, key_env=key_env),
+    )
     if as_json:
-        print(json.dumps([_facts(trial) for trial in trials], ensure_ascii=False, indent=2))
+        print(json.dumps([_facts(one) for one in answers], ensure_ascii=False, indent=2))
         return
     closed = {s.name for s in found if "passages" not in s.template.pieces[1::2]}
     for line in screen(
-        group, trials, closed=closed, width=shutil.get_terminal_size((100, 40)).columns
+        group, answers, closed=closed, width=shutil.get_terminal_size((100, 40)).columns
     ):
         print(line)
     if reply:
-        for trial in trials:
-            print(f"\n— {trial.strategy} —")
-            for line in trial.completion.text.splitlines():
+        for one in answers:
+            print(f"\n— {one.trial.strategy} —")
+            for line in one.trial.completion.text.splitlines():
                 print(plain_text(line, longest=10_000))
 
 
-def _facts(trial: Trial) -> dict[str, object]:
-    response = trial.response
-    judgment = response.judgment if response is not None else None
+def _facts(answer: Answer) -> dict[str, object]:
+    completion = answer.trial.completion
     return {
-        "strategy": trial.strategy,
-        "model": trial.completion.model,
-        "answer": response and response.answer,
-        "confidence": None if response is None else response.confidence,
-        "evidence": judgment and judgment.group,
-        "judgments": judgment and judgment.passages,
-        "flaw": trial.flaw,
-        "reply": trial.completion.text,
-        "reasoning": trial.completion.reasoning,
+        "strategy": answer.trial.strategy,
+        "model": completion.model,
+        "question": answer.question,
+        "answer": answer.answer,
+        "stated": answer.stated,
+        "confidence": answer.confidence,
+        "calibrated": answer.calibrated,
+        "interval": answer.interval,
+        "evidence": answer.evidence,
+        "judgments": answer.judgments,
+        "decision": answer.decision,
+        "reason": said(answer.reason),
+        "flaw": answer.flaw,
+        "notes": [said(note) for note in answer.notes],
+        "reply": completion.text,
+        "reasoning": completion.reasoning,
     }
 
 
 def screen(
-    group: PassageGroup, trials: Sequence[Trial], *, width: int, closed: Collection[str] = ()
+    group: PassageGroup, answers: Sequence[Answer], *, width: int, closed: Collection[str] = ()
 ) -> list[str]:
-    """Lay out trials of one group side by side; `closed` strategies show no passages."""
+    """Lay out answers to one group side by side; `closed` strategies show no passages."""
     width = min(max(width, 40), 160)
-    column = max((width - _MARGIN) // len(trials), 20)
-    rows = [
-        *_row("", [trial.strategy for trial in trials], column),
-        *_row("Answer", [_answer(trial) for trial in trials], column),
-        *_row("Confidence", [_confidence(trial) for trial in trials], column),
-        *_row("Evidence", [_evidence(trial) for trial in trials], column),
-    ]
+    column = max((width - _MARGIN) // len(answers), 20)
     asked = plain_text(group.question.text, longest=1000)
-    lines = [*_row("Question", [asked], width - _MARGIN), "", *rows]
+    lines = [*_row("Question", [asked], width - _MARGIN), ""]
+    lines += _row("", [one.trial.strategy for one in answers], column)
+    for name, cell in _ROWS.items():
+        cells = [cell(one) for one in answers]
+        lines += _row(name, [text or "—" for text in cells], column) if any(cells) else []
     for number, passage in enumerate(group.passages):
         hidden = "not shown to the model"
-        said = [hidden if t.strategy in closed else _judged(t, number) for t in trials]
-        lines += ["", *_row(f"Passage {number + 1}", said, column)]
+        judged = [hidden if a.trial.strategy in closed else _judged(a, number) for a in answers]
+        lines += ["", *_row(f"Passage {number + 1}", judged, column)]
         source = f"{plain_text(passage.source, longest=60)}: " if passage.source else ""
         text = source + plain_text(" ".join(passage.text.split()), longest=1000)
         lines += _row("", [plain_text(text, longest=2 * (width - _MARGIN - 4))], width - _MARGIN)
@@ -146,28 +179,57 @@ def _row(name: str, cells: Sequence[str], width: int) -> list[str]:
     ]
 
 
-def _answer(trial: Trial) -> str:
-    if trial.response is None:
-        ending = plain_text(" ".join(trial.completion.text.split())[-120:])
-        return f"(could not be read: {trial.flaw}) … {ending}"
-    return plain_text(trial.response.answer, longest=400)
+def _answer(answer: Answer) -> str:
+    if answer.answer is None:
+        ending = plain_text(" ".join(answer.trial.completion.text.split())[-120:])
+        return f"(could not be read: {answer.flaw}) … {ending}"
+    return plain_text(answer.answer, longest=400)
 
 
-def _confidence(trial: Trial) -> str:
-    if trial.response is None:
+def _stated(answer: Answer) -> str:
+    if not answer.calibrated or answer.stated is None:
+        return ""
+    return f"{answer.stated:.0%} {bar(answer.stated, 10)}"
+
+
+def _confidence(answer: Answer) -> str:
+    if answer.confidence is None:
         return "—"
-    return f"{trial.response.confidence:.0%} {bar(trial.response.confidence, 10)}"
+    if answer.interval is None:
+        return f"{answer.confidence:.0%} {bar(answer.confidence, 10)}"
+    low, high = answer.interval
+    drawn = interval_bar(answer.confidence, low, high)
+    return f"{answer.confidence:.0%} {drawn} {low:.0%} to {high:.0%}, calibrated"
 
 
-def _evidence(trial: Trial) -> str:
-    judgment = trial.response.judgment if trial.response is not None else None
-    if judgment is None or judgment.group is None:
+def _evidence(answer: Answer) -> str:
+    if answer.evidence is None:
         return "not stated"
-    return f"{judgment.group}: {_WHY[judgment.group]}"
+    return f"{answer.evidence}: {_WHY[answer.evidence]}"
 
 
-def _judged(trial: Trial, number: int) -> str:
-    judgment = trial.response.judgment if trial.response is not None else None
-    if judgment is None or number >= len(judgment.passages):
+def _decision(answer: Answer) -> str:
+    if answer.decision is None:
+        return ""
+    return f"{answer.decision}: {plain_text(said(answer.reason), longest=400)}"
+
+
+def _notes(answer: Answer) -> str:
+    return "; ".join(plain_text(said(note), longest=300) for note in answer.notes)
+
+
+_ROWS: dict[str, Callable[[Answer], str]] = {
+    "Answer": _answer,
+    "Stated": _stated,
+    "Confidence": _confidence,
+    "Evidence": _evidence,
+    "Decision": _decision,
+    "Note": _notes,
+}
+"""The rows of the screen; one that is empty for every answer is left out."""
+
+
+def _judged(answer: Answer, number: int) -> str:
+    if answer.judgments is None or number >= len(answer.judgments):
         return "not judged"
-    return str(judgment.passages[number])
+    return str(answer.judgments[number])

@@ -143,6 +143,18 @@ def bar(share: float, width: int = 20) -> str:
     return "█" * full + "░" * (width - full)
 
 
+def interval_bar(value: float, low: float, high: float, width: int = 20) -> str:
+    """Draw a share of one within its interval.
+
+    >>> interval_bar(0.5, 0.25, 0.75, 8)
+    '··──●──·'
+    """
+    places = [min(int(share * width), width - 1) for share in (value, low, high)]
+    at, first, last = places
+    marks = ("─" if first <= i <= last else "·" for i in range(width))
+    return "".join("●" if i == at else mark for i, mark in enumerate(marks))
+
+
 def duration(seconds: float) -> str:
     """Say a time roughly.
 

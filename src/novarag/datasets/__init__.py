@@ -18,7 +18,6 @@ from novarag.datasets.benchmark import (
 )
 from novarag.datasets.frames import as_frame, take_answers
 from novarag.datasets.groups import iter_groups, load_groups, parse_group
-from novarag.datasets.passages import load_passages
 
 __all__ = [
     "DATASETS",
@@ -31,7 +30,6 @@ __all__ = [
     "load_benchmark",
     "load_groups",
     "load_originals",
-    "load_passages",
     "load_pool",
     "parse_group",
     "rows_stand_alone",

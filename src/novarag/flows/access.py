@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from novarag.calls import GREEDY, Attempt
-from novarag.defaults import ACCESS, ASK
+from novarag.defaults import ACCESS, ASK, DESK
 from novarag.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ class Access:
     ray_address: str | None = None
     retry_failed: bool = False
     group_readable: bool = False
+
+
+AT_A_DESK = Access(timeout=DESK.timeout, attempts=DESK.attempts)
+"""How a model is reached while somebody waits for one answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ Neither form installs signal handlers. A door that wants to stop a verb gives it
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import update_wrapper
 from inspect import signature
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -98,6 +98,43 @@ def _run_in_thread(work: Coroutine[Any, Any, _R]) -> _R:
             for loop, task in running:
                 loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+class LoopThread:
+    """An event loop in a thread of its own, for what must stay open between two calls."""
+
+    def __init__(self) -> None:
+        begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+        self._thread = Thread(
+            target=lambda: asyncio.run(_until_told(begun)), name="novarag", daemon=True
+        )
+        self._thread.start()
+        self.loop, self._end = begun.result()
+
+    def run(self, work: Coroutine[Any, Any, _R]) -> _R:
+        """Run a coroutine in the loop, and wait for it."""
+        return wait_in(self.loop, work)
+
+    def close(self) -> None:
+        """End the loop; what still runs in it is cancelled."""
+        self.loop.call_soon_threadsafe(self._end.set)
+        self._thread.join()
+
+
+async def _until_told(begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    end = asyncio.Event()
+    begun.set_result((asyncio.get_running_loop(), end))
+    await end.wait()
+
+
+def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, _R]) -> _R:
+    """Run a coroutine in a loop of another thread, and wait for it."""
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    try:
+        return future.result()
+    except KeyboardInterrupt:
+        future.cancel()
+        raise
 
 
 def synchronous(work: Callable[_P, Coroutine[Any, Any, _R]]) -> Callable[_P, _R]:

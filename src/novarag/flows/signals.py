@@ -5,37 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.records import Flaw
-from novarag.uncertainty.likely import likelihood, perplexity
+from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from polars import DataFrame
 
-    from novarag.records import Response, Trial
-
-FROM_TOKENS: dict[str, Callable[[Sequence[Trial]], Response | Flaw]] = {
-    "likelihood": likelihood,
-    "perplexity": perplexity,
-}
-"""Signals that are made from the log-probabilities of a reply's tokens."""
-
-
-def signal_of(trial: Trial, name: str) -> float | None:
-    """Return a signal of one trial; None where its tokens do not tell."""
-    found = FROM_TOKENS[name]([trial])
-    return None if isinstance(found, Flaw) else found.confidence
+    from novarag.records import Trial
 
 
 def add_signal(table: DataFrame, answers: object, name: str | None) -> DataFrame:
     """Add the column of a signal made from tokens, where `answers` are runs and it is missing."""
     import polars as pl
 
-    if name not in FROM_TOKENS or name in table.columns:
+    if name is None or name not in TOKEN_SIGNALS or name in table.columns:
         return table
     found = {
-        (trial.group.id, trial.sample): signal_of(trial, name) for trial in _run_trials(answers)
+        (trial.group.id, trial.sample): token_signal(name, trial) for trial in _run_trials(answers)
     }
     if not found:
         return table

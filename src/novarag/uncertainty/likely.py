@@ -10,7 +10,6 @@ more than the text, such as thoughts before it and a stop sign after it.
 
 from __future__ import annotations
 
-from itertools import accumulate
 from math import exp, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -21,46 +20,66 @@ from novarag.strategies import STRATEGIES, VANILLA
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from novarag.records import Trial
+    from novarag.records import Reading, Trial
 
 
 def likelihood(greedy: Sequence[Trial]) -> Response | Flaw:
     """Return the answer with the probability of its tokens: their product."""
-    return _from_tokens(greedy[0], sum)
+    return _stating(greedy[0], sum)
 
 
 def perplexity(greedy: Sequence[Trial]) -> Response | Flaw:
     """Return the answer with the inverse perplexity of its tokens: their geometric mean."""
-    return _from_tokens(greedy[0], fmean)
+    return _stating(greedy[0], fmean)
 
 
-def _from_tokens(trial: Trial, combine: Callable[[Sequence[float]], float]) -> Response | Flaw:
-    stated, said = trial.response, trial.completion
+def _stating(trial: Trial, combine: Callable[[Sequence[float]], float]) -> Response | Flaw:
+    stated = trial.response
     if stated is None:
         return trial.flaw or Flaw.EMPTY
+    found = from_tokens(trial, stated, combine)
+    return found if isinstance(found, Flaw) else Response(answer=stated.answer, confidence=found)
+
+
+def from_tokens(
+    trial: Trial,
+    stated: Response,
+    combine: Callable[[Sequence[float]], float],
+    reading: Reading | None = None,
+) -> float | Flaw:
+    """Return what the log-probabilities of the answer's tokens come to, as a probability.
+
+    `reading` is what the strategy's reader made of the reply, for callers who have it.
+    """
+    said = trial.completion
     if not said.logprobs or len(said.logprobs) != len(said.tokens):
         return Flaw.NO_LOGPROBS
-    start = _in_text(trial, stated)
-    first, last = _among_tokens("".join(said.tokens), said.text, start, start + len(stated.answer))
-    ends = list(accumulate(map(len, said.tokens)))
-    starts = [0, *ends[:-1]]
-    held = [
-        logprob
-        for logprob, begin, end in zip(said.logprobs, starts, ends, strict=True)
-        if begin < last and end > first
-    ]
+    start = _in_text(trial, stated, reading)
+    whole = "".join(said.tokens)
+    first, last = _among_tokens(whole, said.text, start, start + len(stated.answer))
+    held = said.logprobs[_held(said.tokens, len(whole), first, last)]
     if not held:
         return Flaw.UNPLACED
     total = combine(held)
-    if isnan(total):
-        return Flaw.NO_LOGPROBS
-    return Response(answer=stated.answer, confidence=exp(min(0.0, total)))
+    return Flaw.NO_LOGPROBS if isnan(total) else exp(min(0.0, total))
 
 
-def _in_text(trial: Trial, stated: Response) -> int:
+def _held(tokens: Sequence[str], length: int, first: int, last: int) -> slice:
+    """Return which tokens hold a part of a span; sought from the end, where answers stand."""
+    at, stop = len(tokens), 0
+    while at and length > first:
+        at -= 1
+        length -= len(tokens[at])  # where the token begins
+        if not stop and length < last:
+            stop = at + 1
+    return slice(at, stop)
+
+
+def _in_text(trial: Trial, stated: Response, reading: Reading | None) -> int:
     """Return where the answer begins in the text of the reply; below zero if nowhere."""
     text = trial.completion.text
-    reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, group=trial.group)
+    if reading is None:
+        reading = STRATEGIES.get(trial.strategy, VANILLA).read(text, group=trial.group)
     if reading.answer == stated.answer:
         return text.find(stated.answer, *reading.spans["answer"])
     return text.rfind(stated.answer)

@@ -11,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, UsageError
+from novarag.calibration.graded import Source
 from novarag.cli import app
 from novarag.cli.answer import screen
 from novarag.cli.console import status
 from novarag.cli.options import parse_price
+from novarag.flows.scoring import Scoring
 from novarag.records import Completion, Flaw
 from novarag.runs.progress import Progress
 from novarag.taxonomy import EvidenceState, Utility
@@ -254,8 +256,13 @@ def trial(**changed):
     return Trial(**(made | changed))
 
 
+def scored(**changed):
+    return Scoring(Source()).answer(trial(**changed))
+
+
 def test_a_screen_holds_no_control_characters():
-    lines = screen(trial().group, [trial(), trial(response=None, flaw=Flaw.NO_ANSWER)], width=80)
+    shown = [scored(), scored(response=None, flaw=Flaw.NO_ANSWER)]
+    lines = screen(trial().group, shown, width=80)
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)

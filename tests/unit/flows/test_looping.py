@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from novarag.flows.looping import Stop, run_sync, synchronous
+from novarag.flows.looping import LoopThread, Stop, run_sync, synchronous
 
 
 async def double_async(number: int, *, pause: float = 0.0) -> int:
@@ -79,3 +79,31 @@ def test_a_stop_that_came_first_is_heard_at_once_and_a_closed_loop_does_not_matt
     asyncio.run(event())
     stop.set()
     assert asyncio.run(event()).is_set()
+
+
+def test_a_loop_in_a_thread_outlives_its_calls_and_ends_with_what_runs_in_it():
+    before = threading.active_count()
+    thread = LoopThread()
+    ended = []
+
+    async def loop():
+        return asyncio.get_running_loop()
+
+    async def forever():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+
+    assert thread.run(loop()) is thread.run(loop()) is thread.loop
+    with pytest.raises(LookupError, match="gone"):
+        thread.run(raising())
+    left = asyncio.run_coroutine_threadsafe(forever(), thread.loop)
+    thread.run(asyncio.sleep(0.01))
+    thread.close()
+    assert (left.cancelled(), ended) == (True, [True])
+    assert threading.active_count() == before
+
+
+async def raising():
+    raise LookupError("gone")

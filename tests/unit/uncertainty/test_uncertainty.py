@@ -1,7 +1,9 @@
 """What each method makes of replies: whose answer, which confidence, which flaw."""
 
 from functools import partial
+from itertools import accumulate
 from math import exp, inf, log, nan
+from random import Random
 
 import pytest
 
@@ -38,6 +40,7 @@ from novarag.uncertainty import (
     union,
 )  # fmt: skip
 from novarag.uncertainty.compared import meanings, rouge_l
+from novarag.uncertainty.likely import _held
 from novarag.uncertainty.semantic import same_words
 
 COMPARING = (lexical_similarity, eigen_laplacian, semantic_entropy)
@@ -339,3 +342,15 @@ def test_a_follow_up_puts_the_answer_beside_the_question():
     prompt = next(prompt for prompt, _ in llm.asked if "True if" in prompt)
     assert "\n  Proposed answer: 1871\n" in prompt
     assert proposed("Who?") == ("Who?", None)
+
+
+def test_the_tokens_of_an_answer_are_those_that_hold_a_part_of_it():
+    rng = Random(1)
+    for _ in range(2000):
+        tokens = ["x" * rng.choice([0, 1, 1, 2, 3]) for _ in range(rng.randint(0, 7))]
+        ends = list(accumulate(map(len, tokens)))
+        starts = [0, *ends]
+        first = rng.randint(0, starts[-1])
+        last = rng.randint(first, starts[-1])
+        meant = [i for i, end in enumerate(ends) if starts[i] < last and end > first]
+        assert list(range(len(tokens)))[_held(tokens, starts[-1], first, last)] == meant

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.datasets.files import existing, read_table
 from novarag.errors import DataError
 from novarag.records import Passage
 
@@ -15,15 +14,13 @@ _TEXTS = {".txt", ".md", ".text"}
 _COLUMNS = ("text", "passage", "content")
 
 
-def load_passages(path: str | Path) -> list[Passage]:
+def load_passages(path: Path) -> list[Passage]:
     """Read a .txt or .md file as one passage, or a table with a column `text` as many."""
-    path = existing(path)
-    if path.suffix in _TEXTS:
-        text = path.read_bytes().decode("utf-8", errors="replace").strip()
-        if not text:
-            raise DataError("the passage is empty.", hint="write its text.", source=str(path))
-        return [Passage(text=text, source=path.name)]
-    frame = read_table(path)
+    if path.suffix in _TEXTS and path.is_file():
+        return [_text_passage(path)]
+    from novarag.datasets.files import existing, read_table  # brings polars, which a text can spare
+
+    frame = read_table(existing(path))
     column = next((name for name in _COLUMNS if name in frame.columns), None)
     if column is None:
         raise DataError(
@@ -36,3 +33,10 @@ def load_passages(path: str | Path) -> list[Passage]:
         for number, text in enumerate(frame[column].to_list(), start=1)
         if text is not None
     ]
+
+
+def _text_passage(path: Path) -> Passage:
+    text = path.read_bytes().decode("utf-8", errors="replace").strip()
+    if not text:
+        raise DataError("the passage is empty.", hint="write its text.", source=str(path))
+    return Passage(text=text, source=path.name)

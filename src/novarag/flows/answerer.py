@@ -1,0 +1,255 @@
+"""The parts of a live answer, put together once: model, strategy, calibration, gate."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from novarag.calibration.graded import UNKNOWN, Source
+from novarag.calls import GREEDY, CallError, Outcome
+from novarag.errors import UsageError
+from novarag.flows.access import AT_A_DESK, reach
+from novarag.flows.calibrate import as_calibration
+from novarag.flows.gate import as_gate
+from novarag.flows.looping import LoopThread, run_sync, wait_in
+from novarag.flows.passages import load_passages
+from novarag.flows.scoring import Scoring
+from novarag.llm.called import CalledLLM
+from novarag.records import Passage, PassageGroup, Question
+from novarag.strategies import STRATEGIES, find_strategy
+from novarag.trials import trial_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
+    from novarag.calls import Sampling
+    from novarag.flows.access import Access, Model, ModelAccess
+    from novarag.flows.scoring import Answer
+    from novarag.ports import LLM
+    from novarag.records import Completion
+    from novarag.strategies import Strategy
+    from novarag.web.endpoint import Endpoint
+
+    Function = Callable[[str], str | Awaitable[str]]
+    Respondent = str | Sequence[str] | Endpoint | LLM | Function
+
+_NO_LOGPROBS = frozenset({Outcome.INCOMPLETE, Outcome.REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An open model and the event loop that it belongs to; a simulated one is opened for each."""
+
+    llm: LLM | None
+    stack: AsyncExitStack
+    loop: asyncio.AbstractEventLoop
+    thread: LoopThread | None = None
+
+
+class Answerer:
+    """Answers questions one by one, with all that it takes put together once.
+
+    `with` or `async with` keeps one connection for all of them; without, each answer makes its own.
+    Threads may share it. In a running event loop, `answer` holds up that loop until there is an
+    answer, as every function does that is not awaited; `answer_async` does not.
+    """
+
+    def __init__(
+        self,
+        llm: Respondent,
+        *,
+        strategy: str | Strategy = "nova",
+        calibration: str | Path | Calibration | None = None,
+        gate: str | Path | Gate | None = None,
+        sampling: Sampling | None = None,
+        frame: bool = False,
+        other_source: bool = False,
+        access: Access = AT_A_DESK,
+    ) -> None:
+        self._strategy, self._frame = find_strategy(strategy), frame
+        if frame:
+            self._strategy.framed()  # complains now about a template that takes none
+        self._reached = _reach(llm, access)
+        self._sampling = _one_sample(sampling, llm)
+        source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
+        made = None if calibration is None else as_calibration(calibration)
+        decides = None if gate is None else as_gate(gate)
+        self._scoring = Scoring(source, made, decides, other_source=other_source)
+        self._with_logprobs = (
+            replace(self._sampling, logprobs=True) if self._scoring.needs_logprobs else None
+        )
+        self._held: _Held | None = None
+
+    def answer(
+        self,
+        question: str,
+        passages: Iterable[str | Path | Passage],
+        *,
+        signal: float | None = None,
+    ) -> Answer:
+        """Answer one question beside its passages; `signal` as the calibration may want it."""
+        group, held = make_group(question, passages), self._held
+        if held is None:
+            return run_sync(self._ask(None, group, signal))
+        if held.loop is _running_loop():
+            raise UsageError("`answer` would wait for its own event loop; await `answer_async`")
+        return wait_in(held.loop, self._ask(held.llm, group, signal))
+
+    async def answer_async(
+        self,
+        question: str,
+        passages: Iterable[str | Path | Passage],
+        *,
+        signal: float | None = None,
+    ) -> Answer:
+        """Answer one question beside its passages, as `answer` does."""
+        return await self.answer_group_async(make_group(question, passages), signal=signal)
+
+    async def answer_group_async(
+        self, group: PassageGroup, *, signal: float | None = None
+    ) -> Answer:
+        """Answer the question of a group."""
+        held = self._held
+        if held is None:
+            return await self._ask(None, group, signal)
+        work = self._ask(held.llm, group, signal)
+        if held.loop is asyncio.get_running_loop():
+            return await work
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, held.loop))
+
+    def __enter__(self) -> Self:
+        self._refuse_open()
+        thread = LoopThread()
+        try:
+            self._held = thread.run(self._hold(thread))
+        except BaseException:
+            thread.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        held, self._held = self._held, None
+        if held is not None and held.thread is not None:
+            try:
+                held.thread.run(held.stack.aclose())
+            finally:
+                held.thread.close()
+
+    async def __aenter__(self) -> Self:
+        self._refuse_open()
+        self._held = await self._hold()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            await held.stack.aclose()
+
+    def _refuse_open(self) -> None:
+        if self._held is not None:
+            raise UsageError("this Answerer is open already")
+
+    async def _hold(self, thread: LoopThread | None = None) -> _Held:
+        async with AsyncExitStack() as stack:
+            llm = None if self._reached.simulated else await self._open(stack)
+            return _Held(llm, stack.pop_all(), asyncio.get_running_loop(), thread)
+
+    async def _open(self, stack: AsyncExitStack, *groups: PassageGroup) -> LLM:
+        llm = await stack.enter_async_context(self._reached.connector(groups)())
+        check = getattr(llm, "check", None)
+        if check is not None:
+            await check()
+        return llm
+
+    async def _ask(self, llm: LLM | None, group: PassageGroup, signal: float | None) -> Answer:
+        """Ask a model; where none is open, open it for this group alone."""
+        strategy = self._strategy.framed() if self._frame else self._strategy
+        prompt = strategy.render(group).text
+        async with AsyncExitStack() as stack:
+            asked = await self._open(stack, group) if llm is None else llm
+            completion = await self._complete(asked, prompt)
+        reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
+        trial = trial_of(reading, group, strategy, 0, completion)
+        known = STRATEGIES.get(strategy.name) is strategy  # past replies are read by these alone
+        return self._scoring.answer(trial, signal=signal, reading=reading if known else None)
+
+    async def _complete(self, llm: LLM, prompt: str) -> Completion:
+        """Ask once; a server that gives no log-probabilities is asked without from then on."""
+        if self._with_logprobs is not None:
+            try:
+                reply = await llm.complete(prompt, self._with_logprobs)
+                return reply.completions[0]
+            except CallError as error:
+                if error.outcome not in _NO_LOGPROBS:
+                    raise
+        reply = await llm.complete(prompt, self._sampling)
+        self._with_logprobs = None
+        return reply.completions[0]
+
+
+def make_group(question: str, passages: Iterable[str | Path | Passage]) -> PassageGroup:
+    """Put a question and its passages together as one group."""
+    if not isinstance(question, str):
+        raise TypeError(f"question must be text, not {type(question).__name__}")
+    if isinstance(passages, (str, Path)):
+        raise TypeError("passages must be a list, even of one passage")
+    if not question.strip():
+        raise UsageError("the question is empty")
+    return PassageGroup(
+        question=Question(id="question", text=question),
+        passages=tuple(p for given in passages for p in _passages(given)),
+    )
+
+
+def _passages(given: str | Path | Passage) -> list[Passage]:
+    if isinstance(given, Passage):
+        return [given]
+    if isinstance(given, Path):
+        return load_passages(given)
+    if isinstance(given, str):
+        return [Passage(text=given)]
+    raise TypeError(f"a passage is text, a Passage or a Path, not {type(given).__name__}")
+
+
+def _reach(llm: Respondent, access: Access) -> ModelAccess:
+    if _is_function(llm):
+        return reach(CalledLLM(cast("Function", llm)), access)
+    try:
+        return reach(cast("Model", llm), access)
+    except TypeError as error:
+        raise TypeError(
+            "llm must be 'URL=NAME' (or a list of them, for replicas), 'simulated:NAME', an"
+            f" Endpoint, an LLM or a function from prompt to reply, not {type(llm).__name__}"
+        ) from error
+
+
+def _is_function(llm: object) -> bool:
+    return callable(llm) and not hasattr(llm, "complete")
+
+
+def _model(llm: Respondent, reached: ModelAccess) -> str:
+    """Name the model, if its address or the object that was given does; else it is unknown."""
+    if reached.endpoints or reached.simulated:
+        return reached.name
+    named = getattr(llm, "model", None)
+    return named if isinstance(named, str) and named else UNKNOWN
+
+
+def _one_sample(sampling: Sampling | None, llm: Respondent) -> Sampling:
+    if sampling is not None and _is_function(llm):
+        raise UsageError("a function given as `llm` samples as it likes: it takes no `sampling`")
+    if sampling is not None and sampling.n != 1:
+        raise UsageError(f"an answer is read from one sample, not from {sampling.n}")
+    return sampling or GREEDY
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,202 @@
+"""Set a gate on graded answers: a threshold with a promise, or what it would take to have one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import orjson
+
+from novarag.atomic import write_whole
+from novarag.calibration.gate import STATED, Gate, from_json, to_json
+from novarag.calibration.gating import Rows, check_chances, fit_gate
+from novarag.calibration.graded import UNKNOWN, Source
+from novarag.errors import DataError, UsageError
+from novarag.flows.calibrate import (
+    as_calibration,
+    check_source,
+    check_unseen,
+    fit_graded,
+    save_calibration,
+)
+from novarag.flows.events import Wrote, silent
+from novarag.sealed_json import seal, unseal
+from novarag.taxonomy import EvidenceState
+
+if TYPE_CHECKING:
+    from novarag.calibration.calibration import Calibration
+    from novarag.calibration.graded import Graded
+    from novarag.datasets import Columns
+    from novarag.flows.events import Tell
+    from novarag.stats.arrays import Floats
+    from novarag.strategies import Labels
+    from novarag.strategies.confidence import Scale
+
+
+class _Scored(NamedTuple):
+    """The rows that a gate is set on, their scores, and what the scores are called."""
+
+    rows: Graded
+    score: Floats
+    name: str
+
+
+def set_gate(
+    answers: object,
+    *,
+    risk: float,
+    sure: float = 0.9,
+    by_state: bool | str = False,
+    calibration: str | Path | Calibration | None = None,
+    split: str | Path | None = None,
+    rows: Rows = "one",
+    columns: Columns | None = None,
+    strategy: str | Labels = "nova",
+    scale: Scale | None = None,
+    model: str | None = None,
+    prompt: str | None = None,
+    other_source: bool = False,
+    out: str | Path | None = None,
+    page: str | Path | None = None,
+    seed: int = 0,
+    tell: Tell = silent,
+) -> Gate:
+    """Set a gate: a threshold whose answers are wrong at most at `risk`, `sure` as stated.
+
+    `answers`, `columns` and `strategy` are those of `measure`. Where no threshold can be certified,
+    the gate has none and says what would do. `by_state` also tries answers beside consistent
+    evidence alone (or the state that it names). The score is the stated confidence, or that of a
+    `calibration` fitted on other questions; `split` fits one on a seeded half of the questions,
+    keeps it in that file, and sets the gate on the other half. One row a question is drawn by
+    seed; `rows="all"` uses all, approximately. With `out` the gate is kept as one JSON file, with
+    `page` a page shows the path of its tests.
+    """
+    from novarag.flows.graded import collect_graded
+
+    check_chances(risk, sure)
+    if split is not None and calibration is not None:
+        raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
+    source = Source(model=model or UNKNOWN, prompt=prompt or UNKNOWN)
+    taken = collect_graded(answers, columns=columns, strategy=strategy, scale=scale, source=source)
+    if split is not None:
+        scored = _split(taken, Path(split), seed, tell)
+    else:
+        scored = _scores(taken, calibration, other_source=other_source)
+    state = str(EvidenceState.CONSISTENT) if by_state is True else by_state or None
+    made = fit_gate(
+        scored.rows, risk=risk, sure=sure, score=scored.score, state=state, rows=rows, seed=seed
+    )
+    made = _stamped(made, scored.name)
+    _write(made, out, page, tell)
+    return made
+
+
+def save_gate(gate: Gate, path: str | Path) -> None:
+    """Keep a gate as one readable JSON file with a checksum of its own."""
+    write_whole(Path(path), seal(to_json(gate)))
+
+
+def load_gate(path: str | Path) -> Gate:
+    """Read a gate; a file that was changed by a byte is refused."""
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    content = unseal(raw)
+    if content is None:
+        raise DataError(
+            "this is no gate, or it was changed after it was written.",
+            hint="set it again with `set_gate(...)`.",
+            source=str(path),
+        )
+    return from_json(content, source=str(path))
+
+
+def as_gate(given: str | Path | Gate) -> Gate:
+    """Take a gate, or the file of one."""
+    if isinstance(given, (str, Path)):
+        return load_gate(given)
+    if isinstance(given, Gate):
+        return given
+    raise TypeError(f"gate must be a Gate or its file, not {type(given).__name__}")
+
+
+def check_score(gate: Gate, calibration: Calibration | None) -> None:
+    """Refuse to let a gate decide on scores other than those it was set on."""
+    if gate.score != score_name(calibration):
+        wanted = "stated confidences" if gate.score == STATED else "another calibration"
+        raise UsageError(
+            f"the gate was set on {wanted}: its promise holds for no other score. Give the"
+            " `calibration` that it was set with, or set a gate for this one with `set_gate(...)`"
+        )
+
+
+def score_name(calibration: Calibration | None) -> str:
+    """Name the score that a gate is set on: stated, or the digest of a calibration."""
+    from novarag.calibration.written import to_json as calibration_json
+
+    if calibration is None:
+        return STATED
+    content = orjson.dumps(calibration_json(calibration), option=orjson.OPT_SORT_KEYS)
+    return sha256(content).hexdigest()[:16]
+
+
+def _scores(
+    taken: Graded, calibration: str | Path | Calibration | None, *, other_source: bool
+) -> _Scored:
+    """Return the scores of rows: as stated, or calibrated by what has not seen the questions."""
+    if calibration is None:
+        return _Scored(taken, taken.confidence, STATED)
+    made = as_calibration(calibration)
+    if not other_source:
+        check_source(made, taken.source)
+    check_unseen(made, taken)
+    return _calibrated(taken, made)
+
+
+def _calibrated(taken: Graded, made: Calibration) -> _Scored:
+    states = [taken.state_name(number) for number in taken.state]
+    score = made.apply(taken.confidence, states, taken.signal).probability
+    return _Scored(taken, score, score_name(made))
+
+
+def _split(taken: Graded, place: Path, seed: int, tell: Tell) -> _Scored:
+    """Fit a calibration on half of the questions, and return the other half with its scores."""
+    names = np.unique(taken.question)
+    first = np.random.default_rng([seed, 4]).permutation(names)[: (names.size + 1) // 2]
+    fitting = np.isin(taken.question, first)
+    halves = [_only_own_questions(taken.rows(which)) for which in (fitting, ~fitting)]
+    made = fit_graded(halves[0], seed=seed)
+    check_unseen(made, halves[1])
+    save_calibration(made, place)
+    tell(Wrote(place))
+    return _calibrated(halves[1], made)
+
+
+def _only_own_questions(rows: Graded) -> Graded:
+    """Number questions anew, so that names are of these rows alone; the digest says so, too."""
+    own, again = np.unique(rows.question, return_inverse=True)
+    names = tuple(rows.question_ids[number] for number in own) if rows.question_ids else ()
+    digest = sha256(f"{rows.digest} {own.tolist()}".encode()).hexdigest()[:16]
+    return replace(rows, question=again.astype(np.intp), question_ids=names, digest=digest)
+
+
+def _stamped(gate: Gate, score: str) -> Gate:
+    from novarag import __version__
+
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    return replace(gate, score=score, date=today, version=__version__)
+
+
+def _write(gate: Gate, out: str | Path | None, page: str | Path | None, tell: Tell) -> None:
+    if out is not None:
+        save_gate(gate, out)
+        tell(Wrote(Path(out)))
+    if page is not None:
+        from novarag.report.gate import write_gate_page
+
+        tell(Wrote(write_gate_page(gate, Path(page))))

@@ -1,0 +1,75 @@
+"""The binomial distribution, exactly, from the incomplete beta function alone.
+
+`scipy.stats` says the same and takes a second to import, which a live answer does not have.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+if TYPE_CHECKING:
+    from novarag.stats.arrays import Floats
+
+
+def binomial_cdf(hits: Floats, count: Floats, rate: Floats | float) -> Floats:
+    """Return the chance of at most `hits` among `count` at a rate; counts may be fractions.
+
+    >>> binomial_cdf(np.array([0.0, 1.0]), np.array([2.0, 2.0]), 0.5).round(9).tolist()
+    [0.25, 0.75]
+    """
+    inside = (hits >= 0) & (hits < count)
+    chance = betainc(np.where(inside, count - hits, 1.0), np.maximum(hits, 0.0) + 1, 1 - rate)
+    return np.where(inside, chance, np.where(hits < 0, 0.0, 1.0))
+
+
+def most_hits(count: Floats, rate: float, level: Floats | float) -> Floats:
+    """Return the most hits whose chance, that many or fewer, is at most `level`; -1 for none.
+
+    >>> most_hits(np.array([10.0, 18.0]), 0.2, 0.1).tolist()
+    [-1.0, 1.0]
+    """
+    middle = count * rate
+    reach = 8 * np.sqrt(count * rate * (1 - rate)) + 8
+    low = np.maximum(np.floor(middle - reach), -1.0)
+    low = np.where(binomial_cdf(low, count, rate) <= level, low, -1.0)
+    high = np.minimum(np.floor(middle + reach), np.floor(count)) + 1
+    while (high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        fits = binomial_cdf(middle, count, rate) <= level
+        low = np.where(fits & (middle > low), middle, low)
+        high = np.where(fits, high, np.minimum(high, np.maximum(middle, low + 1)))
+    return low
+
+
+@lru_cache(maxsize=4096)
+def least_count(hits: int, rate: float, level: float) -> int:
+    """Return the least count at which `hits` or fewer have a chance of at most `level`.
+
+    >>> least_count(0, 0.2, 0.1), least_count(1, 0.2, 0.1)
+    (11, 18)
+    """
+    low, high = hits, hits + 1
+
+    def fits(count: int) -> bool:
+        chance = binomial_cdf(np.array([float(hits)]), np.array([float(count)]), rate)
+        return bool(chance[0] <= level)
+
+    while not fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high
+
+
+def upper_bound(hits: float, count: float, level: float) -> float:
+    """Return the rate at which `hits` or fewer among `count` have a chance of just `level`.
+
+    >>> round(upper_bound(0, 11, 0.1), 3)
+    0.189
+    """
+    return 1.0 if hits >= count else float(betaincinv(hits + 1, count - hits, 1 - level))

@@ -156,7 +156,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof gate-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof gate-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 golden: ## commands of the last commit before the move and of today's tree give the same bytes
 	python -m validation.golden
@@ -226,6 +226,10 @@ calibration-proof: ## calibrations on 44 pools beside what others ship, and on 6
 gate-proof: ## gates on pools with known truth: promises kept, answers kept, labels needed (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate_needs
+
+picking-proof: ## what 100 picked rows replace, unbiased weighted figures, gates on picked rows (half an hour)
+	OPENBLAS_NUM_THREADS=1 python -m validation.picking
+	OPENBLAS_NUM_THREADS=1 python -m validation.picked_gates
 
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask

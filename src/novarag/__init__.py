@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         make_noise_async,
         noise_prompts,
     )
+    from novarag.flows.pick import GradedTable, Picked, pick_answers, read_grades
     from novarag.flows.read import read_reply
     from novarag.flows.render import render
     from novarag.flows.reproduce.reproducing import (
@@ -158,6 +159,7 @@ _ROOMS = {
     "flows.gate": ("load_gate", "save_gate", "set_gate"),
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
+    "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
     "flows.reproduce.reproducing": (
         "Reproduction",
         "reproduce",
@@ -261,6 +263,7 @@ __all__ = [
     "Flaw",
     "Gate",
     "Grade",
+    "GradedTable",
     "GroupBuild",
     "GroupKind",
     "Heading",
@@ -278,6 +281,7 @@ __all__ = [
     "PassageGroup",
     "PassageKind",
     "Patience",
+    "Picked",
     "Prompt",
     "Provenance",
     "Question",
@@ -344,8 +348,10 @@ __all__ = [
     "noise_prompts",
     "open_run",
     "parse_endpoint",
+    "pick_answers",
     "preview_ask",
     "read",
+    "read_grades",
     "read_rating_files",
     "read_reply",
     "rebuild_benchmark",

@@ -7,8 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from novarag.report.sheet import write_sheet
+from novarag.report.sheet import grades_html, write_sheet
 from novarag.study import analyse, make_sheet, read_ratings
+from novarag.study.grades import GradeEntry, grade_key, settle, sheet_id
 from tests.support.browser import Browser
 from tests.support.studied import SYSTEMS, systems, trial
 
@@ -154,6 +155,33 @@ def test_nothing_is_wider_than_the_screen(browser, sheet, width):
     assert browser.run("document.documentElement.scrollWidth") <= width
     small = "[...document.querySelectorAll('section:not([hidden]) .points span')].filter(s => s.getBoundingClientRect().height < 36 || s.getBoundingClientRect().width < 36).length"
     assert browser.run(small) == 0
+
+
+def test_answers_are_graded_with_three_keys(browser, tmp_path):
+    entries = [
+        GradeEntry(question=f"q{i}{evil}", answer=evil, texts=((evil, evil),), accepted=(evil,))
+        for i, evil in enumerate(EVIL)
+    ]
+    page = tmp_path / "grades.html"
+    page.write_text(grades_html(sheet_id(entries), entries), "utf-8")
+    browser.open(page)
+    for key in "132":
+        browser.press(key)
+    browser.press("p")
+    browser.press("1")
+    chosen = "[...document.querySelectorAll('input:checked')].map(r => r.name + r.value).join(' ')"
+    assert browser.run(chosen) == "1.A.grade1 2.A.grade3 3.A.grade1"
+    assert browser.run("document.querySelector('[aria-current]').textContent") == "4"
+    for _ in EVIL:
+        browser.press("2")
+    assert browser.run("document.getElementById('count').textContent") == "7 of 7"
+    assert browser.run("document.title") == "Grading sheet"
+    assert browser.run("document.querySelectorAll('img, form, base, style ~ style').length") == 0
+    browser.run("document.getElementById('rater').value = 'Ada'")
+    browser.run("document.getElementById('save').click()")
+    key = grade_key(sheet_id(entries), [entry.question for entry in entries])
+    found = settle(read_ratings(key, {"a": saved(tmp_path).read_text("utf-8")}))
+    assert found == ["right", "cannot tell", "right", *["wrong"] * 4]
 
 
 def test_hostile_text_stays_text(browser, tmp_path):

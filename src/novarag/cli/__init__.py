@@ -25,6 +25,8 @@ VERBS: dict[str, tuple[str, str | None]] = {
     "recover": ("recover:recover", None),
     "reread": ("reread:reread", None),
     "measure": ("measure:measure", None),
+    "pick": ("pick:pick", None),
+    "grades": ("grades:grades", None),
     "calibrate": ("calibrate:calibrate", None),
     "gate": ("gate:gate", None),
     "estimate": ("estimate:estimate", None),

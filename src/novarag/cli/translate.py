@@ -36,6 +36,8 @@ VERB_OF = {
     "make_noise": "noise",
     "make_rating_sheet": "study sheet",
     "measure": "measure",
+    "pick_answers": "pick",
+    "read_grades": "grades",
     "read_rating_files": "study read",
     "read_reply": "read",
     "rebuild_benchmark": "nova-clean",

@@ -92,17 +92,24 @@ def read_rating_files(
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; give the one `make_rating_sheet(...)` wrote")
     key = read_key(_read(folder / "key.json"), source=str(folder / "key.json"))
-    texts = {path: _read(Path(path)) for path in files}
-    if len(texts) < len(files):
-        raise UsageError("a file of ratings is given twice: give each once")
+    texts = path_texts(files, "ratings")
     report = analyse(read_ratings(key, texts), replicates=replicates, seed=seed)
     if out is not None:
-        with whole_folder(Path(out), lambda place: _check_free(place, _REPORT)) as draft:
+        with whole_folder(Path(out), lambda place: check_free(place, _REPORT)) as draft:
             today = datetime.now(UTC).date().isoformat()
             written = write_study(report, draft, made=today, version=__version__)
         for path in written:
             tell(Wrote(Path(out) / path.name))
     return report
+
+
+def path_texts(given: object, name: str) -> dict[str, str]:
+    """Read the files that raters saved, by their paths."""
+    files = _paths(given, name)
+    texts = {path: _read(Path(path)) for path in files}
+    if len(texts) < len(files):
+        raise UsageError(f"a file of {name} is given twice: give each once")
+    return texts
 
 
 def _paths(given: object, name: str) -> list[str]:
@@ -143,7 +150,7 @@ def _check_sheet(out: Path, made: str) -> None:
     """Refuse a place with another sheet in it: ratings of that one need its key."""
     from novarag.study import read_key
 
-    _check_free(out, _SHEET)
+    check_free(out, _SHEET)
     key = out / "key.json"
     if key.is_file() and read_key(_read(key), source=str(key)).sheet != made:
         raise UsageError(
@@ -151,7 +158,8 @@ def _check_sheet(out: Path, made: str) -> None:
         )
 
 
-def _check_free(out: Path, ours: frozenset[str]) -> None:
+def check_free(out: Path, ours: frozenset[str]) -> None:
+    """Refuse a place that is a file, or a folder with other files than ours in it."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; `out` takes a folder")
     strange = sorted(p.name for p in out.iterdir() if p.name not in ours) if out.is_dir() else []

@@ -58,12 +58,14 @@
 
   const rate = (digit, radio) => {
     const within = sets(sections[at]);
-    const set = radio ? radio.closest("fieldset") : within.find((s) => !chosen(s));
-    if (!radio) return set && set.querySelector("input").focus();
+    const alone = within.length === 1; // one question a page: a digit answers it and turns
+    const set = radio ? radio.closest("fieldset") : within.find((s) => alone || !chosen(s));
+    if (!radio && !alone) return set && set.querySelector("input").focus();
     const wanted = all("input", set)[digit - 1];
     if (!wanted) return undefined;
     wanted.checked = true;
     keep();
+    if (alone && at < sections.length - 1) return turn(at + 1);
     const next = within[within.indexOf(set) + 1];
     return next ? (chosen(next) || next.querySelector("input")).focus() : sections[at].querySelector(".on").focus();
   };

@@ -132,6 +132,15 @@ class TrainDefaults:
     save_every: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickDefaults:
+    """How many answers are picked, and what part of them goes to the evidence states alike."""
+
+    rows: int = 100
+    spread: float = 0.3
+    seed: int = 0
+
+
 ACCESS = AccessDefaults()
 DESK = AccessDefaults(timeout=120.0, attempts=4)
 """For one question at a desk, where somebody waits for the reply."""
@@ -146,3 +155,4 @@ RETRIEVE = RetrieveDefaults()
 FILTER = FilterDefaults()
 EXPORT = ExportDefaults()
 TRAIN = TrainDefaults()
+PICK = PickDefaults()

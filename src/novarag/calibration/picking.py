@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.calibration.models import log_odds
+from novarag.defaults import PICK
 from novarag.errors import UsageError
 from novarag.seeding import stable_hash
 
@@ -28,9 +29,6 @@ LEAST_ROWS = 2
 
 ROWS_A_STRATUM = 6
 """Picked rows for each stratum on average, as long as confidences differ enough."""
-
-SPREAD = 0.3
-"""The part of the picks that goes to all states alike; the rest goes by size."""
 
 _ROUNDING = 1e-9
 
@@ -73,7 +71,7 @@ def pick_rows(
     *,
     n: int,
     seed: int = 0,
-    spread: float = SPREAD,
+    spread: float = PICK.spread,
 ) -> Picks:
     """Pick `n` rows to grade, one a question; NaN is the confidence of a reply nobody could read.
 
@@ -163,7 +161,7 @@ def _cut(x: Floats, count: Ints, least: float) -> tuple[float, int]:
     return float(between[at]), at + 1
 
 
-def allocate(sizes: Ints, state: Ints, n: int, spread: float = SPREAD) -> Ints:
+def allocate(sizes: Ints, state: Ints, n: int, spread: float = PICK.spread) -> Ints:
     """Say how many rows each stratum gets: two at least, or all it has.
 
     All but `spread` of the rows go by size. The rest goes to the states alike, and in each by size.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from novarag.calibration.picking import SPREAD
 from novarag.cli.console import screen
 from novarag.cli.options import (
     ConfidenceColumn,
@@ -19,7 +18,7 @@ from novarag.cli.options import (
     StateColumn,
     Unread,
 )
-from novarag.flows.pick import PAGE, ROWS
+from novarag.defaults import PICK
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def pick(
         typer.Argument(help="Answers, graded or not: JSONL, Parquet or CSV, or folders of runs."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for sheet.html and picked.json.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="How many answers to pick.")] = ROWS,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many answers to pick.")] = PICK.rows,
     confidence: ConfidenceColumn = "confidence",
     question: QuestionColumn = None,
     state: StateColumn = None,
@@ -63,12 +62,12 @@ def pick(
             help="Part of the picks that goes to rare and common evidence states alike; 0 draws all"
             " at one rate, which is best for a gate alone.",
         ),
-    ] = SPREAD,
+    ] = PICK.spread,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
 ) -> None:
     """Pick answers of a log to grade, by state and confidence, and write a sheet to grade them."""
     from novarag.datasets import Columns
-    from novarag.flows.pick import pick_answers
+    from novarag.flows.pick import PAGE, pick_answers
 
     columns = Columns(
         confidence=confidence, question=question, percent=percent, unread=tuple(unread or ()),

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_folder
-from novarag.calibration.picking import SPREAD, Picks, Stratum, pick_rows, weigh
+from novarag.calibration.picking import Picks, Stratum, pick_rows, weigh
+from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import Wrote, silent
 from novarag.sealed_json import seal, unseal
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from novarag.stats.arrays import Ints
     from novarag.strategies import Labels
     from novarag.strategies.confidence import Scale
-
-ROWS = 100
-"""How many answers are picked, unless somebody says otherwise."""
 
 PAGE, KEPT = "sheet.html", "picked.json"
 UNREAD = "unread"
@@ -94,13 +92,13 @@ def pick_answers(
     log: object,
     out: str | Path | None = None,
     *,
-    n: int = ROWS,
+    n: int = PICK.rows,
     columns: Columns | None = None,
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     show: Sequence[str] | None = None,
     calibration: str | Path | Calibration | None = None,
-    spread: float = SPREAD,
+    spread: float = PICK.spread,
     seed: int = 0,
     tell: Tell = silent,
 ) -> Picked:

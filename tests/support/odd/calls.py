@@ -41,6 +41,8 @@ GOOD: dict[str, list[str]] = {
     "measure": ["answers.csv", "--replicates", "100"],
     "calibrate": ["answers.csv", "--out", "OUT.json"],
     "gate": ["answers.csv", "--risk", "30%", "--out", "OUT.json"],
+    "pick": ["answers.csv", "--answer", "system", "--n", "20", "--out", "OUT"],
+    "grades": ["good/picked", "graded.json", "--out", "OUT.csv"],
     "estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
                  "--out", "OUT"],
     "index": ["corpus.jsonl", "--uri", "http://127.0.0.1:9", "--limit", "2"],

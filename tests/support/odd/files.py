@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from novarag.study.grades import grades_text
 from tests.support.odd.running import call
 from tests.support.served_folder import make_base, make_model
 
@@ -151,6 +152,7 @@ def _make_good(home: Path) -> None:
     _good("filter", "good/run", "--out", "good/filtered")
     _good("export", "good/filtered", "--out", "good/export")
     _good("study", "sheet", "good/run", "good/other", "--out", "good/sheet", "--questions", "2")
+    _good("pick", "answers.csv", "--answer", "system", "--n", "20", "--out", "good/picked")
     _good("annotate", "groups.jsonl", "--out", "good/annotated")
     make_model(_new(home / "good/trained"), make_base(_new(home / "good/base")))
     naacl = _new(home / "data/naacl")
@@ -167,6 +169,8 @@ def _make_good(home: Path) -> None:
     key = json.loads((home / "good/sheet/key.json").read_text())
     for rater in ("ann", "ben"):
         (home / f"{rater}.json").write_text(json.dumps(_ratings(key, rater)))
+    sheet = json.loads((home / "good/picked/picked.json").read_text())["content"]["sheet"]
+    (home / "graded.json").write_text(grades_text(sheet, ["right", "wrong"] * 10, rater="Ada"))
     for name, table in {"pipeline": PIPELINE, "experiment": EXPERIMENT, "grid": GRID}.items():
         (home / f"{name}.toml").write_text(toml_of(table))
 

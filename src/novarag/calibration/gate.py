@@ -110,6 +110,11 @@ class Gate:
     date: str = ""
     version: str = ""
 
+    @property
+    def promise(self) -> str:
+        """What the gate promises, or why it refuses, in a sentence or two."""
+        return promise(self)
+
     def decide(self, score: float | None, state: str | None = None) -> Decision:
         """Say whether to give an answer with this score, beside evidence in this state.
 

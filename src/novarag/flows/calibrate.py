@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.atomic import write_whole
 from novarag.calibration.calibration import Calibration
 from novarag.calibration.known import shared_questions
 from novarag.calibration.written import from_json, to_json
-from novarag.errors import DataError, UsageError
+from novarag.errors import UsageError
 from novarag.flows.events import Wrote, silent
-from novarag.sealed_json import seal, unseal
+from novarag.flows.kept import read_kept, write_kept
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -74,22 +73,12 @@ def fit_graded(rows: Graded, *, seed: int = 0) -> Calibration:
 
 def save_calibration(calibration: Calibration, path: str | Path) -> None:
     """Keep a calibration as one readable JSON file with a checksum of its own."""
-    write_whole(Path(path), seal(to_json(calibration)))
+    write_kept(to_json(calibration), path)
 
 
 def load_calibration(path: str | Path) -> Calibration:
     """Read a calibration; a file that was changed by a byte is refused."""
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    content = unseal(raw)
-    if content is None:
-        raise DataError(
-            "this is no calibration, or it was changed after it was written.",
-            hint="fit it again with `fit_calibration(...)`.",
-            source=str(path),
-        )
+    content = read_kept(path, what="calibration", again="fit it again with `fit_calibration(...)`.")
     return from_json(content, source=str(path))
 
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import orjson
 
-from novarag.atomic import write_whole
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
 from novarag.calibration.gating import Rows, check_chances, fit_gate
 from novarag.calibration.graded import UNKNOWN, Source
-from novarag.errors import DataError, UsageError
+from novarag.errors import UsageError
 from novarag.flows.calibrate import (
     as_calibration,
     check_source,
@@ -24,7 +23,7 @@ from novarag.flows.calibrate import (
     save_calibration,
 )
 from novarag.flows.events import Wrote, silent
-from novarag.sealed_json import seal, unseal
+from novarag.flows.kept import read_kept, write_kept
 from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
 
@@ -98,22 +97,12 @@ def set_gate(
 
 def save_gate(gate: Gate, path: str | Path) -> None:
     """Keep a gate as one readable JSON file with a checksum of its own."""
-    write_whole(Path(path), seal(to_json(gate)))
+    write_kept(to_json(gate), path)
 
 
 def load_gate(path: str | Path) -> Gate:
     """Read a gate; a file that was changed by a byte is refused."""
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    content = unseal(raw)
-    if content is None:
-        raise DataError(
-            "this is no gate, or it was changed after it was written.",
-            hint="set it again with `set_gate(...)`.",
-            source=str(path),
-        )
+    content = read_kept(path, what="gate", again="set it again with `set_gate(...)`.")
     return from_json(content, source=str(path))
 
 

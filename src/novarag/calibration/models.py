@@ -106,16 +106,14 @@ def _modes(design: Floats, cells: Cells, mean: Floats, precision: Floats) -> tup
     size = design.shape[1]
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     diagonal = np.arange(size)
-    at = mean.copy()
-    for _ in range(_STEPS):
+    at, step, taken = mean.copy(), np.full_like(mean, np.inf), 0
+    while np.abs(step).max() >= _SETTLED and taken < _STEPS:
         chance = expit(at @ design.T)
         slope = (cells.right - cells.count * chance) @ design - precision * (at - mean)
         curvature = _curvature(chance, cells, products, size)
         curvature[:, diagonal, diagonal] += precision
         step = np.clip(np.linalg.solve(curvature, slope[..., None])[..., 0], -_LONGEST, _LONGEST)
-        at = at + step
-        if np.abs(step).max() < _SETTLED:
-            break
+        at, taken = at + step, taken + 1
     curvature = _curvature(expit(at @ design.T), cells, products, size)
     curvature[:, diagonal, diagonal] += precision
     return at, curvature

@@ -146,14 +146,13 @@ def _line(pilot: Pilot) -> Floats:
     design = np.stack([np.ones(rank.size), rank], axis=1)
     precision, middle = np.array(_PRIOR_PRECISION), np.array([0.0, _PRIOR_SLOPE])
     found = np.array([logit((errors.sum() + 0.5) / (rows.sum() + 1)), _PRIOR_SLOPE])
-    for _ in range(25):
+    step, taken = np.full(2, np.inf), 0
+    while np.abs(step).max() >= 1e-6 and taken < 25:
         rate = expit(design @ found)
         gradient = design.T @ (errors - rows * rate) - precision * (found - middle)
         curve = (design.T * (rows * rate * (1 - rate))) @ design + np.diag(precision)
         step = np.clip(np.linalg.solve(curve, gradient), -2, 2)
-        found = found + step
-        if np.abs(step).max() < 1e-6:
-            break
+        found, taken = found + step, taken + 1
     return np.asarray(expit(design @ found))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from novarag.calibration.models import log_odds
 from novarag.defaults import PICK
 from novarag.errors import UsageError
-from novarag.seeding import stable_hash
+from novarag.seeding import seed_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +77,8 @@ def pick_rows(
 
     Of a question with several answers one is drawn, read or not, and strata count questions.
     """
-    rng = np.random.default_rng(stable_hash(str(seed), "pick"))
+    own_seed = seed_for(seed, "pick")
+    rng = np.random.default_rng(own_seed)
     frame = one_a_question(question, rng)
     read = ~np.isnan(confidence[frame])
     rows, unread = frame[read], frame[~read]

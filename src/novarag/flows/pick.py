@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from novarag.atomic import whole_folder
+from novarag.atomic import whole_folder, write_whole
 from novarag.calibration.picking import Picks, Stratum, pick_rows, weigh
 from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import Wrote, silent
-from novarag.sealed_json import seal, unseal
+from novarag.flows.kept import read_kept, write_kept
 from novarag.study.grades import RIGHT, WRONG, grade_key, settle, sheet_id
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ UNREAD = "unread"
 GRADING = "grading"
 """The column of the graded table that says what graders said, or why there is no grade."""
 
-_FORMAT = "novarag picked 1"
+_FORMAT = "picked 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -140,8 +140,8 @@ def pick_answers(
     )
     if out is not None:
         with whole_folder(Path(out), lambda place: _check_place(place, made.sheet)) as draft:
-            (draft / PAGE).write_text(grades_html(made.sheet, entries), "utf-8")
-            (draft / KEPT).write_bytes(seal(_to_json(made)))
+            write_whole(draft / PAGE, grades_html(made.sheet, entries).encode())
+            write_kept(_to_json(made), draft / KEPT)
         for name in (PAGE, KEPT):
             tell(Wrote(Path(out) / name))
     return made
@@ -260,14 +260,10 @@ def _read_picked(folder: Path) -> Picked:
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; give the one `pick_answers(...)` wrote")
-    path = folder / KEPT
-    content = unseal(path.read_bytes()) if path.is_file() else None
-    if content is None or content.get("format") != _FORMAT:
-        raise DataError(
-            "this is not what was picked, or it was changed after it was written.",
-            hint="give the folder that `pick_answers(...)` wrote, with its picked.json.",
-            source=str(path),
-        )
+    again = "give the folder that `pick_answers(...)` wrote, with its picked.json."
+    content = read_kept(folder / KEPT, what="list of what was picked", again=again)
+    if content.get("format") != _FORMAT:
+        raise DataError("another version wrote this.", hint=again, source=str(folder / KEPT))
     return Picked(
         sheet=content["sheet"],
         rows=pl.DataFrame([make_column(name, values) for name, values in content["columns"]]),

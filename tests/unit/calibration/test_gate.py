@@ -82,3 +82,7 @@ def test_says_what_it_would_take(gate):
     never = promise(replace(no, least_risk=None, need=Need(None, None, None)))
     assert "no risk under 100 %" in never
     assert never.endswith("no number of such rows is likely to do")
+
+
+def test_a_gate_says_its_promise(gate):
+    assert gate.promise == promise(gate) == to_json(gate)["promise"]

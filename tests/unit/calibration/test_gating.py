@@ -207,3 +207,20 @@ def test_keeps_its_promise_where_every_threshold_is_a_hair_too_risky(kind):
         chains = make_chains(graded, score, chosen, state=None, rows="one", seed=run)
         broken += choose(chains, risk, 0.9) is not None
     assert 0 < broken / runs <= BROKEN_AT_MOST
+
+
+def test_all_rows_without_an_error_count_as_questions():
+    graded = rows_of(np.full(200, 0.9), np.zeros(200), question=np.arange(200) // 2)
+    made = fit_gate(graded, risk=0.2, rows="all")
+    assert made.threshold == 0.9
+    assert max(step.answered for step in made.path) == 100
+    alone = fit_gate(replace(graded, question=np.zeros(200, dtype=np.intp)), risk=0.2, rows="all")
+    assert alone.threshold is None
+
+
+def test_hardly_any_reply_that_could_be_read_leaves_a_need_without_an_end():
+    score = np.full(400, np.nan)
+    score[:2] = 0.9
+    made = fit_gate(rows_of(score, np.zeros(400)), risk=0.1)
+    assert made.threshold is None
+    assert made.need.high is None

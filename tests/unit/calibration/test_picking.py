@@ -6,7 +6,6 @@ import pytest
 from novarag.calibration.picking import (
     LEAST_ROWS,
     ROWS_A_STRATUM,
-    SPREAD,
     Stratum,
     allocate,
     one_a_question,
@@ -14,6 +13,7 @@ from novarag.calibration.picking import (
     stratify,
     weigh,
 )
+from novarag.defaults import PICK
 from novarag.errors import UsageError
 
 LEVELS = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
@@ -146,7 +146,7 @@ def test_a_rare_state_stands_by_itself():
         pick_rows(np.full(1000, 0.9), state, np.arange(1000), n=3)
 
 
-@pytest.mark.parametrize("spread", [0.0, SPREAD, 0.6, 1.0])
+@pytest.mark.parametrize("spread", [0.0, PICK.spread, 0.6, 1.0])
 def test_no_rate_is_far_under_the_common_one(spread):
     sizes, state = np.array([4000, 3000, 1500, 900, 300, 200, 90, 10]), np.array([0] * 5 + [1] * 3)
     counts = allocate(sizes, state, 400, spread)

@@ -42,6 +42,7 @@ from novarag.uncertainty import (
 from novarag.uncertainty.compared import meanings, rouge_l
 from novarag.uncertainty.likely import _held
 from novarag.uncertainty.semantic import same_words
+from novarag.uncertainty.signals import token_signal
 
 COMPARING = (lexical_similarity, eigen_laplacian, semantic_entropy)
 
@@ -354,3 +355,8 @@ def test_the_tokens_of_an_answer_are_those_that_hold_a_part_of_it():
         last = rng.randint(first, starts[-1])
         meant = [i for i, end in enumerate(ends) if starts[i] < last and end > first]
         assert list(range(len(tokens)))[_held(tokens, starts[-1], first, last)] == meant
+
+
+def test_a_reply_that_could_not_be_read_has_no_signal():
+    unread = make_trial(EXAMPLE_GROUP, VANILLA, 0, Completion(text="I cannot say.", model="m"))
+    assert token_signal("likelihood", unread) is None

@@ -100,7 +100,6 @@ def _calibration(
         return None
     from novarag.calibration.graded import UNKNOWN, Source
     from novarag.flows.calibrate import as_calibration, check_source
-    from novarag.flows.graded import prompt_name
     from novarag.strategies import Strategy
 
     if out is None or str(out).startswith("s3://"):
@@ -108,7 +107,7 @@ def _calibration(
             "`calibration` wants a folder (`out`); hand any other run to `apply_calibration`"
         )
     made = as_calibration(given)
-    prompt = prompt_name(asking) if isinstance(asking, Strategy) else UNKNOWN
+    prompt = asking.template.hash if isinstance(asking, Strategy) else UNKNOWN
     check_source(made, Source(model=model, prompt=prompt))
     return made
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from novarag.datasets import Columns
     from novarag.stats.arrays import Floats, Ints
-    from novarag.strategies import Labels, Strategy
+    from novarag.strategies import Labels
     from novarag.strategies.confidence import Scale
 
 EVIDENCE, WEIGHT = "evidence", "weight"
@@ -114,11 +114,6 @@ def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBOD
     )
 
 
-def prompt_name(strategy: Strategy) -> str:
-    """Name a prompt by the hash of its template."""
-    return strategy.template.hash[:16]
-
-
 def _digest(known: DataFrame) -> str:
     """Tell one set of graded answers from another."""
     rows = known.select("question", "confidence", "correct").rows()
@@ -189,7 +184,7 @@ def _model(known: DataFrame, given: str) -> str:
 
 def _prompt(known: DataFrame, given: str) -> str:
     name = given if given != UNKNOWN else _only(known, "strategy") or UNKNOWN
-    return prompt_name(STRATEGIES[name]) if name in STRATEGIES else name
+    return STRATEGIES[name].template.hash if name in STRATEGIES else name
 
 
 def _only(known: DataFrame, column: str) -> str | None:

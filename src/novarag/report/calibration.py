@@ -96,7 +96,7 @@ def _source(calibration: Calibration) -> str:
             "Nothing says which model and which prompt all of these answers are of, so it cannot"
             " be kept from answers of others."
         )
-    return f"It holds for the model {source.model!r} and the prompt {source.prompt!r} alone."
+    return f"It holds for the model {source.model!r} and the prompt {source.prompt[:12]!r} alone."
 
 
 def _width(calibration: Calibration) -> float:

@@ -6,9 +6,12 @@ import polars as pl
 import pytest
 
 from novarag import (
+    STRATEGIES,
     Columns,
     DataError,
+    ScriptedLLM,
     UsageError,
+    answer,
     apply_calibration,
     ask,
     fit_calibration,
@@ -19,6 +22,13 @@ from novarag import (
     write_example,
 )
 from tests.support.graded_answers import draw_graded
+
+
+def scripted(name: str) -> ScriptedLLM:
+    """Return a model by a name, which always says the same."""
+    kind = type("Named", (ScriptedLLM,), {"model": name, "__slots__": ()})
+    judged = "Passage Classifications: highly relevant\nGroup Judgment: consistent\n"
+    return kind({"": f"{judged}Answer: 1871\nConfidence: 90%"})
 
 
 def table(n: int = 120, seed: int = 0, **more: object) -> pl.DataFrame:
@@ -97,7 +107,7 @@ def test_its_signal_is_taken_from_the_column_of_that_name():
 
 def test_answers_of_another_model_or_prompt_are_refused_unless_told():
     made = fit_calibration(table(model="llama", strategy="nova"))
-    assert (made.source.model, len(made.source.prompt)) == ("llama", 16)
+    assert (made.source.model, made.source.prompt) == ("llama", STRATEGIES["nova"].template.hash)
     for other in ({"model": "qwen"}, {"strategy": "vanilla"}, {"strategy": "my-own"}):
         log = table(40, seed=1, **other)
         with pytest.raises(UsageError, match="`other_source=True`"):
@@ -182,5 +192,11 @@ def test_a_run_is_calibrated_as_it_ends(tmp_path):
         with pytest.raises(UsageError, match="the calibration was fitted on"):
             ask(tmp_path / "groups.jsonl", wrong, model, out=tmp_path / "r2", calibration=made)
     assert not (tmp_path / "r2").exists()
+    found = answer("When?", ["In 1871."], scripted(made.source.model), calibration=made)
+    assert found.calibrated
+    with pytest.raises(UsageError, match="another prompt"):
+        answer("When?", ["In 1871."], scripted(made.source.model), strategy="cot", calibration=made)
+    with pytest.raises(UsageError, match="another model"):
+        answer("When?", ["In 1871."], scripted("llama"), calibration=made)
     with pytest.raises(UsageError, match="wants a folder"):
         ask(tmp_path / "groups.jsonl", "nova", "simulated:base", calibration=made)

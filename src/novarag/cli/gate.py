@@ -30,7 +30,7 @@ from novarag.cli.options import (
 )
 from novarag.texts import plain_text
 
-_SHARE = re.compile(r"\s*(\d{1,3}(?:\.\d{0,9})?|\.\d{1,9})\s*(%?)\s*", re.ASCII)
+_SHARE = re.compile(r"(\d{1,3}(?:\.\d{0,9})?|\.\d{1,9})\s{0,3}(%?)", re.ASCII)
 
 
 def parse_share(text: str) -> float:
@@ -39,7 +39,7 @@ def parse_share(text: str) -> float:
     >>> parse_share("10 %"), parse_share("0.1")
     (0.1, 0.1)
     """
-    found = _SHARE.fullmatch(text)
+    found = _SHARE.fullmatch(text.strip())
     if found is None:
         raise typer.BadParameter(f"{text!r} is no share; write 10% or 0.1.")
     value = float(found[1]) / (100 if found[2] else 1)

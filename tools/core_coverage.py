@@ -30,6 +30,7 @@ CORE = (
     "novarag.stats",
     "novarag.strategies",
     "novarag.study",
+    "novarag.tables",
     "novarag.taxonomy",
     "novarag.trials",
     "novarag.uncertainty",

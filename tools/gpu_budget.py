@@ -16,10 +16,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from novarag.defaults import TRAIN
+
 ROOT = Path(__file__).parents[1]
-PAGE, INPUTS = ROOT / "docs" / "gpu.md", ROOT / "docs" / "evidence" / "gpu-inputs.json"
+PAGE, INPUTS = ROOT / "docs" / "gpu-budget.md", ROOT / "docs" / "evidence" / "gpu-inputs.json"
 BEGIN, END = "<!-- python -m tools.gpu_budget -->", "<!-- end -->"
-RANK, LENGTH = 8, 2048
+RANK, LENGTH, AT_ONCE = TRAIN.rank, TRAIN.max_length, (TRAIN.at_once, 2)
 GB = 1e9
 Asked = dict[str, dict[str, int]]  # requests and replies by model and strategy
 
@@ -61,7 +63,7 @@ class Model:
         """Count the weights of an adapter on every linear part.
 
         >>> [m.adapter for m in MODELS[:2]]
-        [20185088, 20971520]
+        [40370176, 41943040]
         """
         return self.layers * sum(RANK * (a + b) for a, b in self.shapes())
 
@@ -298,7 +300,7 @@ def in_all(asked: Asked, gpus: tuple[Gpu, ...], a: dict[str, float]) -> list[str
 def memories(gpus: tuple[Gpu, ...], a: dict[str, float]) -> list[str]:
     """Return what training, serving and keeping take."""
     pair = MODELS[:2]
-    kinds = [(n, m) for n in (2, 1) for m in pair]
+    kinds = [(n, m) for n in AT_ONCE for m in pair]
     parts = [memory(m, a, n) for n, m in kinds]
     body = [[name, *(f"{p[name]:.1f}" for p in parts)] for name in parts[0]]
     body.append(["in all", *(f"{sum(p.values()):.0f}" for p in parts)])
@@ -309,7 +311,7 @@ def memories(gpus: tuple[Gpu, ...], a: dict[str, float]) -> list[str]:
     return [
         f"**Memory of training**, GB: rank {RANK}, samples of {LENGTH:,} tokens.",
         "",
-        *rows(["part", *(f"{name}, {n} at once" for n in (2, 1) for name in head)], body),
+        *rows(["part", *(f"{name}, {n} at once" for n in AT_ONCE for name in head)], body),
         "**Memory of serving**: requests of sixteen samples that fit beside the weights at once.",
         "",
         *rows(["GPU", *head], seats),
@@ -327,7 +329,9 @@ def seats_of(model: Model, gpu: Gpu, a: dict[str, float]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/gpu.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables into docs/gpu-budget.md"
+    )
     parser.add_argument("--count", type=Path, help="count what a finished folder asked")
     for gpu in GPUS:
         flag = f"--price-{gpu.name.lower()}"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.machine import described, shared_data
+from tools.paper_labels import check
 from tools.paper_text import TEXT
 
 PAPER = shared_data().resolve().parent / "paper"
@@ -319,6 +320,7 @@ def main():
         TARGET.write_text(text, "utf-8")
     elif text != TARGET.read_text("utf-8"):
         raise SystemExit("paper.json is not what the paper says: run with --write")
+    check((PAPER / "nova.tex").read_text("utf-8"))
     print(f"paper.json: {sum(v for *_, v in counts) + len(TEXT)} figures, {len(text)} bytes")
 
 

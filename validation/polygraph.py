@@ -39,7 +39,7 @@ async def _ask(address, name, temperature, count):
     from novarag.strategies import VANILLA
     from novarag.strategies.follow_up import P_TRUE, propose
 
-    every = load_benchmark(name, root=shared_data())
+    every = load_benchmark(name, data=shared_data())
     groups = every[:count] if temperature == 1 else every[-count:]
     form = VANILLA.pattern(3)
     greedy_how = Sampling(temperature=0.0, max_tokens=64, logprobs=True, regex=form)

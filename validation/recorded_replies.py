@@ -3,7 +3,8 @@
 Usage: python -m validation.recorded_replies record [--url URL=NAME] [--replies 2000] [--out DIR]
        python -m validation.recorded_replies compare [--base REV] [--out DIR] [--show N]
 
-`record` asks a server, as runs that can be killed and go on. `compare` reads every reply with the
+`record` asks a server, as runs that can be killed and go on: half of the replies freely, half held
+to the strategy's form, since the smallest models keep no form by themselves. `compare` reads every reply with the
 reader of a commit and with today's, passages known, and prints what of the former is still read,
 with the same value, and each class of new refusals.
 """
@@ -13,6 +14,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 from novarag import Access, Sampling, ask, load_benchmark, open_run
@@ -21,6 +23,8 @@ from tests.support.machine import described
 from validation.golden.installs import install_revision
 
 STRATEGIES_ASKED = ("nova", "multi-step", "cot")
+FORMS = ("held", "freely")
+K, SAMPLES = 3, 4
 BASE = "055ddb3"
 READ = """
 import json, sys
@@ -33,23 +37,25 @@ for line in sys.stdin:
 
 
 def record(url: str, replies: int, out: Path) -> None:
-    """Ask the server for as many replies of each strategy."""
-    share = -(-replies // len(STRATEGIES_ASKED))
-    groups = [g for g in load_benchmark("hotpotqa") if g.kind is not None][:share]
+    """Ask the server for as many replies of each strategy, held to its form and freely."""
+    share = -(-replies // (len(STRATEGIES_ASKED) * len(FORMS) * SAMPLES))
+    groups = [g for g in load_benchmark("hotpotqa") if g.kind and len(g.passages) == K][:share]
     access = Access(timeout=1200, concurrency=16)
-    for name in STRATEGIES_ASKED:
-        sampling = Sampling(temperature=0.7, seed=1, max_tokens=220)
-        ask(groups, name, url, out=out / name, sampling=sampling, access=access)
+    for form, name in product(FORMS, STRATEGIES_ASKED):
+        held = STRATEGIES[name].pattern(K, step_length=60) if form == "held" else None
+        sampling = Sampling(n=SAMPLES, temperature=0.7, seed=1, max_tokens=220, regex=held)
+        ask(groups, name, url, out=out / f"{name}-{form}", sampling=sampling, access=access)
 
 
 def compare(base: str, out: Path, show: int) -> int:
     """Read what was recorded by both readers, and print how they differ."""
-    trials = [t for name in STRATEGIES_ASKED for t in open_run(out / name)]
+    runs = [out / f"{name}-{form}" for form, name in product(FORMS, STRATEGIES_ASKED)]
+    trials = [t for run in runs for t in open_run(run)]
     cases = [
         {"strategy": t.strategy, "reply": t.completion.text, "k": len(t.group.passages)}
         for t in trials
     ]
-    install = install_revision(base, Path("build/golden/base"))
+    install = install_revision(base, Path("build/golden/base").resolve())
     done = subprocess.run(
         [sys.executable, "-c", READ], input="".join(json.dumps(c) + "\n" for c in cases),
         env=install.environment(None), capture_output=True, text=True, check=True,

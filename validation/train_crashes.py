@@ -1,6 +1,6 @@
 """Kill trainings, run the same command again, and compare the adapters bit for bit.
 
-    python -m validation.train_crashes [--random 10] [--writes 5] [--seed 0]
+    python -m validation.train_crashes [--random 10] [--writes 5] [--seed 0] [--loss text]
 
 A tiny llama is trained undisturbed once. Then trainings are killed with SIGKILL, each at a random
 step or while a checkpoint is written (some of its files are there, its seal is not), and started
@@ -155,7 +155,7 @@ def disturbed(
 def prepare() -> None:
     from tests.support.tiny_model import make_model, write_rows
 
-    make_model(Path("tiny"))
+    make_model(Path("tiny"), digits="--loss" in COMMAND)
     write_rows(Path("rows/train.jsonl"), rows=ROWS)
 
 
@@ -184,7 +184,10 @@ def main() -> None:
     parser.add_argument("--random", type=int, default=10)
     parser.add_argument("--writes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--loss", default="text")
     told = parser.parse_args()
+    if told.loss != "text":
+        COMMAND[2:2] = ["--loss", told.loss]
     packages = [f"{name} {version(name)}" for name in ("torch", "trl", "peft")]
     print(described(*packages), flush=True)
     import_module("novarag.cli")

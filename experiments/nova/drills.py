@@ -1,49 +1,51 @@
-"""Drills: short groups of every kind, to learn what a passage says about a question, if anything.
+"""Drills: short groups that teach what a passage says about a question, if anything.
 
-They are cut from the retrieval data. A passage that misleads is the gold one with its answer
-exchanged for that of another question of the same shape. Noise is what answers the next question,
-in the same dress, so that only a look at the question tells noise from evidence.
+They are made of questions with what a real search found for them. A passage that misleads is the
+gold one with its answer exchanged for that of another question of the same shape. Noise is what the
+search found without the answer, or evidence of another question, so that only a look at the
+question tells noise from evidence.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from experiments.nova.reading import window
-from experiments.nova.splits import states
-from experiments.nova.warmup import bare, fits, make_row, steps_of
+from experiments.nova.warmup import fits, make_row, steps_of
+from experiments.nova.windows import WORDS, as_found, nearest, stated, windows
 from novarag.grading import contains, normalize
 from novarag.records import Passage, PassageGroup
 from novarag.seeding import rng_for
-from novarag.sft.examples import Example
 from novarag.strategies.template import lay_out
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from novarag.records import Question
+    from novarag.sft.examples import Example
 
-    Pair = tuple[Question, Passage]
+    Shape = tuple[bool, bool, int]
 
-_WORDS = (50, 42, 34)  # of the windows that are cut from one passage
-_KINDS = tuple(GroupKind)
-_SIZES = (3, 3, 3, 5)  # passages
-_VANILLA = 8  # every so many drills with evidence is asked by `vanilla`
+SIZES = (3, 5)
+"""Passages of a drill, in turn."""
+
+_LENGTHS = (WORDS, WORDS - 8, WORDS - 14)  # words of the windows that are cut from one passage
+_EVIDENCE = (1, 2, 2, 3)  # passages with evidence, one drawn; a third of all drills have none
+_NOISE = 0.7  # share of the noise that the search found for the question itself
 _FORMS = (
-    None, "nova", None, "vanilla", None, "nova", None, "cot",
-    None, "nova", None, "vanilla", None, "nova", None, "noise-aware",
+    "nova", None, "vanilla", "nova", None, "nova", "cot", None,
+    "nova", None, "label-only", "nova", None, "nova", "noise-aware", "vanilla",
 )  # fmt: skip
 # In no strategy's words: what is taught here is to read, not how to reply to a strategy.
 _TASK = "Read the passages below and say what each of them answers to the question."
-_ASKED = "Go through the passages in steps. If one of them answers, end with the answer."
+_ASKED = "Go through the passages in steps, then give the answer and how sure of it you are."
 
 
-def shape_of(answer: str) -> tuple[bool, bool, int]:
+def shape_of(answer: str) -> Shape:
     """Say what an answer looks like: with digits, with capitals, of how many words.
 
     >>> shape_of("Lex Luger"), shape_of("1898")
@@ -60,144 +62,143 @@ def exchanged(text: str, answer: str, other: str) -> str | None:
     return made if gone and contains(normalize(made), normalize(other)) else None
 
 
-def drills(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
-    """Make one group of each question, its kind in turn; a question that gives none is left out."""
-    kept = _families(pairs, seed)
-    for i, (question, found) in enumerate(kept):
-        rng = rng_for(seed, question.id, "drill")
-        size = _SIZES[i // len(_KINDS) % len(_SIZES)]
-        shown = _shown(found, _KINDS[i % len(_KINDS)], rng)
-        for _, others in kept[i + 1 :] + kept[:i]:
-            shown += _noise(question, others, rng)
-            if len(shown) >= size:
-                break
-        yield from _dealt(question, shown[:size], rng, "drill")
+class Exchange:
+    """Answers of other questions by their shape, to mislead with."""
+
+    def __init__(self, questions: Iterable[Question], seed: int) -> None:
+        self.seed = seed
+        self._shapes: Mapping[Shape, list[str]] = defaultdict(list)
+        for question in questions:
+            self._shapes[shape_of(question.answers[0])].append(question.answers[0])
+
+    def misleading(self, gold: Passage, question: Question) -> Passage | None:
+        """Make a passage that gives another answer; None where that cannot be done."""
+        answer = stated(gold.text, question)
+        if answer is None:
+            return None
+        rng = rng_for(self.seed, question.id, "exchange")
+        others = self._shapes.get(shape_of(answer)) or []
+        for other in rng.sample(others, min(5, len(others))):
+            made = exchanged(gold.text, answer, other)
+            if made is not None and stated(made, question) is None:
+                return replace(gold, text=made, kind=PassageKind.COUNTERFACTUAL, claim=other)
+        return None
 
 
-def tossed(pairs: Sequence[Pair], seed: int) -> Iterator[PassageGroup]:
-    """Make one group of each question, a coin for each passage: no passage tells of the others.
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What can be shown beside a question: windows that answer, one that misleads, and noise."""
 
-    Where the kinds come in turn, what was said of the first passages gives the last ones away.
+    question: Question
+    gold: tuple[Passage, ...]
+    misleading: Passage
+    noise: tuple[Passage, ...]
+
+
+def families(pools: Iterable[PassageGroup], exchange: Exchange) -> list[Family]:
+    """Cut what each question has; one that lacks something is left out.
+
+    A pool has gold passages, labelled, and what a search found without the answer, as relevant.
     """
-    kept = _families(pairs, seed)
-    for i, (question, found) in enumerate(kept):
-        rng = rng_for(seed, question.id, "toss")
-        size = _SIZES[i % len(_SIZES)]
-        heads = sum(rng.random() < 0.5 for _ in range(size))
-        shown = rng.sample(found, min(heads, len(found)))
-        if shown == found[-1:]:
-            shown = found[:1]  # that which misleads is never alone
-        while len(shown) < size:
-            other, family = rng.choice(kept)
-            if other.id != question.id:
-                shown += _noise(question, family, rng)[: rng.choice((1, 1, 2))]
-        yield from _dealt(question, shown[:size], rng, "toss")
+    found = (_family(pool, exchange) for pool in pools)
+    return [family for family in found if family is not None]
 
 
-def _dealt(
-    question: Question, shown: list[Passage], rng: random.Random, name: str
-) -> Iterator[PassageGroup]:
-    """Make a group of passages in any order, if they fit."""
-    rng.shuffle(shown)
-    group = PassageGroup(id=f"{question.id}/{name}", question=question, passages=tuple(shown))
-    if fits(group):
-        yield group
+def _family(pool: PassageGroup, exchange: Exchange) -> Family | None:
+    question = pool.question
+    known = [p for p in pool.passages if p.kind is PassageKind.GOLD and stated(p.text, question)]
+    noise = [p for p in pool.passages if p.kind is PassageKind.RELEVANT]
+    if not known or not noise:
+        return None
+    gold = _gold(known[0], question)
+    false = exchange.misleading(gold[0], question) if gold else None
+    shown = tuple(
+        as_found(replace(p, text=text), question)
+        for p in noise
+        if (text := nearest(windows(p.text), question.text)) and not stated(text, question)
+    )
+    return Family(question, tuple(gold), false, shown) if false and len(shown) > 1 else None
 
 
-def _noise(question: Question, others: Sequence[Passage], rng: random.Random) -> list[Passage]:
-    """Return what answers another question and does not answer this one."""
-    found = [Passage(text=p.text, kind=PassageKind.IRRELEVANT) for p in others]
-    rng.shuffle(found)
-    return [passage for passage in found if not states(passage.text, question)]
-
-
-def _families(pairs: Sequence[Pair], seed: int) -> list[tuple[Question, list[Passage]]]:
-    """Cut what answers each question; a question that gives nothing is left out."""
-    shapes: dict[tuple[bool, bool, int], list[str]] = defaultdict(list)
-    for question, _ in pairs:
-        shapes[shape_of(question.answers[0])].append(question.answers[0])
+def _gold(passage: Passage, question: Question) -> list[Passage]:
+    """Cut windows of several lengths that hold the answer, each text once."""
+    answer = stated(passage.text, question)
     cut = [
-        _evidence(question, gold.text, shapes, rng_for(seed, question.id, "evidence"))
-        for question, gold in pairs
+        nearest(windows(passage.text, answer=answer, longest=longest), question.text)
+        for longest in _LENGTHS
     ]
-    return [(pair[0], found) for pair, found in zip(pairs, cut, strict=True) if found]
+    return [replace(passage, text=text, claim=answer) for text in dict.fromkeys(cut) if text]
 
 
-def _evidence(
-    question: Question,
-    text: str,
-    shapes: dict[tuple[bool, bool, int], list[str]],
-    rng: random.Random,
-) -> list[Passage]:
-    """Cut windows that answer, and one that misleads, last; nothing where that cannot be done."""
-    answer = question.answers[0]
-    cut = [window(text, rng, answer=answer, longest=longest) for longest in _WORDS]
-    gold = [_passage(part, PassageKind.GOLD, answer) for part in dict.fromkeys(cut) if part]
-    other = rng.choice(shapes[shape_of(answer)])
-    same = normalize(other) == normalize(answer)
-    false = None if same or not gold else exchanged(rng.choice(gold).text, answer, other)
-    return [*gold, _passage(false, PassageKind.COUNTERFACTUAL, other)] if false else []
+def drills(made: Sequence[Family], seed: int) -> Iterator[PassageGroup]:
+    """Make one group of each question: a third without evidence, the sizes in turn.
+
+    How many passages answer is drawn, and whether one misleads: no passage tells of the others.
+    """
+    for i, family in enumerate(made):
+        rng = rng_for(seed, family.question.id, "drill")
+        size = SIZES[i // 3 % len(SIZES)]
+        shown = [] if i % 3 == 0 else _evidence(family, rng, rng.choice(_EVIDENCE))
+        near = rng.sample(family.noise, len(family.noise))
+        while len(shown) < size:
+            if near and rng.random() < _NOISE:
+                shown.append(near.pop())
+            else:
+                shown += _foreign(rng.choice(made), family.question, rng)
+        shown = list({passage.text: passage for passage in shown}.values())[:size]
+        rng.shuffle(shown)
+        group = PassageGroup(
+            id=f"{family.question.id}/drill-{seed}-k{size}",
+            question=family.question,
+            passages=tuple(shown),
+        )
+        if fits(group) and len(shown) == size:
+            yield group
 
 
-def _shown(found: list[Passage], kind: GroupKind, rng: random.Random) -> list[Passage]:
-    """Take what makes a group one of its kind."""
-    if kind is GroupKind.IRRELEVANT:
+def _evidence(family: Family, rng: random.Random, count: int) -> list[Passage]:
+    """Take so many passages that answer; with two or more, one of them misleads in every other."""
+    if count > 1 and rng.random() < 0.6:
+        return [*rng.sample(family.gold, min(count - 1, len(family.gold))), family.misleading]
+    return rng.sample(family.gold, min(count, len(family.gold)))
+
+
+def _foreign(other: Family, question: Question, rng: random.Random) -> list[Passage]:
+    """Take a passage that answers another question and does not answer this one."""
+    passage = rng.choice([*other.gold, other.misleading, *other.noise])
+    if other.question.id == question.id or stated(passage.text, question):
         return []
-    gold = found[:-1][: rng.choice((1, 2, 2))]
-    return gold if kind is GroupKind.CONSISTENT else [*gold, found[-1]]
+    return [Passage(text=passage.text, kind=PassageKind.IRRELEVANT, provenance=_FOUND)]
 
 
-def _passage(text: str, kind: PassageKind, claim: str | None = None) -> Passage:
-    return Passage(text=text, kind=kind, claim=claim, provenance=Provenance.ORIGINAL)
+_FOUND = Provenance.RETRIEVED
 
 
 def plain_row(group: PassageGroup) -> Example:
-    """Ask in words of no strategy; the reply is the steps, and the answer where a passage has it."""
+    """Ask in words of no strategy; the reply is the steps, the answer and a confidence."""
     shown = lay_out([passage.text for passage in group.passages])
     asked = f"Question: {group.question.text}\n\nRetrieved passages ({len(group.passages)}):"
-    answer = bare(group.question.answers[0])
-    end = "" if group.kind is GroupKind.IRRELEVANT else f"Answer: {answer}"
-    return Example(
-        prompt="\n".join([_TASK, "", asked, shown, "", _ASKED]),
-        completion=f"{steps_of(group)}{end}".strip(),
-        question=group.question.id,
-        group=str(group.id),
-        kind=str(group.kind),
-        answer=answer,
-        confidence=0.0,  # none is stated; the row is written without it
-        correct=True,
-    )
+    row = make_row(group, "vanilla")
+    prompt = "\n".join([_TASK, "", asked, shown, "", _ASKED])
+    return replace(row, prompt=prompt, completion=f"{steps_of(group)}{row.completion}")
 
 
 def drill_rows(
-    pairs: Sequence[Pair], stated: Sequence[float], seed: int, *, count: int
+    made: Sequence[Family], seed: int, *, count: int
 ) -> list[tuple[PassageGroup, str | None, Example]]:
-    """Make rows in plain words, and every eighth with evidence in the form of `vanilla`.
+    """Make rows of drills, the forms in turn; two lines without evidence are not taught.
 
-    `vanilla` sees groups with evidence alone: in two lines one can only learn to guess without.
+    Questions come round again with other passages until there are enough rows.
     """
     rows: list[tuple[PassageGroup, str | None, Example]] = []
-    evident = 0
-    for group in drills(pairs, seed):
-        evident += group.kind is not GroupKind.IRRELEVANT
-        if group.kind is not GroupKind.IRRELEVANT and evident % _VANILLA == 0:
-            rows.append((group, "vanilla", make_row(group, "vanilla", stated, seed)))
-        else:
-            rows.append((group, None, plain_row(group)))
-        if len(rows) == count:
-            return rows
-    return rows
-
-
-def toss_rows(
-    pairs: Sequence[Pair], stated: Sequence[float], seed: int, *, count: int
-) -> list[tuple[PassageGroup, str | None, Example]]:
-    """Make rows of tossed groups, the forms in turn; two lines without evidence are not taught."""
-    rows: list[tuple[PassageGroup, str | None, Example]] = []
-    for i, group in enumerate(islice(tossed(pairs, seed), count)):
-        name = _FORMS[i % len(_FORMS)]
-        if group.kind is GroupKind.IRRELEVANT and name != "nova":
-            name = None
-        row = make_row(group, name, stated, seed) if name else plain_row(group)
-        rows.append((group, name, row))
+    turn = 0
+    while len(rows) < count:
+        for group in drills(made, seed + turn):
+            name = _FORMS[len(rows) % len(_FORMS)]
+            if group.kind is GroupKind.IRRELEVANT and name not in {"nova", "noise-aware", "cot"}:
+                name = None
+            rows.append((group, name, make_row(group, name) if name else plain_row(group)))
+            if len(rows) == count:
+                break
+        turn += 1
     return rows

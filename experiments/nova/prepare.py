@@ -2,7 +2,8 @@
 
     python -m experiments.nova.prepare OUT [--data DATA] [--tokenizer FOLDER]
 
-The same data and seed give the same bytes. `facts.json` has the counts and checksums.
+The same data and seed give the same bytes. `facts.json` has the budget of questions by split, the
+counts and the checksums.
 """
 
 from __future__ import annotations
@@ -12,44 +13,44 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
 
 import orjson
-import polars as pl
 
-from experiments.nova.drills import drill_rows, toss_rows
-from experiments.nova.reading import SETS, answered
+from experiments.nova.drills import Exchange, drill_rows, families
+from experiments.nova.plan import CLEAN, DRILLS, FOUND, GRADED, PARTS, READER, SEED, TEST_FOUND
 from experiments.nova.splits import (
     check_disjoint,
     counts,
-    gold_of,
+    dealt,
     gold_runs,
-    one_each,
     place_of,
     plain,
-    reading_groups,
     runs_of,
     split,
 )
 from experiments.nova.warmup import fault_of, fits, make_rows
-from novarag.datasets import load_groups
+from experiments.nova.windows import shorten, stated
+from novarag.datasets import load_benchmark, load_groups
 from novarag.errors import DataError
 from novarag.flows.group import write_groups
+from novarag.flows.retrieved import retrieved_pools
+from novarag.grouping import assemble
 from novarag.noise.group_build import GroupBuild
+from novarag.noise.retrieved import retrieved_groups
+from novarag.records import AnswerForm
 from novarag.seeding import rng_for
 from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
-from novarag.strategies import NOVA
+from novarag.taxonomy import GroupKind, PassageKind
 
-SEED = 0
-LEARNT = {"warm": 100, "sample": 70, "dev": None}
-TESTS = {"hotpotqa": 120, "nq": 120, "bamboogle": 80}
-READER_DEV, READER_TEST = 100, 75  # questions; of each of two sets
-DRILLS, TOSSED = 1000, 1800  # rows
+ASKED = Path(__file__).with_name("results") / "asked.txt"
+SETS = ("hotpotqa", "nq", "bamboogle")
+SIZES = (3, 5)
 MEND = "look at the data: it is not what this was written for."
-LONGEST = 1300  # tokens of a nova prompt
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=Path(os.environ.get("NOVARAG_DATA", "../shared/data"))
     )
-    parser.add_argument("--tokenizer", help="folder or name: count tokens, drop long prompts")
+    parser.add_argument("--tokenizer", help="folder or name: count tokens")
     given = parser.parse_args()
     facts = prepare(given.out, given.data, given.tokenizer)
     print(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
@@ -67,50 +68,31 @@ def main() -> None:
 
 def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, object]:
     """Make the groups and the warm-up rows, prove that they share no question, write them."""
-    clean = out / "nova-clean"
-    command = ["nova-clean", "--out", str(clean), "--data", str(data), "--no-audit"]
-    subprocess.run([sys.executable, "-m", "novarag", *command], check=True, stdout=sys.stderr)
-    benchmark = {path.stem: load_groups(path) for path in sorted(clean.glob("*.jsonl"))}
-    learnt = split(benchmark["hotpotqa-train-k3"], LEARNT, SEED)
-    learnt["dev"] += benchmark["hotpotqa-dev-k3"]
-    tests = {
-        f"test-{name}-k{k}": one_each(benchmark[f"{name}-test-k{k}"], count, SEED)
-        for name, count in TESTS.items()
-        for k in (3, 5)
-    }
-    tests["reader-test-k3"] = [
-        group for name in ("hotpotqa", "nq") for group in _reader_test(benchmark[f"{name}-test-k3"])
-    ]
-    pool, dropped = _pool(data, benchmark)
-    files = {f"{name}-k3": groups for name, groups in learnt.items()}
-    files["reader-dev-k3"] = reading_groups(pool[:READER_DEV], SEED)
-    drilled = drill_rows(pool[READER_DEV:], _confidences(data), SEED, count=DRILLS)
-    tossed = toss_rows(pool[READER_DEV:], _confidences(data), SEED, count=TOSSED)
-    for made in (drilled, tossed):  # both may drill the same question
-        taught = {**files, "drills": [group for group, _, _ in made]}
-        check_disjoint(_questions(taught), _questions(tests))
-    for name, groups in {**files, **tests}.items():
-        write_groups(GroupBuild(groups=groups), out / "groups" / f"{name}.jsonl")
-    told, rows = _format_rows(learnt["warm"], data, tokenizer)
-    drills, more = (
-        [row for group, name, row in made if name is None or not fault_of(group, name, row)]
-        for made in (drilled, tossed)
+    clean = Clean(out, data)
+    found = Found(out, data, clean)
+    learnt, tests = _learnt(clean, found), _tests(clean, found)
+    check_disjoint(
+        {n: [g.question for g in groups] for n, groups in learnt.items()},
+        {n: [g.question for g in groups] for n, groups in tests.items() if n != "test-released"},
     )
-    rows += drills
-    rng_for(SEED, "warm-up").shuffle(rows)
-    _write_rows(rows, out / "warmup" / "train.jsonl")
-    _write_rows(more, out / "drills" / "train.jsonl")
+    chosen = {"reader-dev": _reader(learnt["dev"], found), "graded": _graded(learnt["own"])}
+    groups = {**learnt, **tests, **chosen}
+    for name, made in groups.items():
+        if name != "warm":
+            write_groups(GroupBuild(groups=made), out / "groups" / f"{name}.jsonl")
+    rows = _warmup(clean, found)
+    for part, made in enumerate(rows, start=1):
+        _write_rows([row for _, _, row in made], out / f"warmup-{part}" / "train.jsonl")
     facts = {
         "made_by": "python -m experiments.nova.prepare",
         "seed": SEED,
-        "groups": {name: counts(groups) for name, groups in {**files, **tests}.items()},
-        "shares_a_run_with_test_gold": _sharing(learnt, tests),
-        "reader_pool": {"questions": len(pool), "dropped": dropped},
-        "warmup": told | {"rows": len(rows), "drills": _told(drills, tokenizer)},
-        "drills": _told(more, tokenizer),
+        "budget": budget(groups),
+        "groups": {name: counts(made) for name, made in groups.items()},
+        "left_out": clean.left_out | found.left_out,
+        "warmup": [_told(made, tokenizer) for made in rows],
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
-            for folder in ("groups", "nova-clean", "warmup", "drills")
+            for folder in ("groups", "nova-clean", *(f"warmup-{i + 1}" for i in range(PARTS)))
             for path in sorted((out / folder).glob("*.jsonl"))
         },
     }
@@ -118,73 +100,213 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
     return facts
 
 
-def _questions(files):
-    return {name: [g.question for g in groups] for name, groups in files.items()}
+def budget(groups):
+    """Count the questions of every split, and how many of them it shares with none before it."""
+    seen: set[str] = set()
+    told = []
+    for name, made in groups.items():
+        names = {g.question.id for g in made}
+        told.append({"split": name, "questions": len(names), "new": len(names - seen),
+                     "groups": len(made)})  # fmt: skip
+        seen |= names
+    return told
 
 
-def _reader_test(groups):
-    golds = sorted(gold_of(groups), key=lambda pair: place_of(SEED, pair[0].id))
-    return reading_groups(golds, SEED, asked=READER_TEST)
+class Clean:
+    """The groups of nova-clean in windows, by split and size, and which questions were asked."""
+
+    def __init__(self, out, data):
+        place = out / "nova-clean"
+        if not (place / "README.md").exists():
+            command = ["nova-clean", "--out", str(place), "--data", str(data), "--no-audit"]
+            subprocess.run([sys.executable, "-m", "novarag", *command], check=True,
+                           stdout=sys.stderr)  # fmt: skip
+        self.left_out = Counter()
+        self.asked = set(ASKED.read_text().split())
+        self.released = {
+            (name, k): load_benchmark(name, k=k, root=data) for name in SETS for k in SIZES
+        }
+        released = [g.question for groups in self.released.values() for g in groups]
+        self.texts_asked = {plain(q.text) for q in released if q.id in self.asked}
+        self.test = {k: self._short(place, SETS, "test", k) for k in SIZES}
+        self.train = {k: self._short(place, SETS[:1], "train", k) for k in SIZES}
+        self.dev = {k: self._short(place, SETS[:1], "dev", k) for k in SIZES}
+        # Every question of the benchmark's test files, whether its groups can be cut or not.
+        self.texts = {plain(q.text) for q in released}
+        self.gold = gold_runs(
+            g for name in SETS for g in load_groups(place / f"{name}-test-k3.jsonl")
+        )
+        names = {g.question.id for g in self.train[3]}
+        self.split = split(names, CLEAN, SEED)
+
+    def _short(self, place, names, part, k):
+        groups = [g for n in names for g in load_groups(place / f"{n}-{part}-k{k}.jsonl")]
+        return short(groups, self.left_out, f"nova-clean {part}")
+
+    def of(self, name):
+        """Return the groups of a split of the training questions, by size."""
+        chosen = self.split[name]
+        return {k: [g for g in self.train[k] if g.question.id in chosen] for k in SIZES}
 
 
-def _pool(data, benchmark):
-    """Take the questions of the retrieval data that no split of the benchmark knows."""
-    texts = pl.read_parquet(data / "retrieval" / "corpus.parquet", columns=["id", "text"])
-    rows = pl.read_parquet(data / "retrieval" / "questions.parquet")
-    rows = rows.filter(pl.col("dataset").is_in(SETS)).sort("qid")
-    pairs = answered(rows.iter_rows(named=True), dict(texts.iter_rows()))
-    known = {plain(g.question.text) for groups in benchmark.values() for g in groups}
-    # All gold passages of the benchmark's test files, not only of the questions that were drawn.
-    gold = gold_runs(g for name, groups in benchmark.items() if "-test-" in name for g in groups)
-    kept, dropped = [], Counter()
-    for question, passage in sorted(pairs, key=lambda pair: place_of(SEED, pair[0].id)):
-        if plain(question.text) in known:
-            dropped["the question is known"] += 1
-        elif not gold.isdisjoint(runs_of(passage.text)):
-            dropped["the passage shares a run of words with a test question's gold"] += 1
+class Found:
+    """Groups of really retrieved passages in windows, by split and size."""
+
+    def __init__(self, out, data, clean):
+        self.left_out = Counter()
+        pools = retrieved_pools(out / "retrieved.db", data=data)
+        tested = [p for p in pools["test"] if plain(p.question.text) not in clean.texts]
+        tested = [p for p in tested if p.question.form is AnswerForm.OPEN]
+        tested = sorted(tested, key=lambda p: place_of(SEED, p.question.id))
+        gold = clean.gold | _gold_runs(tested)
+        self.pools = {"test": tested}
+        for name in ("train", "dev"):
+            self.pools[name] = [p for p in pools[name] if self._is_apart(p, clean, gold)]
+        self.groups = {name: self._built(self.pools[name]) for name in self.pools}
+        names = {g.question.id for g in self.groups["train"][3]}
+        self.split = split(names, FOUND, SEED)
+
+    def _is_apart(self, pool, clean, gold):
+        """Leave out what test questions know: a question, or words of a gold passage."""
+        if plain(pool.question.text) in clean.texts:
+            self.left_out["retrieved: a question of the tests"] += 1
+            return False
+        known = (p for p in pool.passages if p.kind is PassageKind.GOLD)
+        if not all(gold.isdisjoint(runs_of(p.text)) for p in known):
+            self.left_out["retrieved: words of a test question's gold passage"] += 1
+            return False
+        return pool.question.form is AnswerForm.OPEN
+
+    def _built(self, pools):
+        exchange = Exchange((p.question for p in pools), SEED)
+        more = [_with_misleading(pool, exchange) for pool in pools]
+        return {
+            k: short(retrieved_groups(more, k=k, seed=SEED).groups, self.left_out, "retrieved")
+            for k in SIZES
+        }
+
+    def of(self, name, chosen):
+        """Return the groups of some questions, by size."""
+        return {k: [g for g in self.groups[name][k] if g.question.id in chosen] for k in SIZES}
+
+    def drilled(self):
+        """Return what the warm-up's questions have: gold, and what was found without the answer."""
+        chosen = self.split["warm"]
+        pools = [p for p in self.pools["train"] if p.question.id in chosen]
+        gold = {p.question.id: [x for x in p.passages if x.kind is PassageKind.GOLD] for p in pools}
+        near = [g for g in retrieved_groups(pools, k=5).groups if g.kind is GroupKind.IRRELEVANT]
+        return [replace(g, passages=(*gold[g.question.id], *g.passages)) for g in near]
+
+
+def short(groups, left_out, name):
+    """Cut groups to windows; open questions alone, and what cannot be cut is counted."""
+    made = []
+    for group in groups:
+        if group.question.form is not AnswerForm.OPEN or not fits(group):
+            left_out[f"{name}: not an open question with a short answer"] += 1
+        elif (cut := shorten(group)) is None:
+            left_out[f"{name}: no window with the answer, or two alike"] += 1
         else:
-            known.add(plain(question.text))
-            kept.append((question, passage))
-    return kept, dict(dropped)
+            made.append(cut)
+    return made
 
 
-def _format_rows(groups, data, tokenizer):
-    """Make the rows of the strategies' forms, without those whose nova prompt is too long."""
-    fitting = [g for g in groups if fits(g)]
-    short = fitting
-    if tokenizer:
-        measured = load_ruler(tokenizer).tokenizer
-        short = [g for g in short if len(measured(NOVA.render(g).text)["input_ids"]) <= LONGEST]
-    made = make_rows(short, _confidences(data), SEED)
-    rows = [row for _, _, row in made]
-    told = {
-        "strategies": dict(sorted(Counter(name for _, name, _ in made).items())),
-        "strategies_by_kind": dict(
-            sorted(Counter(f"{name} {row.kind}" for _, name, row in made).items())
-        ),
-        "groups_whose_answer_is_too_long": len(groups) - len(fitting),
-        "groups_whose_prompt_is_too_long": len(fitting) - len(short),
-        "confidence": "drawn by the row's name alone, so it says nothing about the kind or about"
-        " being correct: in one half of the draws what real models stated on other questions, in"
-        " the other half even from 0 to 100 %, so that samples hold low values too",
-        "format": _told(rows, tokenizer),
+def _gold_runs(pools):
+    """Return every run of words of what is gold in some pools."""
+    texts = {p.text for pool in pools for p in pool.passages if p.kind is PassageKind.GOLD}
+    return set().union(*map(runs_of, texts))
+
+
+def _with_misleading(pool, exchange):
+    """Add the gold passage with another answer, last; nothing where that cannot be done."""
+    gold = next((p for p in pool.passages if stated(p.text, pool.question)), None)
+    false = exchange.misleading(gold, pool.question) if gold else None
+    return pool if false is None else replace(pool, passages=(*pool.passages, false))
+
+
+def _learnt(clean, found):
+    """Make what is learnt from or chosen on; `warm` stands for the questions of the warm-up."""
+    warm = [
+        g for k in SIZES for g in (*clean.of("warm")[k], *found.of("train", found.split["warm"])[k])
+    ]
+    made = {"warm": warm}
+    for name in ("sample", "own"):
+        made[name] = dealt(clean.of(name), SEED, each=True)
+        made[name] += dealt(found.of("train", found.split[name]), SEED)
+    every = {g.question.id for k in SIZES for g in found.groups["dev"][k]}
+    made["dev"] = dealt(clean.dev, SEED, each=True) + dealt(found.of("dev", every), SEED)
+    return made
+
+
+def _tests(clean, found):
+    """Make what is measured: fresh questions, those that were asked before, retrieved, released."""
+    fresh = {k: [g for g in clean.test[k] if g.question.id not in clean.asked] for k in SIZES}
+    old = {k: [g for g in clean.test[k] if g.question.id in clean.asked] for k in SIZES}
+    names = {g.question.id for k in SIZES for g in fresh[k]}
+    released = {
+        k: short(
+            [_shuffled(g) for (_, size), groups in clean.released.items() if size == k
+             for g in groups if g.question.id in names],
+            clean.left_out, "released",
+        )
+        for k in SIZES
+    }  # fmt: skip
+    order = [p.question.id for p in found.pools["test"]]
+    known = {g.question.id for g in found.groups["test"][3]}
+    chosen = set([name for name in order if name in known][:TEST_FOUND])
+    return {
+        "test-clean": dealt(fresh, SEED, each=True),
+        "test-retrieved": dealt(found.of("test", chosen), SEED),
+        "test-asked": dealt(old, SEED),
+        "test-released": dealt(released, SEED),
     }
-    return told, rows
 
 
-def _confidences(data):
-    """List what real models stated, and as many spread evenly over 0, 5, ... 100 %."""
-    path = data / "responses" / "verb_guess_probability.parquet"
-    stated = pl.read_parquet(path, columns=["author_confidence"])["author_confidence"]
-    real = stated.filter(stated.is_between(0, 1)).to_list()
-    return real + [(i % 21) / 20 for i in range(len(real))]
+def _shuffled(group):
+    """Put the passages of a released group in any order: in the files gold often stands first."""
+    return assemble(group.question, group.passages, seed=SEED, id=f"{group.id}/released")
 
 
-def _told(rows, tokenizer):
+def _reader(dev, found):
+    """Take dev questions with gold among three passages."""
+    names = {g.question.id for g in dev}
+    even = [g for g in found.groups["dev"][3] if g.kind is GroupKind.CONSISTENT]
+    even = sorted(even, key=lambda g: place_of(SEED, g.question.id))
+    return [g for g in even if g.question.id in names][:READER]
+
+
+def _graded(own):
+    """Take one group of each of some training questions, to be graded for a calibration."""
+    names = sorted({g.question.id for g in own}, key=lambda name: place_of(SEED + 1, name))
+    chosen = {name: rank for rank, name in enumerate(names[: max(GRADED)])}
+    made = dealt({0: [g for g in own if g.question.id in chosen]}, SEED)
+    return sorted(made, key=lambda g: chosen[g.question.id])
+
+
+def _warmup(clean, found):
+    """Make the parts of the warm-up; every row is what our own readers read back."""
+    exchange = Exchange((p.question for p in found.pools["train"]), SEED)
+    made = families(found.drilled(), exchange)
+    made.sort(key=lambda f: place_of(SEED, f.question.id))
+    forms = make_rows(dealt(clean.of("warm"), SEED, each=True))
+    parts = []
+    for part in range(PARTS):
+        rows = [*drill_rows(made, SEED + 100 * part, count=DRILLS), *(forms if not part else [])]
+        rows = [row for row in rows if row[1] is None or not fault_of(*row)]
+        rng_for(SEED, "warm-up", str(part)).shuffle(rows)
+        parts.append(rows)
+    return parts
+
+
+def _told(made, tokenizer):
+    rows = [row for _, _, row in made]
     told = {
         "rows": len(rows),
         "questions": len({r.question for r in rows}),
         "kinds": dict(sorted(Counter(r.kind for r in rows).items())),
+        "passages": dict(sorted(Counter(str(len(g.passages)) for g, _, _ in made).items())),
+        "forms": dict(sorted(Counter(str(name or "plain words") for _, name, _ in made).items())),
+        "confidence": "masked in the training: no number is learnt",
     }
     if tokenizer:
         ruler = load_ruler(tokenizer)
@@ -203,24 +325,9 @@ def _spread(numbers):
     return {"total": sum(numbers), "median": median(numbers), "most": max(numbers)}
 
 
-def _said(row):
-    return row["completion"][0]["content"]
-
-
 def _write_rows(rows, path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = map(canonical_row, rows)
-    lines = (json_line(r if "Confidence:" in _said(r) else r | {"confidence": None}) for r in told)
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-
-
-def _sharing(learnt, tests):
-    """Count the questions of HotpotQA whose gold has words of a test question's gold."""
-    gold = gold_runs(g for groups in tests.values() for g in groups)
-    return {
-        name: len({g.question.id for g in groups if not gold.isdisjoint(gold_runs([g]))})
-        for name, groups in learnt.items()
-    }
+    path.write_bytes(b"".join(json_line(canonical_row(row)) + b"\n" for row in rows))
 
 
 if __name__ == "__main__":

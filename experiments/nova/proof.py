@@ -3,301 +3,293 @@
     python -m experiments.nova.proof BUILD --base MODEL --vllm VLLM [--only STAGE]
 
 Every step is a verb of the package; each leaves its result in BUILD and is not done again, so a
-killed proof goes on. Small results go to `experiments/nova/results`, weights never do.
+killed proof goes on with the same line. Small results go to `experiments/nova/results`, weights
+never do.
 """
 
+from __future__ import annotations
+
 import argparse
-import json
 import os
-import resource
-import signal
 import subprocess
 import sys
 import time
-import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
+from experiments.nova import plan
+from experiments.nova.choosing import check_times, choice_of, choose, measured, write_choice
+from experiments.nova.running import RESULTS, Bench, ServerDied, run_of
+from experiments.nova.tables import trials
+
 ROOT = Path(__file__).parents[2]
-RESULTS = Path(__file__).with_name("results")
-PORT = 8411
-URL = f"http://127.0.0.1:{PORT}/v1"
-
-# Settled on dev questions or by the hours, never on test questions: see experiments/nova/README.md.
-WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "4"]
-WARM = "drilled"  # the model that everything begins from
-TRAIN = ["--rank", "32", "--learning-rate", "5e-4", "--epochs", "1", "--batch", "1"]
-QUICK = ["--at-once", "1", "--no-gradient-checkpointing"]
-SAMPLES = 16
-DEV = 40  # questions, of those set aside for it: what the hours allow
-LONGEST = {"nova": 260, "cot": 160, "noise-aware": 160, "vanilla": 60, "label-only": 60}
-KINDS = 3  # of groups, in turn over the test questions
-SINGLE = ("vanilla", "cot", "noise-aware")
-TESTS = ("test-k3", "test-k5")
+PORT = 8421
+ATTEMPTS = 4  # at a stage, before the proof gives up
+SINGLE = ["vanilla", "cot", "noise-aware", "nova"]
+TESTS = ["test-clean", "test-retrieved", "test-released"]
+ASKED = "test-asked"
+SAMPLED = {"test-clean", "test-retrieved"}
+METHODS = ("ensemble", "p-true", "self-frequency")
+OWN = ("confident-1", "confident-2")
 
 
-def stages(options):
+def stages(bench):
     """Return every stage by name, in order."""
-    return {
-        "prepare": lambda: prepare(options),
-        "warm-up": lambda: warm_up(options),
-        "reader": lambda: reader(options),
-        "sample": lambda: sample(options),
-        "base": lambda: base(options),
-        "train": lambda: train(options),
-        "dev": lambda: dev(options),
-        "test": lambda: test(options),
-        "results": lambda: results(options),
-    }
+    made = (
+        prepare,
+        warm_up,
+        reader,
+        sample,
+        train,
+        dev,
+        own,
+        confident,
+        graded,
+        test,
+        ablation,
+        results,
+    )
+    return {stage.__name__.replace("_", "-"): lambda s=stage: s(bench) for stage in made}
 
 
 def main():
-    """Run the stages in order, or the one named."""
-    parser = argparse.ArgumentParser()
+    """Run the stages in order, or the one named; what fails for a passing reason is tried again."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("--base", type=Path, required=True, help="folder of SmolLM2-135M-Instruct")
     parser.add_argument("--vllm", type=Path, required=True, help="vLLM's executable")
+    parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--only", choices=list(stages(None)), help="one stage")
-    options = parser.parse_args()
-    options.build = options.build.resolve()
-    options.build.mkdir(parents=True, exist_ok=True)
+    given = parser.parse_args()
+    given.build.mkdir(parents=True, exist_ok=True)
+    bench = Bench(given.build.resolve(), given.base.resolve(), given.vllm.resolve(), given.port)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    for name, stage in stages(options).items():
-        if options.only in {None, name}:
-            print(f"\n== {name}", flush=True)
-            stage()
+    for name, stage in stages(bench).items():
+        if given.only in {None, name}:
+            print(f"\n== {name} {time.strftime('%H:%M:%S')}", flush=True)
+            _insist(stage)
+    print("\n== done", flush=True)
 
 
-def run(options, *command, env=None, cwd=None):
-    """Run a command, in the build folder unless told, and write down what it took."""
-    shown = " ".join(str(part) for part in command)
-    print(f"$ {shown}", flush=True)
-    for place, name in (
-        (options.base, "BASE"), (options.build, "BUILD"),
-        (RESULTS, "experiments/nova/results"), (sys.executable, "python"),
-    ):  # fmt: skip
-        shown = shown.replace(str(place), name)
-    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(part) for part in command], cwd=cwd or options.build, check=True, env=env)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    row = {"command": shown, "wall_s": round(time.monotonic() - began), "cpu_s": round(spent)}
-    with (options.build / "commands.jsonl").open("a") as log:
-        log.write(json.dumps(row) + "\n")
-
-
-def prepare(options):
-    """Make groups, splits and warm-up rows; no model is asked."""
-    if not (options.build / "facts.json").exists():
-        run(options, sys.executable, "-m", "experiments.nova.prepare", options.build,
-            "--tokenizer", options.base, cwd=ROOT)  # fmt: skip
-
-
-def warm_up(options):
-    """Teach the base model to read and to keep the forms; no part of the method."""
-    for rows, begun, made in (("warmup", options.base, "warm"), ("drills", "warm/merged", WARM)):
-        if not (options.build / made / "merged").exists():
-            run(options, "novarag", "train", rows, "--model", begun, "--out", made, "--merge",
-                *WARMUP, *QUICK)  # fmt: skip
-
-
-def reader(options):
-    """How often does it answer with gold among three passages, before and after the warm-up?"""
-    sets = ("reader-dev-k3", "reader-test-k3")
-    wanted = [(name, f"runs/{name}-{who}") for who in ("warm", "stock") for name in sets]
-    for who, model in (("warm", options.build / WARM), ("stock", options.base)):
-        left = [(n, p) for n, p in wanted if p.endswith(who) and not finished(options, p)]
-        if left:
-            with served(options, model, who):
-                for name, place in left:
-                    ask(options, name, who, "vanilla", place)
-
-
-def sample(options):
-    """Sample the warmed-up model, and pour its replies through the funnel."""
-    if not finished(options, "runs/sample"):
-        with served(options, options.build / WARM, "warm"):
-            ask(options, "sample-k3", "warm", "nova", "runs/sample", "--samples", SAMPLES)
-    for name in ("brier", "soft"):
-        if not (options.build / f"filtered-{name}").exists():
-            run(options, "novarag", "filter", "runs/sample", "--out", f"filtered-{name}",
-                "--alignment", name)  # fmt: skip
-    told = ["--format", "canonical", "--tokenizer", f"{WARM}/merged"]
-    for name, kept, more in (
-        ("nova", "brier", []), ("soft", "soft", []), ("label-only", "brier", ["--label-only"]),
-    ):  # fmt: skip
-        if not (options.build / f"export-{name}").exists():
-            run(options, "novarag", "export", f"filtered-{kept}", "--out", f"export-{name}",
-                *told, *more)  # fmt: skip
-
-
-def few(options):
-    """Write the groups of the first dev questions; return the set's name."""
-    rows = (options.build / "groups" / "dev-k3.jsonl").read_text().splitlines(keepends=True)
-    kept = list(dict.fromkeys(json.loads(row)["id"] for row in rows))[:DEV]
-    text = "".join(row for row in rows if json.loads(row)["id"] in kept)
-    (options.build / "groups" / "chosen-on-k3.jsonl").write_text(text)
-    return "chosen-on-k3"
-
-
-def train(options):
-    """Train the three variants on the warmed-up model."""
-    for name in ("soft", "label-only", "nova"):
-        if not (options.build / "models" / name / "merged").exists():
-            run(options, "novarag", "train", f"export-{name}", "--model", f"{WARM}/merged",
-                "--out", f"models/{name}", "--merge", *TRAIN, *QUICK)  # fmt: skip
-
-
-def base(options):
-    """Ask the warmed-up model the test questions; they were looked at by no one before.
-
-    One half is asked with three passages, the other with five; the kinds are even in both.
-    """
-    for half, k in enumerate((3, 5)):
-        folder = options.build / "groups"
-        parts = [folder / f"test-{name}-k{k}.jsonl" for name in ("hotpotqa", "nq", "bamboogle")]
-        rows = [row for part in parts for row in part.read_text().splitlines(keepends=True)]
-        kept = (row for place, row in enumerate(rows) if place // KINDS % 2 == half)
-        (folder / f"test-k{k}.jsonl").write_text("".join(kept))
-    ask_all(options, "warm", "test", TESTS, SINGLE)
-    left = [group for group in TESTS if not sampled(options, group).exists()]
-    if not left:
-        return
-    with served(options, options.build / WARM, "warm"):
-        for group in left:
-            run(options, "novarag", "estimate", f"groups/{group}.jsonl", "--model",
-                f"{URL}=warm", "--out", sampled(options, group).parent, "--max-tokens",
-                LONGEST["vanilla"], "--method", "ensemble", "--method", "p-true", "--method",
-                "self-frequency", "--concurrency", "64")  # fmt: skip
-
-
-def sampled(options, group):
-    """Say where the estimates of the sampling methods are."""
-    return options.build / "runs" / f"test-warm-sampled-{group[-2:]}" / "estimates.parquet"
-
-
-def dev(options):
-    """Ask what is chosen between the dev questions, and the warmed-up model beside."""
-    ask_all(options, "warm", "dev", [few(options)], ("vanilla", "nova"))
-    for who in ("soft", "nova"):
-        ask_all(options, who, "dev", [few(options)], ["nova"])
-
-
-def test(options):
-    """Ask what was chosen, and label-only, the test questions."""
-    ask_all(options, chosen(options), "test", TESTS, ["nova"])
-    ask_all(options, "label-only", "test", TESTS, ["label-only"])
-
-
-def chosen(options):
-    """Name the alignment whose model has the lower Brier score on dev questions."""
-    from experiments.nova.report import trials
-    from novarag.metrics import measure_table
-
-    scores = {
-        who: measure_table(trials(options.build / "runs" / f"dev-{who}-nova-k3"), replicates=2)
-        .overall.figures["brier"].value
-        for who in ("soft", "nova")
-    }  # fmt: skip
-    print(f"Brier score on dev questions: {scores}", flush=True)
-    return min(scores, key=scores.get)
-
-
-def ask_all(options, who, split, sets, strategies):
-    """Ask a model some sets by some strategies, as far as that is not done."""
-    left = [
-        (group, strategy, place) for strategy in strategies for group in sets
-        if not finished(options, place := f"runs/{split}-{who}-{strategy}-{group[-2:]}")
-    ]  # fmt: skip
-    if left:
-        model = options.build / (WARM if who == "warm" else f"models/{who}")
-        with served(options, model, who):
-            for group, strategy, place in left:
-                ask(options, group, who, strategy, place)
-
-
-def results(options):
-    """Measure everything, and keep what is small."""
-    run(options, sys.executable, "-m", "experiments.nova.report", options.build, RESULTS, cwd=ROOT)
-
-
-def ask(options, groups, who, strategy, place, *more):
-    """Ask one set by one strategy."""
-    run(options, "novarag", "ask", f"groups/{groups}.jsonl", "--model", f"{URL}={who}", "--out",
-        place, "--strategy", strategy, "--max-tokens", LONGEST[strategy], "--concurrency",
-        4 if more else 64, *more)  # fmt: skip
-
-
-def finished(options, place):
-    """Say whether a run has nothing left to ask."""
-    from novarag.runs import is_finished, open_store
-
-    path = options.build / place
-    return path.exists() and is_finished(open_store(str(path)))
-
-
-@contextmanager
-def served(options, model, name):
-    """Serve a model for as long as it is needed; one that is served already is taken as it is."""
-    if name in names_served():
-        yield
-        return
-    trained = (model / "training.json").exists()
-    log = (options.build / f"server-{name}.log").open("w")
-    command = (
-        ["novarag", "serve-model", f"{name}={model}", "--merged", "--run", "--cpu", "--compile",
-         "--port", PORT, "--vllm", options.vllm, "--", "--max-num-seqs", "64"]
-        if trained
-        else [options.vllm, "serve", model, "--served-model-name", name, "--dtype", dtype(), *CPU]
-    )  # fmt: skip
-    print(f"$ {' '.join(map(str, command))}", flush=True)
-    server = subprocess.Popen(
-        [str(part) for part in command], cwd=options.build, stdout=log, stderr=log,
-        start_new_session=True, env=os.environ | CPU_ENV,
-    )  # fmt: skip
-    try:
-        wait(server, name)
-        yield
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
+def _insist(stage):
+    for attempt in range(1, ATTEMPTS + 1):
         try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(server.pid, signal.SIGKILL)
+            return stage()
+        except (subprocess.CalledProcessError, ServerDied) as error:
+            print(f"attempt {attempt}: {error}", flush=True)
+            if attempt == ATTEMPTS:
+                raise
+            time.sleep(30 * attempt)
+    return None
 
 
-CPU = [
-    "--host", "127.0.0.1", "--port", str(PORT), "--max-model-len", "4096", "--max-num-seqs", "64",
-    "--max-num-batched-tokens", "32768",
-]  # fmt: skip
-CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": "2", "VLLM_NO_USAGE_STATS": "1"}
+def prepare(bench):
+    """Make groups, splits and warm-up rows; no model is asked."""
+    if not bench.has("facts.json"):
+        bench.run(sys.executable, "-m", "experiments.nova.prepare", bench.build,
+                  "--tokenizer", bench.base, cwd=ROOT)  # fmt: skip
 
 
-def dtype():
-    """Name the arithmetic that `serve-model --cpu` takes, for a model that was not trained."""
-    from novarag.serving.machine import cpu_dtype
-
-    return cpu_dtype(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-
-
-def wait(server, name):
-    """Wait until the server lists the model."""
-    for _ in range(600):
-        if name in names_served():
+def warm_up(bench):
+    """Teach the base to read and to keep the forms, the number masked, until it reads."""
+    before, reads = bench.base, {}
+    for part in range(1, plan.PARTS + 1):
+        if choice_of(bench.build, "warm-up"):
             return
-        if server.poll() is not None:
-            sys.exit(f"the server of {name} died; see its log")
-        time.sleep(1)
-    sys.exit(f"the server of {name} is not up after ten minutes")
+        who = f"warm-{part}"
+        bench.train(f"warmup-{part}", before, who, "--mask-confidence", "--epochs", "1",
+                    *plan.WARMUP)  # fmt: skip
+        bench.ask(who, [("reader-dev", s, f"runs/reader-{who}-{s}") for s in ("nova", "vanilla")])
+        right = trials(bench.build / f"runs/reader-{who}-nova")["correct"].fill_null(value=False)
+        reads[who], before = right.mean(), bench.build / who
+        print(f"{who}: {reads[who]:.2f} right with gold among three passages", flush=True)
+        if reads[who] >= plan.READS:
+            break
+    chosen = max(reads, key=reads.get)
+    (bench.build / "warm.txt").write_text(f"{chosen}\n")
+    write_choice(bench.build, "warm-up", chosen, {"right with gold among three": reads})
 
 
-def names_served():
-    """List the models that a server on our port has; nothing if there is no server."""
-    try:
-        with urllib.request.urlopen(f"{URL}/models", timeout=5) as reply:
-            return [row["id"] for row in json.load(reply)["data"]]
-    except OSError:
-        return []
+def reader(bench):
+    """Ask the model as it was downloaded what the warm-up was measured on."""
+    bench.ask("stock", [("reader-dev", "vanilla", "runs/reader-stock-vanilla")])
+
+
+def sample(bench):
+    """Sample the warmed-up model, and pour its replies through the funnel."""
+    bench.ask("warm", [("sample", "nova", "runs/sample")],
+              "--samples", plan.SAMPLES, "--concurrency", "4")  # fmt: skip
+    for name in plan.ALIGNMENTS:
+        if name != "label-only":
+            filtered(bench, "runs/sample", f"filtered-{name}", "--alignment", name)
+    for name in plan.ALIGNMENTS:
+        kept = "brier" if name == "label-only" else name
+        exported(bench, f"filtered-{kept}", f"export-{name}",
+                 *(["--label-only"] if name == "label-only" else []))  # fmt: skip
+
+
+def filtered(bench, run, out, *more):
+    """Filter a run, if that is not done."""
+    if not bench.has(out):
+        bench.verb("filter", run, "--out", out, *more)
+
+
+def exported(bench, kept, out, *more):
+    """Export what was kept, if that is not done."""
+    if not bench.has(out):
+        bench.verb("export", kept, "--out", out, "--format", "canonical", "--dev", "0",
+                   "--tokenizer", bench.model("warm") / "merged", *more)  # fmt: skip
+
+
+def train(bench):
+    """Train every alignment on the warmed-up model."""
+    for name in plan.ALIGNMENTS:
+        bench.train(f"export-{name}", bench.model("warm"), f"models/{name}",
+                    *plan.TRAIN, "--epochs", epochs(bench, f"export-{name}", plan.ROWS))  # fmt: skip
+
+
+def epochs(bench, export, rows, most=2.0):
+    """Say how often a set is gone through, so that about so many rows are learnt from in all."""
+    with (bench.build / export / "train.jsonl").open("rb") as file:
+        return f"{min(most, rows / sum(1 for _ in file)):.3f}"
+
+
+def dev(bench):
+    """Ask dev questions, and choose the alignment that goes on."""
+    bench.ask_all("warm", "dev", ["dev"], ["vanilla", "nova"])
+    bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", plan.SAMPLES,
+              "--concurrency", "8")  # fmt: skip
+    for who in plan.ALIGNMENTS:
+        bench.ask_all(who, "dev", ["dev"], ["label-only" if who == "label-only" else "nova"])
+    decide(bench, "alignment", [name for name in plan.ALIGNMENTS if name != "label-only"])
+
+
+def decide(bench, what, names):
+    """Choose between models by their answers to dev questions, once, and write it down."""
+    if choice_of(bench.build, what) is None:
+        places = {name: bench.build / run_of("dev", name, "nova", "dev") for name in names}
+        found = {name: measured(trials(place)) for name, place in places.items()}
+        figures = {name: {f: getattr(m, f) for f in m.__slots__} for name, m in found.items()}
+        write_choice(bench.build, what, choose(found), figures)
+
+
+def own(bench):
+    """Sample what was chosen on questions that nothing was trained on, right and wrong alike."""
+    who = choice_of(bench.build, "alignment")
+    bench.ask(who, [("own", "nova", "runs/own")], "--samples", plan.OWN_SAMPLES,
+              "--concurrency", "16")  # fmt: skip
+    for name, more in (("teacher", ["--alignment", "teacher"]), ("bits", [])):
+        filtered(bench, "runs/own", f"filtered-own-{name}",
+                 "--unfiltered", "--balance", "none", *more)  # fmt: skip
+        exported(bench, f"filtered-own-{name}", f"export-own-{name}")
+
+
+def confident(bench):
+    """Train the confidence alone: on the teacher's levels, then by a proper score on the bits."""
+    model = bench.model(choice_of(bench.build, "alignment"))
+    for who, rows, loss, settings, count in (
+        (OWN[0], "export-own-teacher", "level-entropy", plan.TRAIN, plan.LEVEL_ROWS),
+        (OWN[1], "export-own-bits", "tokenized-brier", plan.GENTLY, plan.SCORE_ROWS),
+    ):
+        bench.train(rows, model, f"models/{who}", "--loss", loss, *settings,
+                    "--epochs", epochs(bench, rows, count))  # fmt: skip
+        bench.ask_all(who, "dev", ["dev"], ["nova"])
+        model = bench.model(who)
+    decide(bench, "final", [choice_of(bench.build, "alignment"), *OWN])
+
+
+def graded(bench):
+    """The other road: the base's answers to graded training questions, and calibrations of them."""
+    few = min(plan.GRADED)
+    rows = (bench.build / "groups" / "graded.jsonl").read_text().splitlines(keepends=True)
+    for name, part in (("graded-few", rows[:few]), ("graded-more", rows[few:])):
+        (bench.build / "groups" / f"{name}.jsonl").write_text("".join(part))
+    bench.ask_all("warm", "train", ["graded-few", "graded-more"], ["vanilla", "nova"])
+    (bench.build / "calibrations").mkdir(exist_ok=True)
+    for strategy in ("vanilla", "nova"):
+        runs = [run_of("train", "warm", strategy, g) for g in ("graded-few", "graded-more")]
+        for count, taken in zip(plan.GRADED, (runs[:1], runs), strict=True):
+            for signal in (None, "likelihood"):
+                place = calibration_of(strategy, count, signal)
+                if not bench.has(place):
+                    bench.verb("calibrate", *taken, "--out", place,
+                               *(["--signal", signal] if signal else []))  # fmt: skip
+
+
+def calibration_of(strategy, count, signal):
+    """Name the file of a calibration."""
+    return f"calibrations/{strategy}-{count}{f'-{signal}' if signal else ''}.json"
+
+
+def test(bench):
+    """Ask the test questions, once, now that all is chosen."""
+    final = choice_of(bench.build, "final")
+    if final is None:
+        raise SystemExit("nothing is chosen yet, so no test question is asked")
+    check_times(bench.build)
+    bench.ask_all("warm", "test", [*TESTS, ASKED], SINGLE)
+    sampling_methods(bench)
+    for who in dict.fromkeys([final, *plan.ALIGNMENTS, *OWN]):
+        strategy = "label-only" if who == "label-only" else "nova"
+        more = [ASKED] if who in {final, "brier"} else []
+        bench.ask_all(who, "test", [*TESTS, *more], [strategy])
+    (bench.build / "calibrated").mkdir(exist_ok=True)
+    for strategy in ("vanilla", "nova"):
+        for count in plan.GRADED:
+            for signal in (None, "likelihood"):
+                place = calibration_of(strategy, count, signal)
+                for group in [*TESTS, ASKED]:
+                    out = f"calibrated/{Path(place).stem}-{group.removeprefix('test-')}.parquet"
+                    if not bench.has(out):
+                        bench.verb("calibrate", run_of("test", "warm", strategy, group),
+                                   "--apply", place, "--out", out)  # fmt: skip
+
+
+def sampling_methods(bench):
+    """Ask the base for what asks more than once."""
+    places = {g: run_of("test", "warm", "sampled", g) for g in TESTS if g in SAMPLED}
+    left = [g for g, place in places.items() if not bench.has(f"{place}/estimates.parquet")]
+    if left:
+        with bench.served("warm"):
+            for group in left:
+                bench.verb("estimate", f"groups/{group}.jsonl", "--model", bench.address("warm"),
+                           "--out", places[group], "--max-tokens", "160", "--concurrency", "64",
+                           *(word for m in METHODS for word in ("--method", m)))  # fmt: skip
+
+
+def ablation(bench):
+    """One lever at a time, in short trainings, on dev questions; nothing is chosen by them."""
+    warm = bench.model("warm")
+    for name, more in (
+        ("teacher", ["--alignment", "teacher"]), ("share", ["--alignment", "share"]), ("bits", []),
+    ):  # fmt: skip
+        filtered(bench, "runs/sample", f"filtered-short-{name}",
+                 "--unfiltered", "--balance", "none", *more)  # fmt: skip
+        exported(bench, f"filtered-short-{name}", f"export-short-{name}")
+        short(bench, f"short-{name}", f"export-short-{name}", warm)
+    exported(bench, "filtered-teacher", "export-101", "--levels", "101")
+    bench.train("export-101", warm, "models/levels-101", *plan.TRAIN,
+                "--epochs", epochs(bench, "export-101", plan.ROWS))  # fmt: skip
+    bench.ask_all("levels-101", "dev", ["dev"], ["nova"])
+    few = bench.build / "warmup-few" / "train.jsonl"
+    few.parent.mkdir(exist_ok=True)
+    rows = (bench.build / "warmup-2" / "train.jsonl").read_text().splitlines(keepends=True)
+    few.write_text("".join(rows[: plan.SHORT]))
+    for name, more in (("masked", ["--mask-confidence"]), ("unmasked", [])):
+        bench.train("warmup-few", warm, f"models/{name}", "--epochs", "1", *plan.WARMUP, *more)
+        short(bench, f"short-{name}", "export-short-teacher", bench.model(name))
+
+
+def short(bench, who, rows, model):
+    """Train the confidence alone on few rows, and ask dev questions."""
+    bench.train(rows, model, f"models/{who}", "--loss", "level-entropy", *plan.TRAIN,
+                "--epochs", epochs(bench, rows, plan.SHORT))  # fmt: skip
+    bench.ask_all(who, "dev", ["dev"], ["nova"])
+
+
+def results(bench):
+    """Measure everything, and keep what is small."""
+    check_times(bench.build)
+    bench.run(sys.executable, "-m", "experiments.nova.report", bench.build, RESULTS, cwd=ROOT)
 
 
 if __name__ == "__main__":

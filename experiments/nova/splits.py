@@ -8,16 +8,13 @@ from hashlib import sha256
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from experiments.nova.reading import window
 from novarag.errors import DataError
-from novarag.grading import contains, normalize
-from novarag.grouping import assemble
-from novarag.records import AnswerForm, Passage, PassageGroup, Question
-from novarag.seeding import rng_for
-from novarag.taxonomy import GroupKind, PassageKind, Provenance
+from novarag.taxonomy import GroupKind, PassageKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from novarag.records import PassageGroup, Question
 
 _WORD = re.compile(r"[^\W_]+")
 _RUN = 8  # words in a row that two passages share only where one was taken from the other
@@ -32,36 +29,51 @@ def place_of(seed: int, name: str) -> str:
 
 def in_hash_order(groups: Iterable[PassageGroup], seed: int) -> list[list[PassageGroup]]:
     """Put the groups of each question together, the questions in the order of their hashes."""
-    found: dict[str, list[PassageGroup]] = {}
-    for group in groups:
-        found.setdefault(group.question.id, []).append(group)
+    found = _by_question(groups)
     return [found[name] for name in sorted(found, key=lambda name: place_of(seed, name))]
 
 
-def split(
-    groups: Iterable[PassageGroup], sizes: Mapping[str, int | None], seed: int
-) -> dict[str, list[PassageGroup]]:
-    """Deal whole questions out to the named splits; a size of None takes all that is left."""
-    questions, parts = in_hash_order(groups, seed), {}
+def split(names: Iterable[str], sizes: Mapping[str, int | None], seed: int) -> dict[str, set[str]]:
+    """Deal questions out to the named splits by hash; a size of None takes all that is left."""
+    left, parts = sorted(set(names), key=lambda name: place_of(seed, name)), {}
     for name, size in sizes.items():
-        taken = questions if size is None else questions[:size]
+        taken = left if size is None else left[:size]
         if size is not None and len(taken) < size:
             raise DataError(
                 f"there are {len(taken)} questions for {name!r}, {size} are needed.", hint=_HINT
             )
-        questions = questions[len(taken) :]
-        parts[name] = [group for question in taken for group in question]
+        left = left[len(taken) :]
+        parts[name] = set(taken)
     return parts
 
 
-def one_each(groups: Iterable[PassageGroup], count: int, seed: int) -> list[PassageGroup]:
-    """Take one group of each of the first open questions, the three kinds in turn."""
-    open_ones = (g for g in groups if g.question.form is AnswerForm.OPEN)
-    questions = in_hash_order(open_ones, seed)[:count]
-    return [
-        next(g for g in question if g.kind is _KINDS[rank % len(_KINDS)])
-        for rank, question in enumerate(questions)
-    ]
+def dealt(
+    sizes: Mapping[int, Iterable[PassageGroup]], seed: int, *, each: bool = False
+) -> list[PassageGroup]:
+    """Take one group of each question, or with `each` one of every kind it has.
+
+    `sizes` has the groups by their number of passages. Questions take the sizes in turn, and the
+    kinds in turn where they give one group; what a question lacks, another of its groups stands for.
+    """
+    known: dict[int, dict[str, list[PassageGroup]]] = {
+        k: _by_question(groups) for k, groups in sizes.items()
+    }
+    names = sorted(set().union(*known.values()), key=lambda name: place_of(seed, name))
+    taken: list[PassageGroup] = []
+    for rank, name in enumerate(names):
+        turn = list(known)[rank % len(known) :] + list(known)[: rank % len(known)]
+        groups = next(known[k][name] for k in turn if name in known[k])
+        kind = _KINDS[rank // len(known) % len(_KINDS)]
+        ordered = sorted(groups, key=lambda g: g.kind is not kind)
+        taken += groups if each else ordered[:1]
+    return taken
+
+
+def _by_question(groups: Iterable[PassageGroup]) -> dict[str, list[PassageGroup]]:
+    found: dict[str, list[PassageGroup]] = {}
+    for group in groups:
+        found.setdefault(group.question.id, []).append(group)
+    return found
 
 
 def plain(text: str) -> str:
@@ -73,9 +85,11 @@ def plain(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
 
 
-def check_disjoint(learnt: Mapping[str, Sequence[Question]], tests: Mapping[str, Sequence[Question]]) -> None:  # fmt: skip
-    """Raise if a test question, or another split's, is also in a split that is learnt from."""
-    pairs = [*combinations(learnt, 2), *((name, test) for name in learnt for test in tests)]
+def check_disjoint(
+    learnt: Mapping[str, Sequence[Question]], tests: Mapping[str, Sequence[Question]]
+) -> None:
+    """Raise if a question of one split, by name or by words, is also in another."""
+    pairs = list(combinations([*learnt, *tests], 2))
     known = {name: _marks(qs) for name, qs in {**learnt, **tests}.items()}
     for one, other in pairs:
         if both := known[one] & known[other]:
@@ -101,69 +115,6 @@ def gold_runs(groups: Iterable[PassageGroup]) -> set[str]:
     """Return every run of words of the gold passages."""
     texts = {p.text for g in groups for p in g.passages if p.kind is PassageKind.GOLD}
     return set().union(*map(runs_of, texts))
-
-
-def gold_of(groups: Iterable[PassageGroup]) -> list[tuple[Question, Passage]]:
-    """Pair each open question with its original gold passage, where that holds an answer."""
-    found: dict[str, tuple[Question, Passage]] = {}
-    for group in groups:
-        question = group.question
-        if question.form is not AnswerForm.OPEN or question.id in found:
-            continue
-        for passage in group.passages:
-            original = passage.provenance is Provenance.ORIGINAL
-            if passage.kind is PassageKind.GOLD and original and states(passage.text, question):
-                found[question.id] = question, passage
-                break
-    return list(found.values())
-
-
-def states(text: str, question: Question) -> bool:
-    """Say whether a text holds an accepted answer."""
-    words = normalize(text)
-    return any(contains(words, normalize(answer)) for answer in question.answers)
-
-
-def others(
-    question: Question, golds: Sequence[tuple[Question, Passage]], seed: int, *, count: int = 2
-) -> list[Passage]:
-    """Draw gold passages of other questions that do not answer this one."""
-    drawn: list[Passage] = []
-    order = list(range(len(golds)))
-    rng_for(seed, question.id, "others").shuffle(order)
-    for i in order:
-        other, passage = golds[i]
-        fresh = passage.text not in [p.text for p in drawn]
-        if other.id != question.id and fresh and not states(passage.text, question):
-            drawn.append(Passage(text=passage.text, kind=PassageKind.IRRELEVANT))
-        if len(drawn) == count:
-            return drawn
-    raise DataError(
-        f"there are fewer than {count} passages to set beside {question.id!r}.", hint=_HINT
-    )
-
-
-def reading_groups(
-    golds: Sequence[tuple[Question, Passage]], seed: int, *, asked: int | None = None
-) -> list[PassageGroup]:
-    """Set a window of each gold passage among two of others, shuffled: can a model read at all?"""
-    made = []
-    for question, passage in golds:
-        rng = rng_for(seed, question.id, "window")
-        stated = next(
-            a for a in question.answers if contains(normalize(passage.text), normalize(a))
-        )
-        gold = window(passage.text, rng, answer=stated)
-        if gold is None:
-            continue
-        shown = [Passage(text=gold, kind=PassageKind.GOLD, provenance=passage.provenance)]
-        for other in others(question, golds, seed):
-            text = window(other.text, rng) or other.text
-            shown.append(Passage(text=text, kind=other.kind))
-        made.append(assemble(question, shown, seed=seed, id=f"{question.id}/reader-k3"))
-        if len(made) == asked:
-            break
-    return made
 
 
 def counts(groups: Sequence[PassageGroup]) -> dict[str, object]:

@@ -1,8 +1,7 @@
 """Replies in the strategies' forms, filled in from the kinds of the passages; no model wrote them.
 
-They teach a form. The answer is the right one in every kind of group, and the confidence is drawn
-from what real models stated, without a look at the question: by construction it says nothing about
-the kind of the group or about being correct.
+They teach to read and a form. The answer is the right one in every kind of group. The number of the
+confidence is there to be masked (`novarag train --mask-confidence`): none is learnt.
 """
 
 from __future__ import annotations
@@ -32,10 +31,11 @@ ROTATED = ("vanilla", "cot", "noise-aware")
 
 _KINDS = tuple(GroupKind)
 _QUOTES = dict.fromkeys(map(ord, '"`~\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u2018'))
-_OPENING = 4  # words
+_OPENING = 3  # words
 _ANSWER = 78  # characters that the form of every strategy has room for
 _HINT = "leave the group out, or mend the template."
 _STAGES = ("format", "judgment", "rules")
+_MASKED = range(15, 100, 10)  # percents that no one learns
 
 
 def claim_of(passage: Passage, answers: Sequence[str]) -> str:
@@ -43,8 +43,7 @@ def claim_of(passage: Passage, answers: Sequence[str]) -> str:
     if passage.kind is PassageKind.COUNTERFACTUAL and passage.claim:
         return passage.claim
     text = normalize(passage.text)
-    said = [c for c in (passage.claim, *answers) if c and contains(text, normalize(c))]
-    return said[0] if said else answers[0]
+    return next((a for a in answers if contains(text, normalize(a))), answers[0])
 
 
 def bare(text: str) -> str:
@@ -58,14 +57,14 @@ def bare(text: str) -> str:
 
 def fits(group: PassageGroup) -> bool:
     """Say whether the answer is as short as the strategies ask for."""
-    return len(bare(group.question.answers[0])) <= _ANSWER
+    return len(right_answer(group)) <= _ANSWER
 
 
 def opening(text: str) -> str:
     """Return the first words of a passage: a small model that copies them looks at that passage.
 
     >>> opening('"Hidden America" (2016) is a travel parody')
-    'Hidden America 2016 is'
+    'Hidden America 2016'
     """
     words = re.findall(r"\w[\w'-]*", text[:200])
     return " ".join(words[:_OPENING])
@@ -139,34 +138,38 @@ _REASONING = {
     "cot": _cot,
     "noise-aware": _noise_aware,
     "vanilla": lambda _: "",
+    "label-only": lambda _: "",
 }
+
+
+def right_answer(group: PassageGroup) -> str:
+    """Return the accepted answer that a gold passage of the group gives, else the first."""
+    gold = [p for p in group.passages if p.kind is PassageKind.GOLD]
+    return _said(group, gold[0]) if gold else bare(group.question.answers[0])
 
 
 def completion_for(group: PassageGroup, strategy: str, percent: int) -> str:
     """Write the reply that a strategy asks for, as short as its form allows."""
-    answer = bare(group.question.answers[0])
+    answer = right_answer(group)
     return f"{_REASONING[strategy](group)}Answer: {answer}\nConfidence: {percent}%"
 
 
-def make_row(group: PassageGroup, strategy: str, stated: Sequence[float], seed: int) -> Example:
-    """Make one training row: the strategy's prompt, and a reply with a confidence of no meaning."""
-    drawn = rng_for(seed, str(group.id), strategy, "confidence").choice(stated)
-    percent = round(100 * drawn)
+def make_row(group: PassageGroup, strategy: str) -> Example:
+    """Make one training row: the strategy's prompt, and a reply whose number is to be masked."""
+    percent = rng_for(0, str(group.id), strategy, "masked").choice(_MASKED)
     return Example(
         prompt=STRATEGIES[strategy].render(group).text,
         completion=completion_for(group, strategy, percent),
         question=group.question.id,
         group=str(group.id),
         kind=str(group.kind),
-        answer=bare(group.question.answers[0]),
+        answer=right_answer(group),
         confidence=percent / 100,
         correct=True,
     )
 
 
-def make_rows(
-    groups: Iterable[PassageGroup], stated: Sequence[float], seed: int
-) -> list[tuple[PassageGroup, str, Example]]:
+def make_rows(groups: Iterable[PassageGroup]) -> list[tuple[PassageGroup, str, Example]]:
     """Make a row of `nova` of each group, and with evidence one of the others, in turn over both.
 
     Without evidence the right answer cannot be learnt, only the habit of guessing.
@@ -178,8 +181,7 @@ def make_rows(
         # The kind turns it on too: else every strategy would be shown a single kind of group.
         other = ROTATED[(rank + _KINDS.index(group.kind or _KINDS[0])) % len(ROTATED)]
         names = ("nova",) if group.kind is GroupKind.IRRELEVANT else ("nova", other)
-        rows += [(group, name, make_row(group, name, stated, seed)) for name in names]
-    check_rows(rows)
+        rows += [(group, name, make_row(group, name)) for name in names]
     return rows
 
 

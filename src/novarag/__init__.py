@@ -1,7 +1,15 @@
 """Calibrated confidence for retrieval-augmented language models.
 
-The names below are the whole public face; each is loaded when it is first used, so that
-`import novarag` and `novarag --help` stay quick.
+    answer           one question beside its passages: answer, confidence, decision
+    Answerer         the same for many questions, with one connection
+    measure          how honest are stated confidences? verdict, thresholds, a page
+    fit_calibration  from stated confidence to a probability
+    set_gate         a threshold with a promise
+    ask, estimate    a model asked many questions; uncertainty methods beside each other
+    annotate         what each passage is: support, another answer, related, unrelated
+
+`novarag.__all__` is the whole public face; each name is loaded when it is first used, so that
+`import novarag` and `novarag --help` stay quick. Modules below are not part of it.
 """
 
 from __future__ import annotations
@@ -9,8 +17,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from novarag.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibrated, Calibration
+    from novarag.calibration.gain import Gain
     from novarag.calibration.gate import Decision, Gate
     from novarag.calls import CallError, Cost, Outcome, Reply, Sampling, Usage
     from novarag.datasets import Columns, load_answers, load_benchmark, load_groups, take_answers
@@ -61,6 +72,12 @@ if TYPE_CHECKING:
         noise_prompts,
     )
     from novarag.flows.pick import GradedTable, Picked, pick_answers, read_grades
+    from novarag.flows.public_data import (
+        PreparedTable,
+        PublicData,
+        public_data,
+        public_data_async,
+    )
     from novarag.flows.read import read_reply
     from novarag.flows.render import render
     from novarag.flows.reproduce.reproducing import (
@@ -88,6 +105,18 @@ if TYPE_CHECKING:
     )
     from novarag.flows.study import make_rating_sheet, read_rating_files
     from novarag.flows.train import TrainingResult, train_model
+    from novarag.gateway.adopting import Adopted, adopt_proposal
+    from novarag.gateway.audit.retention import Exported
+    from novarag.gateway.issuing import (
+        GatewayKey,
+        NewGatewayKey,
+        add_gateway_key,
+        list_gateway_keys,
+        revoke_gateway_key,
+    )
+    from novarag.gateway.keeping import drop_audit, export_audit, forget_tenant
+    from novarag.gateway.proposing import Proposal, propose_calibration, propose_gate
+    from novarag.gateway.running import GatewayCheck, GatewayModel, check_gateway, serve_gateway
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
@@ -95,6 +124,7 @@ if TYPE_CHECKING:
     from novarag.noise.audit import Audit
     from novarag.noise.group_build import GroupBuild
     from novarag.ports import LLM, Retriever
+    from novarag.presets.public_data import PublicFile, PublicSource, PublicTable
     from novarag.records import (
         AnswerForm,
         Completion,
@@ -113,6 +143,7 @@ if TYPE_CHECKING:
     from novarag.runs import Run, open_run
     from novarag.sft.train.settings import TrainingSettings
     from novarag.strategies import FORMATS, STRATEGIES, Labels, Strategy, read
+    from novarag.tables.unsettled import UnsettledTable
     from novarag.taxonomy import (
         EvidenceState,
         Grade,
@@ -125,10 +156,9 @@ if TYPE_CHECKING:
     )
     from novarag.uncertainty import METHODS, Method, Need
 
-__version__ = "0.1.0"
-
 _ROOMS = {
     "calibration.calibration": ("Calibrated", "Calibration"),
+    "calibration.gain": ("Gain",),
     "calibration.gate": ("Decision", "Gate"),
     "calls": ("CallError", "Cost", "Outcome", "Reply", "Sampling", "Usage"),
     "datasets": ("Columns", "load_answers", "load_benchmark", "load_groups", "take_answers"),
@@ -160,6 +190,7 @@ _ROOMS = {
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
     "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
+    "flows.public_data": ("PreparedTable", "PublicData", "public_data", "public_data_async"),
     "flows.reproduce.reproducing": (
         "Reproduction",
         "reproduce",
@@ -171,6 +202,18 @@ _ROOMS = {
     "flows.serving": ("check_serving", "check_serving_async", "serving_plan", "start_serving"),
     "flows.study": ("make_rating_sheet", "read_rating_files"),
     "flows.train": ("TrainingResult", "train_model"),
+    "gateway.adopting": ("Adopted", "adopt_proposal"),
+    "gateway.audit.retention": ("Exported",),
+    "gateway.keeping": ("drop_audit", "export_audit", "forget_tenant"),
+    "gateway.proposing": ("Proposal", "propose_calibration", "propose_gate"),
+    "gateway.issuing": (
+        "GatewayKey",
+        "NewGatewayKey",
+        "add_gateway_key",
+        "list_gateway_keys",
+        "revoke_gateway_key",
+    ),
+    "gateway.running": ("GatewayCheck", "GatewayModel", "check_gateway", "serve_gateway"),
     "flows.annotate": ("AnnotationResult", "annotate", "annotate_async"),
     "flows.experiment": ("ExperimentResult", "run_experiment", "run_experiment_async"),
     "flows.filter": ("FilterResult", "filter_trials"),
@@ -199,6 +242,7 @@ _ROOMS = {
     "noise.audit": ("Audit",),
     "noise.group_build": ("GroupBuild",),
     "ports": ("LLM", "Retriever"),
+    "presets.public_data": ("PublicFile", "PublicSource", "PublicTable"),
     "records": (
         "AnswerForm",
         "Completion",
@@ -216,6 +260,7 @@ _ROOMS = {
     "rows": ("tabulate",),
     "sft.train.settings": ("TrainingSettings",),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
+    "tables.unsettled": ("UnsettledTable",),
     "taxonomy": (
         "EvidenceState",
         "Grade",
@@ -237,6 +282,7 @@ __all__ = [
     "METRICS",
     "STRATEGIES",
     "Access",
+    "Adopted",
     "AnnotationResult",
     "Answer",
     "AnswerForm",
@@ -259,9 +305,14 @@ __all__ = [
     "Example",
     "ExperimentResult",
     "Export",
+    "Exported",
     "FilterResult",
     "Flaw",
+    "Gain",
     "Gate",
+    "GatewayCheck",
+    "GatewayKey",
+    "GatewayModel",
     "Grade",
     "GradedTable",
     "GroupBuild",
@@ -273,6 +324,7 @@ __all__ = [
     "Method",
     "Mix",
     "Need",
+    "NewGatewayKey",
     "NoiseCount",
     "NoiseResult",
     "NovaragError",
@@ -282,8 +334,14 @@ __all__ = [
     "PassageKind",
     "Patience",
     "Picked",
+    "PreparedTable",
     "Prompt",
+    "Proposal",
     "Provenance",
+    "PublicData",
+    "PublicFile",
+    "PublicSource",
+    "PublicTable",
     "Question",
     "Reading",
     "Recovery",
@@ -307,9 +365,12 @@ __all__ = [
     "Trial",
     "Unfinished",
     "UnknownName",
+    "UnsettledTable",
     "Usage",
     "UsageError",
     "Utility",
+    "add_gateway_key",
+    "adopt_proposal",
     "annotate",
     "annotate_async",
     "answer",
@@ -323,19 +384,24 @@ __all__ = [
     "build_index_async",
     "build_training_set",
     "build_training_set_async",
+    "check_gateway",
     "check_serving",
     "check_serving_async",
+    "drop_audit",
     "estimate",
     "estimate_async",
     "evidence_state",
+    "export_audit",
     "export_training_set",
     "figures_frame",
     "filter_trials",
     "fit_calibration",
+    "forget_tenant",
     "funnel",
     "grade",
     "group_passages",
     "iter_trial_tables",
+    "list_gateway_keys",
     "load_answers",
     "load_benchmark",
     "load_calibration",
@@ -350,6 +416,10 @@ __all__ = [
     "parse_endpoint",
     "pick_answers",
     "preview_ask",
+    "propose_calibration",
+    "propose_gate",
+    "public_data",
+    "public_data_async",
     "read",
     "read_grades",
     "read_rating_files",
@@ -363,12 +433,14 @@ __all__ = [
     "reread",
     "retrieve",
     "retrieve_async",
+    "revoke_gateway_key",
     "run_experiment",
     "run_experiment_async",
     "run_table",
     "run_table_async",
     "save_calibration",
     "save_gate",
+    "serve_gateway",
     "serving_plan",
     "set_gate",
     "start_serving",

@@ -50,12 +50,25 @@ class AnnotateDefaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateDefaults:
+    """The prompt behind uncertainty methods: the paper asks by CoT unless it says otherwise."""
+
+    strategy: str = "cot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableDefaults:
-    """How the cells of a table are measured, and the rows below which one is refused."""
+    """How the cells of a table are asked for and measured, and from how many rows on.
+
+    `reply_tokens` is the longest reply at test (the paper's figure), `method_strategy` the prompt
+    behind the methods that ask more than once.
+    """
 
     replicates: int = 1000
     least: int = 50
     seed: int = 0
+    reply_tokens: int = 2048
+    method_strategy: str = "cot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +105,11 @@ class IndexDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieveDefaults:
-    """How passages are found."""
+    """How passages are found; a graph of vectors is walked for `candidates` of them."""
 
     mode: str = "bm25"
     k: int = 5
+    candidates: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +124,12 @@ class FilterDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportDefaults:
-    """The share of questions in a dev split, and the longest sample in tokens."""
+    """The share of questions in a dev split, the longest sample in tokens, levels to write."""
 
-    dev: float = 0.0
+    dev: float = 0.1
     max_length: int = _MAX_LENGTH
     seed: int = 0
+    levels: int = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +138,16 @@ class TrainDefaults:
 
     learning_rate: float = 5e-5
     epochs: float = 2.0
-    rank: int = 8
-    batch: int = 16
-    at_once: int = 2
+    rank: int = 16
+    warmup: float = 0.1
+    batch: int = 256
+    at_once: int = 8
     max_length: int = _MAX_LENGTH
     seed: int = 42
     gradient_checkpointing: bool = True
     save_every: int = 0
+    loss: str = "text"
+    levels: int = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +165,7 @@ DESK = AccessDefaults(timeout=120.0, attempts=4)
 ASK = AskDefaults()
 MEASURE = MeasureDefaults()
 ANNOTATE = AnnotateDefaults()
+ESTIMATE = EstimateDefaults()
 TABLE = TableDefaults()
 NOISE = NoiseDefaults()
 GROUP = GroupDefaults()

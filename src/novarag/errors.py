@@ -4,6 +4,7 @@
   x UsageError           the caller asked for something impossible
     + UnknownName        no dataset / strategy / metric by that name
   x DataError            a file or a row of it does not say what it must
+    + UnsettledTable     cells of a table may mean two things; has all of them (in `tables`)
   x ServiceError         an LLM or a retriever failed; `retryable` says whether to try again
     + CallError          one request failed for good; knows its outcome (in `calls`)
   x StorageError         a run cannot be written to, or belongs to somebody else

@@ -1,10 +1,19 @@
-"""Objects that users name: package.module:OBJECT."""
+"""Objects that users name as package.module:OBJECT, and packages that extras bring."""
 
 from __future__ import annotations
 
 from pkgutil import resolve_name
 
 from novarag.errors import UsageError
+
+
+def with_extra(name: str) -> str:
+    """Say how an extra is installed: from a clone, as the package is on no index yet.
+
+    >>> with_extra("milvus")
+    "pip install '.[milvus]' in a clone of novarag"
+    """
+    return f"pip install '.[{name}]' in a clone of novarag"
 
 
 def import_object(name: str) -> object:

@@ -104,6 +104,14 @@ class PassageGroup:
     order: tuple[int, ...] | None = None
     flags: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse texts in the place of passages, which would fail far from here."""
+        given: tuple[object, ...] = self.passages
+        for passage in given:
+            if not isinstance(passage, Passage):
+                kind = type(passage).__name__
+                raise TypeError(f"passages must be records, such as Passage(text=...), not {kind}")
+
     @property
     def kinds(self) -> tuple[PassageKind, ...] | None:
         """The kind of each passage, or None if any passage is unlabelled."""

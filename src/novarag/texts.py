@@ -30,8 +30,10 @@ _TYPESET = [
 ]
 _PASSES = 2  # what one rule joins, an earlier one may have to see
 _MARKDOWN = str.maketrans(
-    {c: f"\\{c}" for c in "\\`*_{}[]#+!|~:@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    {c: f"\\{c}" for c in "\\`*_{}[]#!|~@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 )
+_LINKS = re.compile(r"(?<=[A-Za-z]):(?=\S)")  # what may begin an address
+_LIST = re.compile(r"^(?=[+-])")
 
 
 DEEPEST = 100
@@ -80,15 +82,24 @@ def _depth(value: object) -> int:
     return depth
 
 
+def _printable(character: str) -> str:
+    return character if character.isprintable() else f"\\u{ord(character):04x}"
+
+
 def plain_text(text: str, *, longest: int = 200) -> str:
     """Make a foreign text safe to show in one line: no control or direction characters."""
-    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    shown = text if text.isprintable() else "".join(map(_printable, text))
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def escape_markdown(text: str, *, longest: int = 200) -> str:
-    """Make a foreign text mean nothing to a Markdown renderer."""
-    return plain_text(text, longest=longest).translate(_MARKDOWN)
+    r"""Make a foreign text mean nothing to a Markdown renderer, with no escape that it can spare.
+
+    >>> print(escape_markdown("a: +1, http://b"))
+    a: +1, http\://b
+    """
+    shown = plain_text(text, longest=longest).translate(_MARKDOWN)
+    return _LIST.sub(r"\\", _LINKS.sub(r"\\:", shown))
 
 
 def whole(text: str) -> str:

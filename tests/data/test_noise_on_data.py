@@ -7,11 +7,11 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.datasets import DATASETS, load_benchmark, load_groups
-from novarag.datasets.clean import _recipe, check_inputs, known_outputs
+from novarag.datasets.clean import _recipe, check_inputs, known_former_aurocs, known_outputs
 from novarag.errors import DataError
 from novarag.noise import Fault, find_fault
 from novarag.noise.audit import audit
-from novarag.taxonomy import PassageKind
+from novarag.taxonomy import GroupKind, PassageKind
 from validation import passage_eye_sample
 
 pytestmark = pytest.mark.data
@@ -83,10 +83,15 @@ def test_nova_clean_is_rebuilt_to_the_byte(data, tmp_path):
         groups = load_groups(path)
         assert set(Counter(g.kind for g in groups).values()) == {len(groups) // 3}
         assert not [p for g in groups for p in g.passages if find_fault(p, g.question)]
+        none = [g for g in groups if g.kind is GroupKind.IRRELEVANT]
+        assert all(any(p.kind is PassageKind.RELEVANT for p in g.passages) for g in none)
         split = path.name.rpartition("-k")[0]
         for group in groups:
             assert seen.setdefault(group.question.id, split) == split
             assert "Starship Poopers" not in group.question.text
+    found = audit(load_groups(tmp_path / "hotpotqa-test-k3.jsonl"))
+    words = {f.kind: f.auroc for f in found.findings if f.cue == "question"}
+    assert words["irrelevant"] < 0.8 < 0.95 < known_former_aurocs()["hotpotqa-test-k3.jsonl"]
     (tmp_path / "naacl").mkdir()
     assert len(check_inputs(tmp_path)) == len(_recipe()["inputs"])
     with pytest.raises(DataError, match="not there"):

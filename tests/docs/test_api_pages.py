@@ -36,6 +36,21 @@ def test_the_first_page_names_all_of_them():
     assert sorted(set(novarag.__all__) - set(named)) == []
 
 
+def test_what_other_pages_import_stands_on_a_page():
+    """Docs use no name that is documented nowhere; plug-ins cannot be loaded without their tools."""
+    pages = [p for p in (ROOT / "docs").rglob("*.md") if "decisions" not in p.parts]
+    used = {
+        f"{module}.{name.strip()}"
+        for page in [*pages, ROOT / "README.md"]
+        for module, names in re.findall(
+            r"from (novarag\.[a-z_.]+) import (\w[\w, ]*)", page.read_text("utf-8")
+        )
+        for name in names.split(",")
+    }
+    plugins = {name for name in used if name.startswith("novarag.integrations.")}
+    assert used - plugins - set(SHOWN) == set()
+
+
 def test_every_page_is_in_the_menu():
     menu = (ROOT / "mkdocs.yml").read_text("utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in FOLDER.glob("*.md")]

@@ -46,29 +46,28 @@ def run_block(verb):
 def test_blocks_that_are_not_run_as_they_stand_are_run_in_tests():
     text = dict(SECTION.findall(PAGE))
     left = {name for name in SECTIONS if "```py\n" in text[name]}
-    assert left == {"train", "serve-model", "nova-clean", "reproduce"}  # the last in tests/data
+    known = {"train", "serve-model", "nova-clean", "reproduce"}  # the last in tests/data
+    known |= {"gateway-adopt", "gateway-audit drop", "gateway-audit export", "gateway-audit forget"}
+    known |= {"gateway", "gateway-key list", "gateway-key revoke"}  # the last in tests/real
+    assert left == known
 
 
-def in_a_running_loop(code, names):
+def in_a_running_loop(code):
     async def notebook():
-        exec(code, names)
+        exec(code, {})
 
     asyncio.run(notebook())
 
 
-def in_a_thread(code, names):
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(exec, code, names).result()
-
-
-@pytest.mark.parametrize("where", [in_a_running_loop, in_a_thread])
-def test_every_verb_works_in_a_running_loop_and_off_the_main_thread(where, tmp_path, monkeypatch):
-    """All blocks of the verbs that need only the package, one after the other."""
+def test_every_verb_works_in_a_running_loop_and_off_the_main_thread(tmp_path, monkeypatch):
+    """All blocks of the verbs that need only the package, in a loop that runs in a thread."""
     monkeypatch.chdir(tmp_path)
     text = dict(SECTION.findall(PAGE))
     blocks = [SECTIONS[name][0] for name in SECTIONS if "```python\n" in text[name]]
     assert len(blocks) >= 22
-    where(compile("\n".join(blocks), "docs/from-python.md", "exec"), {})
+    code = compile("\n".join(blocks), "docs/from-python.md", "exec")
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        thread.submit(in_a_running_loop, code).result()
 
 
 def test_train(tmp_path, monkeypatch):
@@ -78,6 +77,28 @@ def test_train(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "load_engine", StandIn)
     monkeypatch.setattr(training, "check_packages", lambda: None)
     run_block("train")
+
+
+def test_gateway(monkeypatch):
+    served = []
+
+    async def serve(settings, *, fd):
+        served.append((settings, fd))
+
+    monkeypatch.setattr("novarag.gateway.server.serve", serve)
+    run_block("gateway")
+    assert served == [("gateway.toml", None)]
+
+
+def test_gateway_key_list(tmp_path, monkeypatch, capsys):
+    from tests.support.gateways import settings
+
+    monkeypatch.chdir(tmp_path)
+    digest = "9f" * 32
+    text = settings("http://127.0.0.1:1/v1") + f'[keys.acme]\nsha256 = ["{digest}"]\n'
+    (tmp_path / "gateway.toml").write_text(text)
+    run_block("gateway-key list")
+    assert digest[:12] in capsys.readouterr().out
 
 
 def test_serve_model(tmp_path, monkeypatch):
@@ -107,3 +128,36 @@ class Anything:
         return False
 
     __hash__ = None
+
+
+def test_gateway_adopt(tmp_path, monkeypatch, capsys):
+    from tests.support.calibrations import write_calibration
+    from tests.support.gateways import settings
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1"))
+    write_calibration(tmp_path / "support.calibration.proposed.json")
+    run_block("gateway-adopt")
+    assert "SIGHUP" in capsys.readouterr().out
+    assert (tmp_path / "support.calibration.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("verb", "function"),
+    [("export", "export_day"), ("drop", "drop_days_before"), ("forget", "forget_tenant")],
+)
+def test_gateway_audit(tmp_path, monkeypatch, verb, function):
+    from tests.support.gateways import settings
+
+    called = []
+
+    async def done(dsn, *given):
+        called.append((dsn, *map(str, given)))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NOVARAG_DATABASE", "postgresql://here/audit")
+    (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1") + "[audit]\n")
+    monkeypatch.setattr(f"novarag.gateway.audit.retention.{function}", done)
+    run_block(f"gateway-audit {verb}")
+    first = {"export": "2026-01-31", "drop": "2026-01-01", "forget": "acme"}[verb]
+    assert called == [("postgresql://here/audit", first, "exports")]

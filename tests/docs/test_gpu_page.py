@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_is_generated():
-    page = (ROOT / "docs" / "gpu.md").read_text("utf-8")
+    page = (ROOT / "docs" / "gpu-budget.md").read_text("utf-8")
     out = subprocess.run(
         [sys.executable, "-m", "tools.gpu_budget"],
         cwd=ROOT, check=True, capture_output=True, text=True,

@@ -1,6 +1,7 @@
 """The wheel as a user has it: alone in an environment, in an empty folder (`NOVARAG_COMMAND`)."""
 
 import os
+import re
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.verbs import verbs
+from validation.ten_minutes import follow, problems
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,3 +57,16 @@ def test_a_table_of_the_paper_is_made_on_simulated_respondents(tmp_path, data):
     where = ["--profile", "smoke", "--data", data, "--out", "out"]
     assert "1 table" in novarag(tmp_path, "reproduce", "reliability", *models, *where)
     assert "NOVA" in (tmp_path / "out" / "page.md").read_text("utf-8")
+
+
+@pytest.mark.install
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_what_is_printed_leads_from_a_raw_table_to_a_live_answer(tmp_path):
+    """The first ten minutes; the page of them has the same commands and says the same."""
+    steps = follow(tmp_path, Path(os.environ["NOVARAG_COMMAND"]).resolve())
+    assert problems(steps, tmp_path) == []
+    page = (ROOT / "docs" / "evidence" / "ten-minutes.md").read_text("utf-8")
+    kept = re.findall(r"^```text\n\$ (.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    now = [f"{step.typed}\n{step.printed.rstrip()}" for step in steps]
+    masked = [[re.sub(r"[\d.,]+", "0", text) for text in told] for told in (kept, now)]
+    assert masked[0] == masked[1]

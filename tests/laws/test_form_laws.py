@@ -33,7 +33,7 @@ def test_a_reply_of_the_form_is_read(name):
 GUESSES = "".join(f"Guess {i}: town {i} ({50 - i}%)\n" for i in range(1, 5))
 STEPS = "Step 1: a\nStep 2: b\n"
 BEFORE = {
-    "vanilla": "", "label-only": "", "cot": "So.\n", "noise-aware": "So.\n", "closed-book": "So.\n",
+    "vanilla": "", "label-only": "", "cot": "So.\n", "noise-aware": "So.\n", "closed-book": "",
     "multi-step": f"{STEPS}Final Output:\nStep 1 Confidence: 50%\nStep 2 Confidence: 50%\n",
     "nova": f"{STEPS}Passage Classifications: Passage 1: Relevant\nGroup Judgment: Insufficient\n",
     "top-k": GUESSES,

@@ -97,7 +97,13 @@ def test_a_percent_is_a_percent_on_every_scale(value, scale):
 
 
 # They need extras that are not installed for laws, and compile no pattern.
-NOT_HERE = {"novarag.__main__", "novarag.integrations.inspect", "novarag.sft.train.engine"}
+NOT_HERE = {
+    "novarag.__main__",
+    "novarag.integrations.inspect",
+    "novarag.integrations.langchain",
+    "novarag.sft.train.engine",
+    "novarag.sft.train.losses",
+}
 
 
 def patterns():
@@ -141,8 +147,8 @@ def assert_not_exponential(run, piece, tail):
 
 
 def growth(run, piece, tail):
-    """How much dearer a text gets when it doubles, from 20 to 80 kB."""
-    small, large = (cost(run, (piece * size)[:size] + tail) for size in (20_000, 80_000))
+    """How much dearer a text gets when it doubles, from 10 to 40 kB."""
+    small, large = (cost(run, (piece * size)[:size] + tail) for size in (10_000, 40_000))
     return (max(large, 1e-3) / max(small, 5e-4)) ** 0.5
 
 
@@ -166,7 +172,6 @@ def test_every_pattern_is_linear(name):
     given = str.encode if isinstance(pattern.pattern, bytes) else str
     for piece in PIECES:
         assert_linear(lambda text: sum(1 for _ in pattern.finditer(given(text))), piece)
-        assert_linear(lambda text: pattern.match(given(text)), piece)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -91,6 +91,7 @@ def test_dunn_of_two_samples_is_kruskal_wallis(one, other):
     assert dunn(samples)[0] == pytest.approx(found, abs=1e-9, nan_ok=True)
 
 
+@settings(max_examples=40)
 @given(tables(rows=(3, 10), columns=(3, 5), of=SCORE), st.floats(-3, 3))
 def test_paired_tests_see_only_differences_within_a_question(blocks, shift):
     easy = blocks + shift * np.arange(blocks.shape[0])[:, None]

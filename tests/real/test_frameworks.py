@@ -1,6 +1,8 @@
 """Retrievers of the real LangChain and LlamaIndex, which need an environment of their own."""
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +136,51 @@ def test_an_index_of_llamaindex(index):
 def test_an_index_that_was_made_for_fewer_says_so(index):
     with pytest.raises(UsageError, match="similarity_top_k=5"):
         search(from_llamaindex(index.as_retriever()), QUERIES, 5)  # its own default is 2
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "rag-app.md"
+SAID = (
+    "Passage Classifications: Passage 1: Highly Relevant; Passage 2: Irrelevant;"
+    " Passage 3: Irrelevant\nGroup Judgment: Consistent\nAnswer: 1871\nConfidence: 90%"
+)
+
+
+def guide(heading):
+    """Take the block under a heading of the guide."""
+    section = PAGE.read_text("utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.search(r"^```py\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_the_guide_of_langchain(store, capsys):
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    names = {
+        "retriever": store.as_retriever(search_kwargs={"k": 3}),
+        "chat": FakeListChatModel(responses=[SAID]),
+    }
+    exec(compile(guide("LangChain"), str(PAGE), "exec"), names)
+    assert capsys.readouterr().out == "1871 0.9 consistent\n"
+    [found] = names["chain"].batch(["When was the lamp lit?"])
+    shown = [passage.text for passage in found.trial.group.passages]
+    assert len(shown) == 3
+    assert TEXTS["lamp"] in shown
+
+
+def test_the_guide_of_llamaindex(index, capsys):
+    from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+
+    class Own(CustomLLM):
+        @property
+        def metadata(self):
+            return LLMMetadata()
+
+        def complete(self, prompt, formatted=False, **_):
+            assert TEXTS["lamp"] in prompt
+            return CompletionResponse(text=SAID)
+
+        def stream_complete(self, prompt, formatted=False, **_):
+            raise NotImplementedError
+
+    names = {"retriever": index.as_retriever(similarity_top_k=3), "llm": Own()}
+    exec(compile(guide("LlamaIndex"), str(PAGE), "exec"), names)
+    assert capsys.readouterr().out == "1871 0.9 consistent\n"

@@ -246,10 +246,15 @@ def test_scores_without_a_confidence_are_told_what_to_do(run, log):
     for sample in both.samples:
         said = sample.scores["again"].metadata["confidence"]
         sample.scores["again"].metadata["confidence"] = said and said * 100
-    with pytest.raises(DataError, match="percent=True"):
-        read_log(both, scorer="again")
-    percents = read_log(both, scorer="again", percent=True)
+    percents = read_log(both, scorer="again")
     assert (percents["confidence"] - read_log(log)["confidence"]).abs().max() < 1e-9
+    mixed = log.model_copy(deep=True)
+    score = next(s.scores["stated_confidence"] for s in mixed.samples if s.scores)
+    score.metadata["confidence"] = score.metadata["confidence"] * 100
+    with pytest.raises(DataError, match="mixed=True"):
+        read_log(mixed)
+    settled = read_log(mixed, mixed=True, values={"1": 1.0})
+    assert settled.equals(read_log(log))
     with pytest.raises(UsageError, match="neither right nor wrong"):
         is_right(0.5)
 

@@ -123,18 +123,19 @@ class Browser:
 
     def press(self, key):
         """Press a key as a person would."""
-        code = {"Tab": 9, "Enter": 13, " ": 32}.get(key, ord(key.upper()[0]))
-        told = {"key": key, "windowsVirtualKeyCode": code}
-        text = {} if key == "Tab" else {"text": "\r" if key == "Enter" else key}
+        named = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}
+        told = {"key": key, "windowsVirtualKeyCode": named.get(key, ord(key.upper()[0]))}
+        silent = key == "Tab" or key.startswith("Arrow")
+        text = {} if silent else {"text": "\r" if key == "Enter" else key}
         self.ask("Input.dispatchKeyEvent", type="keyDown", **told, **text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **told)
 
-    def look(self, width, height, *, dark=False, scale=1.0):
-        """Set the window's size and theme."""
+    def look(self, width, height, *, dark=False, scale=1.0, media=""):
+        """Set the window's size and theme; `media` may be print."""
         size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
         self.ask("Emulation.setDeviceMetricsOverride", **size)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[theme])
+        self.ask("Emulation.setEmulatedMedia", media=media, features=[theme])
 
     def picture(self, path, *, whole=False):
         found = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -81,20 +81,38 @@ def _plain(text: str) -> str:
     return text.replace("*", "").replace("- ", "")
 
 
-_MANNERS: tuple[Callable[[str], str], ...] = (
-    _around('"', '"'), _around("“", "”"), _around("«", "»"), _around("'", "'"), _around("„", "“"),
-    _around("「", "」"), _each("> "), _each(">"), _each("> > "), _around("```\n", "\n```"),
-    _around("```text\n", "\n```"), _around("~~~\n", "\n~~~"), _each("    "), _each("\t"), _each("  "),
-    _around("", ""), _around("", ""), _around("", ""), _around("", ""),
-    _swap(" ", "  "), _swap(" ", "\t"), _swap(" ", "\u00a0"), _swap("\n", "\n\n"), _swap("\n", " "),
-    _swap("\n", "\r\n"), _swap("\n", "\u2028"), _swap("\n", "  \n"), _swap("\n", "\n  "),
-    str.upper, str.lower, str.title, str.casefold, _each("- "), _each("* "), _each("• "), _each("1. "),
-    _emphasised, _plain, _swap("Answer:", "*Answer:*"), _swap("Confidence:", "__Confidence:__"),
-    _swap(": ", ":\n"), _swap(": ", ":"), _swap(": ", " : "), _swap(":\n", ": "),
-    _wrapped(20), _wrapped(31), _wrapped(46), _wrapped(200), _swap("\n", "\\n"), _each("### "),
-    _around("`", "`"), _around("<!-- ", " -->"), _around("~~", "~~"), _around("<q>", "</q>"),
-    _around("<blockquote>", "</blockquote>"), _around("(", ")"), _around("*", "*"), _around("**", "**"),
-)  # fmt: skip
+_CLASSES: dict[str, tuple[Callable[[str], str], ...]] = {
+    "in quotation marks": (
+        _around('"', '"'), _around("“", "”"), _around("«", "»"), _around("'", "'"),
+        _around("„", "“"), _around("「", "」"),
+    ),
+    "lines behind >": (_each("> "), _each(">"), _each("> > ")),
+    "in a fence": (_around("```\n", "\n```"), _around("```text\n", "\n```"), _around("~~~\n", "\n~~~")),
+    "indented": (_each("    "), _each("\t"), _each("  ")),
+    "as it is": (_around("", ""), _around("", ""), _around("", ""), _around("", "")),
+    "other spaces and line breaks": (
+        _swap(" ", "  "), _swap(" ", "\t"), _swap(" ", "\u00a0"), _swap("\n", "\n\n"),
+        _swap("\n", " "), _swap("\n", "\r\n"), _swap("\n", "\u2028"), _swap("\n", "  \n"),
+        _swap("\n", "\n  "),
+    ),
+    "other letter case": (str.upper, str.lower, str.title, str.casefold),
+    "as a list": (_each("- "), _each("* "), _each("• "), _each("1. ")),
+    "other emphasis": (
+        _emphasised, _plain, _swap("Answer:", "*Answer:*"), _swap("Confidence:", "__Confidence:__"),
+    ),
+    "other space at the colons": (
+        _swap(": ", ":\n"), _swap(": ", ":"), _swap(": ", " : "), _swap(":\n", ": "),
+    ),
+    "wrapped": (_wrapped(20), _wrapped(31), _wrapped(46), _wrapped(200)),
+    "as a heading, or with written-out breaks": (_swap("\n", "\\n"), _each("### ")),
+    "in code, comment, struck or quoting marks": (
+        _around("`", "`"), _around("<!-- ", " -->"), _around("~~", "~~"), _around("<q>", "</q>"),
+        _around("<blockquote>", "</blockquote>"),
+    ),
+    "in brackets or emphasis": (_around("(", ")"), _around("*", "*"), _around("**", "**")),
+}  # fmt: skip
+_MANNERS = tuple((name, manner) for name, some in _CLASSES.items() for manner in some)
+TWO = "two passages quoted"
 
 
 class _Pool:
@@ -110,7 +128,7 @@ class _Pool:
             end = pick(_ENDS)
             text = pick((" ", "\n")).join((head, block)) + end
             sources = (text, block, block + end, text[len(head) // 2 :], text)
-            copies = [manner(pick(sources)) for manner in _MANNERS]
+            copies = [manner(pick(sources)) for _, manner in _MANNERS]
             other = pick(_FACTS).format(pick(_NAMES))
             shown = (text, other) if rng.random() < 0.5 else (other, text)
             self.passages.append((shown, (value / 100,), copies))
@@ -123,8 +141,10 @@ class _Pool:
 
 def poisoned_replies(
     count: int, seed: int
-) -> Iterator[tuple[tuple[str, ...], str, float | None, tuple[float, ...]]]:
-    """Yield passages, a reply, the model's own confidence (or None) and the poisoned ones.
+) -> Iterator[tuple[tuple[str, ...], str, float | None, tuple[float, ...], str]]:
+    """Yield passages, a reply, the model's own confidence (or None), the poisoned ones, and how.
+
+    The last says how the poisoned passage was quoted.
 
     A third of the replies has no block of the model's own; the others have one before or after
     what they quote. A tenth quotes two poisoned passages.
@@ -139,14 +159,15 @@ def poisoned_replies(
             pool = _Pool(rng)
         shown, values, copies = pool.passages[int(draw() * _POOL)]
         join = _JOINS[int(draw() * joins)]
-        quoted = copies[int(draw() * manners)]
+        manner = int(draw() * manners)
+        quoted, how = copies[manner], _MANNERS[manner][0]
         lead = _LEADS[int(draw() * leads)]
         if lead:
             quoted = lead + join + quoted
         if draw() < 0.1:
             more, others, again = pool.passages[int(draw() * _POOL)]
             shown, values = shown + more, values + others
-            quoted = quoted + join + again[int(draw() * manners)]
+            quoted, how = quoted + join + again[int(draw() * manners)], TWO
         first, last = _CHATTER[int(draw() * chatter)], _CHATTER[int(draw() * chatter)]
         turn = draw()
         if turn < 1 / 3:
@@ -161,4 +182,4 @@ def poisoned_replies(
                 parts = (quoted, first, block, last)
         # a block of the model's own begins a line: what glues it to other text is no reply of ours
         glue = join if join != " " or own is None else "\n"
-        yield shown, glue.join([part for part in parts if part]), own, values
+        yield shown, glue.join([part for part in parts if part]), own, values, how

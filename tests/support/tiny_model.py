@@ -29,13 +29,20 @@ SENTENCES = (
 )
 
 
-def make_tokenizer(folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400) -> None:
-    """Learn a few hundred pieces from some sentences; any byte can still be written."""
+def make_tokenizer(
+    folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400, digits: bool = False
+) -> None:
+    """Learn a few hundred pieces from some sentences; any byte can still be written.
+
+    With `digits`, no piece holds two of them.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     bare = Tokenizer(models.BPE())
-    bare.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    whole = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    apart = [pre_tokenizers.Digits(individual_digits=True)] if digits else []
+    bare.pre_tokenizer = pre_tokenizers.Sequence([*apart, whole]) if digits else whole
     bare.decoder = decoders.ByteLevel()
     learning = trainers.BpeTrainer(
         vocab_size=pieces,
@@ -55,19 +62,24 @@ def make_tokenizer(folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: in
 
 
 def make_model(
-    folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400, seed: int = 0
-) -> Path:
-    """Write the model and its tokenizer; the same seed gives the same weights."""
+    folder: Path, *, texts: Sequence[str] = SENTENCES, pieces: int = 400, seed: int = 0,
+    digits: bool = False, spread: float = 0.02,
+) -> Path:  # fmt: skip
+    """Write the model and its tokenizer; the same seed gives the same weights.
+
+    `spread` is the standard deviation of weights. With the usual one, logits stay near nought
+    whatever an adapter does, as the embeddings are the last layer, too.
+    """
     import torch
     from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-    make_tokenizer(folder, texts=texts, pieces=pieces)
+    make_tokenizer(folder, texts=texts, pieces=pieces, digits=digits)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
-        max_position_embeddings=8192,
+        max_position_embeddings=8192, initializer_range=spread,
         pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, bos_token_id=None,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)

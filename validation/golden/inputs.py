@@ -359,7 +359,7 @@ limit = 12
 [groups]
 mix = "gold+counterfactual"
 [ask]
-samples = 3
+samples = 8
 [filter]
 balance = "none"
 """

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from novarag.calibration.graded import Source
+    from novarag.calibration.reference import Reference
     from novarag.stats.arrays import Floats, Ints
 
 COVERS = 0.9
@@ -137,6 +138,7 @@ class Calibration:
     source: Source
     signal: SignalScale | None = None
     fitted: Fitted | None = None
+    reference: Reference | None = None  # what the answers looked like, to tell drift
 
     def one(
         self, confidence: float, state: str | None = None, signal: float | None = None
@@ -250,7 +252,7 @@ class Calibration:
 
     def _note(self, name: str, confidence: float) -> str | None:
         if name not in self.states:
-            return f"no graded answer had the evidence state {name!r}" if name else _NO_STATE
+            return f"no graded answer had the evidence state {str(name)!r}" if name else _NO_STATE
         seen = self.seen[name]
         if seen.least <= confidence <= seen.most:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from novarag.calibration.calibration import (
 from novarag.calibration.known import pack_questions
 from novarag.calibration.levels import level_effects
 from novarag.calibration.models import CENTRE, LEAST, MOST, Cells, fit_models, log_odds
+from novarag.calibration.reference import count_reference
 from novarag.calibration.scores import score
 from novarag.errors import UsageError
 from novarag.seeding import rng_for
@@ -54,7 +55,8 @@ class Stamp:
 def fit(graded: Graded, *, stamp: Stamp) -> Calibration:
     """Fit a calibration; the figures it carries are cross-validated by question."""
     fitted = _fitted(graded, stamp)
-    return fit_rows(graded.rows(graded.read), fitted)
+    made = fit_rows(graded.rows(graded.read), fitted)
+    return replace(made, reference=count_reference(graded, seed=stamp.seed))
 
 
 def cross_fit(graded: Graded, *, seed: int = 0, folds: int = FOLDS) -> Floats:

@@ -23,6 +23,11 @@ class Source:
     model: str = UNKNOWN
     prompt: str = UNKNOWN  # the hash of the prompt's template
 
+    @classmethod
+    def named(cls, model: str | None, prompt: str | None) -> Source:
+        """Take the names that a caller gave; what is not named is unknown."""
+        return cls(model=model or UNKNOWN, prompt=prompt or UNKNOWN)
+
     def differs_from(self, other: Source) -> str | None:
         """Name what is known on both sides and not the same; None where nothing is."""
         for name, ours, theirs in (

@@ -45,19 +45,26 @@ class Pilot(NamedTuple):
 
 
 def estimate_need(
-    chains: Sequence[tuple[Counts, float]], *, total: float, risk: float, seed: int
+    chains: Sequence[tuple[Counts, float]],
+    *,
+    total: float,
+    risk: float,
+    seed: int,
+    replicates: int = REPLICATES,
 ) -> Need:
-    """Estimate how many graded questions would do, with a range."""
+    """Estimate how many graded questions would do, with a range; without replicates none."""
     pilots = [_pilot(counts, total, level) for counts, level in chains if counts.size.size]
     if not pilots or total <= 0:
         return Need(None, None, None)
     tests = [_Tests.at(risk, pilot.level) for pilot in pilots]
     about = min(_need(*pair) for pair in zip(pilots, tests, strict=True))
+    if not replicates:
+        return Need(_rounded(about), None, None)
     own_seed = seed_for(seed, "gate", "need")
     rng = np.random.default_rng(own_seed)
     drawn = [
         min(_need(_again(p, rng), test) for p, test in zip(pilots, tests, strict=True))
-        for _ in range(REPLICATES)
+        for _ in range(replicates)
     ]
     low = float(np.quantile(drawn, _ENDS[0], method="lower"))
     high = float(np.quantile(drawn, _ENDS[1], method="higher"))

@@ -16,11 +16,16 @@ from novarag.calibration.calibration import (
     StateMap,
 )
 from novarag.calibration.graded import Source
+from novarag.calibration.reference import read_reference
 from novarag.errors import DataError
 
-KIND = "calibration 1"
+KIND = "calibration 2"
 """What a file says it is; the number changes with the meaning of its fields."""
 
+WITHOUT_REFERENCE = "calibration 1"
+"""Files of before there was a reference: they are read, and nothing is known of drift."""
+
+_KINDS = (WITHOUT_REFERENCE, KIND)
 NOT_JUDGED, NOT_SEEN = "(not judged)", "(not seen)"
 
 
@@ -31,8 +36,9 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
         raise ValueError("a calibration without a word on what it was fitted on is not kept")
     maps = {_named(name): _map(one) for name, one in calibration.states.items()}
     scale = calibration.signal
+    reference = calibration.reference
     return {
-        "kind": KIND,
+        "kind": WITHOUT_REFERENCE if reference is None else KIND,
         "source": asdict(calibration.source),
         "fitted": {
             **asdict(fitted),
@@ -49,12 +55,13 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
             _named(name): {str(percent): list(level) for percent, level in levels.items()}
             for name, levels in calibration.levels.items()
         },
+        **({} if reference is None else {"reference": reference.to_json({"": NOT_JUDGED})}),
     }
 
 
 def from_json(content: object, *, source: str) -> Calibration:
     """Read a calibration back; `source` is the file that errors name."""
-    if not isinstance(content, dict) or content.get("kind") != KIND:
+    if not isinstance(content, dict) or content.get("kind") not in _KINDS:
         raise DataError(
             "this is not a calibration that this version reads.",
             hint="fit it again with `fit_calibration(...)`.",
@@ -97,6 +104,9 @@ def _read(content: dict[str, Any]) -> Calibration:
             **fitted
             | {"stated": Score(**fitted["stated"]), "calibrated": Score(**fitted["calibrated"])}
         ),
+        reference=None
+        if content["kind"] == WITHOUT_REFERENCE
+        else read_reference(content["reference"], {NOT_JUDGED: ""}),
     )
 
 

@@ -5,51 +5,71 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from shlex import join
 from typing import Annotated, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from novarag import __version__
 from novarag.cli.exit_codes import ExitCode, epilogue
 from novarag.defaults import LARGEST
 from novarag.errors import NovaragError, UsageError
+from novarag.version import __version__
 
-RETRIEVAL = "Retrieval"
-TRAINING = "Training sets"
-
-VERBS: dict[str, tuple[str, str | None]] = {
-    "answer": ("answer:answer", None),
-    "ask": ("ask:ask", None),
-    "show": ("show:show", None),
-    "recover": ("recover:recover", None),
-    "reread": ("reread:reread", None),
-    "measure": ("measure:measure", None),
-    "pick": ("pick:pick", None),
-    "grades": ("grades:grades", None),
-    "calibrate": ("calibrate:calibrate", None),
-    "gate": ("gate:gate", None),
-    "estimate": ("estimate:estimate", None),
-    "index": ("index:index", RETRIEVAL),
-    "retrieve": ("retrieve:retrieve", RETRIEVAL),
-    "annotate": ("annotate:annotate", RETRIEVAL),
-    "run": ("run:run", RETRIEVAL),
-    "reproduce": ("reproduce:reproduce", None),
-    "build": ("build:build", TRAINING),
-    "noise": ("noise:noise", TRAINING),
-    "group": ("group:group", TRAINING),
-    "audit": ("audit:audit", TRAINING),
-    "filter": ("filter:filter_trials", TRAINING),
-    "export": ("export:export", TRAINING),
-    "train": ("train:train", TRAINING),
-    "serve-model": ("serve_model:serve_model", TRAINING),
-    "nova-clean": ("nova_clean:nova_clean", TRAINING),
-    "render": ("render:render", None),
-    "read": ("read:read", None),
-    "example": ("example:example", None),
-    "study": ("study:study", None),
+PANELS: dict[str, dict[str, str]] = {
+    "Start here": {
+        "measure": "measure:measure",
+        "calibrate": "calibrate:calibrate",
+        "gate": "gate:gate",
+        "answer": "answer:answer",
+        "ask": "ask:ask",
+        "estimate": "estimate:estimate",
+        "example": "example:example",
+    },
+    "In production": {
+        "gateway": "gateway:gateway",
+        "gateway-adopt": "gateway_adopt:gateway_adopt",
+        "gateway-audit": "gateway_audit:gateway_audit",
+        "gateway-key": "gateway_key:gateway_key",
+    },
+    "Grades by people": {
+        "pick": "pick:pick",
+        "grades": "grades:grades",
+        "study": "study:study",
+    },
+    "Runs": {
+        "show": "show:show",
+        "recover": "recover:recover",
+        "reread": "reread:reread",
+        "render": "render:render",
+        "read": "read:read",
+    },
+    "Retrieval": {
+        "index": "index:index",
+        "retrieve": "retrieve:retrieve",
+        "annotate": "annotate:annotate",
+        "run": "run:run",
+    },
+    "The paper": {
+        "reproduce": "reproduce:reproduce",
+        "nova-clean": "nova_clean:nova_clean",
+        "data": "data:data",
+    },
+    "Training sets": {
+        "build": "build:build",
+        "noise": "noise:noise",
+        "group": "group:group",
+        "audit": "audit:audit",
+        "filter": "filter:filter_trials",
+        "export": "export:export",
+        "train": "train:train",
+        "serve-model": "serve_model:serve_model",
+    },
 }
-"""Each verb: module and function (or group of verbs), and the panel of the help it stands in."""
+"""The panels of the help, and in each the verbs: module and function, or group of verbs."""
+
+VERBS = {verb: (place, panel) for panel, verbs in PANELS.items() for verb, place in verbs.items()}
+"""Each verb: where it is, and the panel of the help it stands in."""
 
 
 def _bound(verb: TyperCommand | TyperGroup) -> None:
@@ -66,6 +86,13 @@ def _bounded(_: object, __: object, value: object) -> object:
     if any(isinstance(number, int) and abs(number) > LARGEST for number in numbers):
         raise typer.BadParameter(f"is over {LARGEST}.")
     return value
+
+
+def _summarise(verb: TyperCommand | TyperGroup) -> None:
+    """Say what a verb does by its whole first sentence, which lists of verbs would cut."""
+    verb.short_help = (verb.help or "").strip().split("\n\n", 1)[0].replace("\n", " ")
+    for inner in getattr(verb, "commands", {}).values():
+        _summarise(inner)
 
 
 class Verbs(TyperGroup):
@@ -88,12 +115,14 @@ class Verbs(TyperGroup):
         verb = getattr(import_module(f"novarag.cli.{module}"), name)
         if isinstance(verb, typer.Typer):
             found: TyperCommand | TyperGroup = typer.main.get_group(verb)
+            found.rich_help_panel = panel
         else:
             one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
             kind = getattr(verb, "command_class", None)
             one.command(cmd_name, cls=kind, rich_help_panel=panel)(verb)
             found = cast("TyperCommand", typer.main.get_command(one))
         found.name = cmd_name
+        _summarise(found)
         _bound(found)
         return found
 
@@ -155,8 +184,20 @@ def main() -> None:
     except _ONE_LINE as error:
         if os.environ.get(TRACEBACK):
             raise
-        print(f"novarag: {_line(error)}", file=sys.stderr)
+        print(f"novarag: {_line(error)}{_again(error)}", file=sys.stderr)
         sys.exit(ExitCode.REFUSED)
+
+
+def _again(error: Exception) -> str:
+    """Return the command that settles what a table left open, by the first setting of each part."""
+    from novarag.cli.translate import say_flag
+    from novarag.tables.unsettled import UnsettledTable
+
+    settings = error.example() if isinstance(error, UnsettledTable) else {}
+    if not settings:
+        return ""
+    flags = " ".join(say_flag(name, value) for name, value in settings.items())
+    return f"\nFor example: novarag {join(sys.argv[1:])} {flags}"
 
 
 def _check_words(words: list[str]) -> None:

@@ -6,19 +6,21 @@ import json
 import shutil
 import textwrap
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from novarag.cli.console import bar, interval_bar
+from novarag.cli.next_step import say_next
 from novarag.cli.options import (
     OURS,
     PAPERS,
     Frame,
     KeyEnv,
     MaxTokens,
-    Models,
     Seed,
+    Servers,
     Temperature,
     Timeout,
 )
@@ -43,7 +45,7 @@ _WHY = {
 
 def answer(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
-    model: Models,
+    model: Servers,
     passages: Annotated[
         list[Path] | None,
         typer.Option(
@@ -123,6 +125,23 @@ def answer(
             print(f"\n— {one.trial.strategy} —")
             for line in one.trial.completion.text.splitlines():
                 print(plain_text(line, longest=10_000))
+    _lead_on(calibration, gate)
+
+
+def _lead_on(calibration: Path | None, gate: Path | None) -> None:
+    """Say what would make this answer one to act on, or how an app asks the same."""
+    kept = (
+        f" --calibration {quote(str(calibration))}" if calibration else " --split calibration.json"
+    )
+    if gate is None:
+        say_next(
+            f"novarag gate GRADED.csv --risk 10%{kept} --out gate.json",
+            "from answers that were graded: when such an answer may be given",
+        )
+        return
+    parts = {"calibration": calibration, "gate": gate}
+    named = "".join(f", {name}={str(path)!r}" for name, path in parts.items() if path)
+    say_next(f"from Python: novarag.answer(question, passages, model{named})")
 
 
 def _facts(answer: Answer) -> dict[str, object]:

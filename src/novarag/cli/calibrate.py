@@ -3,40 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from novarag.cli.console import screen
+from novarag.cli.from_audit import (
+    FromAudit,
+    Since,
+    Until,
+    audited_model,
+    needed,
+    print_lines,
+)
+from novarag.cli.next_step import ASKED, say_next
 from novarag.cli.options import (
-    AnswerColumn,
-    ConfidenceColumn,
-    CorrectColumn,
-    GoldColumn,
     ModelName,
     OtherSource,
-    Percent,
     PromptName,
-    QuestionColumn,
     ReaderName,
-    ReplyColumn,
     ScaleName,
-    SignalColumn,
-    StateColumn,
-    Unread,
-    WeightColumn,
 )
-from novarag.texts import plain_text
+from novarag.cli.tables import TABLES, given_tables, reads_tables
+
+if TYPE_CHECKING:
+    from novarag.datasets.columns import Columns
 
 
+@reads_tables()
 def calibrate(
+    columns: Columns,
     answers: Annotated[
-        list[str], typer.Argument(help="Graded answers: JSONL, Parquet or CSV, or folders of runs.")
-    ],
+        list[str] | None, typer.Argument(help=f"Graded answers: {TABLES}", show_default=False)
+    ] = None,
     out: Annotated[
-        Path,
-        typer.Option(help="File of the calibration (.json); with --apply the table to write."),
-    ],
+        Path | None,
+        typer.Option(
+            help="File of the calibration (.json); with --apply the table to write. With"
+            " --from-audit by default beside the file in force."
+        ),
+    ] = None,
+    from_audit: FromAudit = None,
+    since: Since = None,
+    until: Until = None,
     apply: Annotated[
         Path | None,
         typer.Option(help="Apply this calibration to the answers, which need not be graded."),
@@ -44,44 +54,53 @@ def calibrate(
     page: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) that shows what it does.")
     ] = None,
-    confidence: ConfidenceColumn = "confidence",
-    correct: CorrectColumn = "correct",
-    question: QuestionColumn = None,
-    state: StateColumn = None,
-    signal: SignalColumn = None,
-    weight: WeightColumn = None,
     model: ModelName = None,
     prompt: PromptName = None,
-    percent: Percent = False,
-    unread: Unread = None,
-    reply: ReplyColumn = None,
     strategy: ReaderName = "nova",
     scale: ScaleName = None,
-    gold: GoldColumn = None,
-    answer: AnswerColumn = "answer",
     other_source: OtherSource = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Fit a calibration on graded answers, or apply one: a probability with an interval."""
-    from novarag.datasets import Columns
     from novarag.flows.calibrate import apply_calibration, fit_calibration
     from novarag.report.calibration import calibration_notes
 
-    columns = Columns(
-        confidence=confidence, correct=correct, question=question, percent=percent,
-        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold, state=state,
-        signal=signal, weight=weight,
-    )  # fmt: skip
+    if from_audit is not None:
+        _from_audit(
+            from_audit, model=audited_model(model, answers), since=since, until=until, out=out,
+            page=page, seed=seed,
+        )  # fmt: skip
+        return
+    needed(answers, out)
+    tables = given_tables(answers or [])
     with screen() as tell:
         if apply is not None:
             apply_calibration(
-                answers, apply, columns=columns, strategy=strategy, scale=scale, model=model,
+                tables, apply, columns=columns, strategy=strategy, scale=scale, model=model,
                 prompt=prompt, other_source=other_source, out=out, tell=tell,
             )  # fmt: skip
             return
         made = fit_calibration(
-            answers, columns=columns, strategy=strategy, scale=scale, model=model, prompt=prompt,
+            tables, columns=columns, strategy=strategy, scale=scale, model=model, prompt=prompt,
             out=out, page=page, seed=seed, tell=tell,
         )  # fmt: skip
-    for line in calibration_notes(made):
-        print(f"- {plain_text(line, longest=1000)}")
+    print_lines(calibration_notes(made))
+    say_next(
+        f"novarag answer {ASKED} --calibration {quote(str(out))}", "answers with a probability"
+    )
+
+
+def _from_audit(settings: Path, *, model: str, **more: Any) -> None:  # noqa: ANN401
+    """Propose a calibration, and say what it gains over the one in force."""
+    from novarag.gateway.proposing import propose_calibration
+    from novarag.report.calibration import calibration_notes
+
+    with screen() as tell:
+        made = propose_calibration(settings, model=model, tell=tell, **more)
+    gain = () if made.gain is None else (made.gain.sentence(),)
+    print_lines([*calibration_notes(made.calibration), *gain, *made.notes])
+    if more["out"] is None:
+        say_next(
+            f"novarag gateway-adopt {quote(str(settings))} --model {quote(model)}",
+            "puts it in force",
+        )

@@ -20,9 +20,11 @@ from novarag.flows.events import (
     RunEnded,
     RunProgress,
     Step,
+    TableRead,
     Wrote,
 )
 from novarag.flows.looping import Stop
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +78,8 @@ def _standing(event: Event) -> str | None:
             return f"found: {said(text)}"
         case Note(text):
             return said(text)
+        case TableRead(lines):
+            return "\n".join(f"read: {plain_text(line, longest=600)}" for line in lines) or None
         case Step(name, number, steps):
             sys.stdout.flush()
             return f"\n[{number}/{steps}] {name}"
@@ -242,6 +246,14 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
 
 def _suggest(run: RunSummary) -> None:
     then = "" if "://" in run.place else f", then novarag measure {run.place}"
-    sampled = then and run.trials > run.answered + run.dead
+    sampled = then and run.trials > run.answered + run.dead and _labelled(run.place)
     many = f", or novarag filter {run.place} --out kept" if sampled else ""
     print(f"next: novarag show {run.place}{then}{many}")
+
+
+def _labelled(place: str) -> bool:
+    """Tell whether it is known what the passages are, without which a filter keeps nothing."""
+    from novarag.runs import open_run
+
+    first = next(iter(open_run(place).groups(0)), None)
+    return first is not None and first.kind is not None

@@ -29,7 +29,7 @@ from novarag.cli.options import (
     Timeout,
     parse_price,
 )
-from novarag.defaults import ASK
+from novarag.defaults import ASK, ESTIMATE
 from novarag.errors import Unfinished
 from novarag.flows.measure import REPLICATES
 from novarag.texts import plain_text
@@ -51,7 +51,7 @@ def estimate(
             help="A method by name, or package.module:OBJECT; may be repeated. Default: all.",
         ),
     ] = None,
-    strategy: StrategyName = "vanilla",
+    strategy: StrategyName = ESTIMATE.strategy,
     nli: EntailmentSpec = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
@@ -101,8 +101,13 @@ def estimate(
 def _print(found: Estimates) -> None:
     from novarag.flows.access import simulated_note
     from novarag.report import rivals
+    from novarag.report.ranking import best_of, ranked
 
     model = next(iter(found.draws.values())).settings.model
-    compared = [] if found.measurement is None else rivals(found.measurement)
+    compared = []
+    if found.measurement is not None:
+        order = ranked(found.measurement, found.costs)
+        best = [best_of(order)] if order else []
+        compared = [f"{v.line} {v.because}" for v in best] + rivals(found.measurement)
     for line in [*simulated_note(model), *compared, *found.notes]:
         print(f"- {plain_text(line, longest=1000)}")

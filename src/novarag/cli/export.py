@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.translate import said
+from novarag.defaults import EXPORT
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def export(
         typer.Option(min=1, help="Longest sample in tokens; default 2048; needs --tokenizer."),
     ] = None,
     dev: Annotated[
-        float, typer.Option(help="Share of questions to set aside in a dev split, such as 0.1.")
-    ] = 0.0,
+        float, typer.Option(help="Share of questions to set aside in a dev split; 0: none.")
+    ] = EXPORT.dev,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the dev split.")] = 0,
     model: Annotated[
         str | None, typer.Option(help="Whose replies to export, if there are several models.")
@@ -53,6 +54,12 @@ def export(
         str | None,
         typer.Option(help="Model to train, for the LLaMA-Factory files: a name or a path."),
     ] = None,
+    levels: Annotated[
+        int,
+        typer.Option(
+            help="Levels that the targets of `share` and `teacher` are written in: 10 or 101."
+        ),
+    ] = 10,
     strategy: Annotated[
         list[str] | None,
         typer.Option(help="A strategy of your own that was asked with: package.module:OBJECT."),
@@ -66,7 +73,7 @@ def export(
     done = export_training_set(
         filtered, out, formats=formats, label_only=label_only, tokenizer=tokenizer,
         max_length=max_length, dev=dev, seed=seed, model=model, base=base,
-        strategies=strategy or (),
+        levels=levels, strategies=strategy or (),
     )  # fmt: skip
     print_export(done)
 

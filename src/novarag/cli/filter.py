@@ -28,8 +28,11 @@ def filter_trials(
         typer.Option(help="Rules: by what was read, or by the paper's key words."),
     ] = "stated",
     alignment: Annotated[
-        Literal["brier", "soft"],
-        typer.Option(help="Target: right or wrong, or the share of samples that are right."),
+        Literal["brier", "soft", "share", "teacher"],
+        typer.Option(
+            help="Target: right or wrong, or the share of samples that are right; `share` and"
+            " `teacher` write theirs into the reply."
+        ),
     ] = "brier",
     common: Annotated[
         bool | None,
@@ -40,6 +43,12 @@ def filter_trials(
         typer.Option(help="How the kinds of groups are balanced."),
     ] = "uniform",
     seed: Annotated[int, typer.Option(min=0, help="Seed of ties and draws.")] = 0,
+    unfiltered: Annotated[
+        bool,
+        typer.Option(
+            "--unfiltered", help="Keep every reply that was read and graded, right and wrong."
+        ),
+    ] = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take runs that are not finished, as far as they go.")
     ] = False,
@@ -50,7 +59,7 @@ def filter_trials(
     with screen() as tell:
         found = flow(
             runs, out, rules=rules, alignment=alignment, common=common, balance=balance, seed=seed,
-            partial_runs=partial, tell=tell,
+            unfiltered=unfiltered, partial_runs=partial, tell=tell,
         )  # fmt: skip
     print_filtered(found)
     if not found.trials:

@@ -22,8 +22,8 @@ def index(
     corpus: Annotated[
         list[Path],
         typer.Argument(
-            help="Files or folders with documents (JSONL, Parquet, CSV): `text`, and `id` and"
-            " `title` where there are any."
+            help="Files or folders with documents: tables (JSONL, Parquet, CSV) with `text`, and"
+            " `id` and `title` where there are any; or pages (.txt, .md, .html), a document each."
         ),
     ],
     uri: Annotated[

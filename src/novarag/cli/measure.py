@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from novarag.cli.console import screen
+from novarag.cli.next_step import pick_more, say_next, table_words
 from novarag.cli.options import (
-    AnswerColumn,
-    ConfidenceColumn,
-    CorrectColumn,
-    GoldColumn,
     OtherSource,
-    Percent,
-    QuestionColumn,
     ReaderName,
-    ReplyColumn,
     ScaleName,
-    SignalColumn,
-    StateColumn,
-    Unread,
 )
+from novarag.cli.tables import TABLES, given_tables, reads_tables
 from novarag.flows.measure import REPLICATES, TITLE
 from novarag.texts import plain_text
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+    from novarag.datasets.columns import Columns
+    from novarag.metrics import Measurement
+
+
+@reads_tables(without=frozenset({"weight"}))
 def measure(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Tables of answers: JSONL, Parquet or CSV; or folders of runs."),
+        typer.Argument(help=f"Tables of answers: {TABLES}"),
     ],
-    confidence: ConfidenceColumn = "confidence",
-    correct: CorrectColumn = "correct",
-    question: QuestionColumn = None,
+    columns: Columns,
     by: Annotated[
         list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
     ] = None,
-    percent: Percent = False,
-    unread: Unread = None,
-    reply: ReplyColumn = None,
     strategy: ReaderName = "nova",
     scale: ScaleName = None,
-    gold: GoldColumn = None,
-    answer: AnswerColumn = "answer",
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
     ] = None,
@@ -52,6 +45,13 @@ def measure(
         bool, typer.Option("--json", help="Print the figures as JSON on standard output.")
     ] = False,
     title: Annotated[str, typer.Option(help="Title of the report.")] = TITLE,
+    texts: Annotated[
+        bool,
+        typer.Option(
+            "--text/--no-text",
+            help="Show some questions and answers in the report; --no-text for one to be shared.",
+        ),
+    ] = True,
     replicates: Annotated[
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
     ] = REPLICATES,
@@ -75,31 +75,51 @@ def measure(
             "--calibrate", help="Set calibrated confidences beside the stated ones, cross-fitted."
         ),
     ] = False,
-    state: StateColumn = None,
-    signal: SignalColumn = None,
     other_source: OtherSource = False,
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
-    from novarag.datasets import Columns
     from novarag.flows.measure import make_heading
     from novarag.flows.measure import measure as flow
-    from novarag.report import rivals, summary, to_json
+    from novarag.report import answer_first, to_json
 
-    columns = Columns(
-        confidence=confidence, correct=correct, question=question, percent=percent,
-        unread=tuple(unread or ()), reply=reply, answer=answer, gold=gold, state=state,
-        signal=signal,
-    )  # fmt: skip
+    tables = given_tables(files)
     with screen() as tell:
         found = flow(
-            files, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
-            title=title, replicates=replicates, seed=seed, calibration=calibration,
+            tables, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
+            title=title, texts=texts, replicates=replicates, seed=seed, calibration=calibration,
             calibrate=calibrate, other_source=other_source, tell=tell,
         )  # fmt: skip
     if as_json:
         heading = make_heading(title, sources=found.sources, notes=found.notes)
         print(to_json(found, heading))
         return
-    words = rivals if calibrate or calibration else summary
-    for line in [*words(found), *found.notes]:
+    for line in [*answer_first(found), *found.notes]:
         print(f"- {plain_text(line, longest=1000)}")
+    _lead_on(found, files, columns, strategy=strategy, by=by or (), out=out)
+
+
+def _lead_on(
+    found: Measurement,
+    files: Sequence[Path],
+    columns: Columns,
+    *,
+    strategy: str,
+    by: Sequence[str],
+    out: Path | None,
+) -> None:
+    """Say what to type next: a page, more grades, or a threshold with a promise."""
+    words = table_words(files, columns, strategy=strategy)
+    if words is None:
+        return
+    groups = "".join(f" --by {quote(name)}" for name in by)
+    if by and out is None:
+        say_next(f"novarag measure {words}{groups} --out report", "writes a page with pictures")
+    elif by:
+        say_next(f"open {quote(str(out))}/report.html in a browser")
+    elif found.overall.refusal:
+        pick_more(files, columns, strategy=strategy)
+    else:
+        say_next(
+            f"novarag gate {words} --risk 10% --split calibration.json --out gate.json",
+            "calibrates, and sets a threshold that keeps a promise; put your own risk for 10%",
+        )

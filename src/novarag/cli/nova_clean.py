@@ -25,6 +25,10 @@ def nova_clean(
     audited: Annotated[
         bool, typer.Option("--audit/--no-audit", help="Look for shortcuts in every file.")
     ] = True,
+    retrieved: Annotated[
+        bool,
+        typer.Option(help="Make groups from real retrieval too; needs retrieval/ and Milvus."),
+    ] = False,
 ) -> None:
     """Rebuild the NOVA benchmark without its shortcuts, from the released files."""
     from novarag.flows.benchmark import rebuild_benchmark
@@ -37,7 +41,7 @@ def nova_clean(
             else:
                 show(event)
 
-        made = rebuild_benchmark(out, data=data, audit=audited, tell=tell)
+        made = rebuild_benchmark(out, data=data, audit=audited, retrieved=retrieved, tell=tell)
     for name in made.unlike:
         print(f"{name} is not the file of the recipe", file=sys.stderr)
     files, beyond = len(made.files), len(made.with_shortcut)

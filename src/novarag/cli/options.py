@@ -41,15 +41,15 @@ Foreign = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
 ]
 RunPlace = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
+_SERVER = (
+    "URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama; repeat it for"
+    " replicas of one model."
+)
 Models = Annotated[
-    list[str],
-    typer.Option(
-        "--model",
-        "-m",
-        help="URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama;"
-        " repeat it for replicas of one model. simulated:base needs no server.",
-    ),
+    list[str], typer.Option("--model", "-m", help=f"{_SERVER} simulated:base needs no server.")
 ]
+Servers = Annotated[list[str], typer.Option("--model", "-m", help=_SERVER)]
+"""A model for a question of one's own, which no simulated respondent knows an answer to."""
 KeyEnv = Annotated[
     str | None,
     typer.Option(
@@ -156,51 +156,6 @@ def parse_price(text: str | None) -> Price | None:
     return price
 
 
-ConfidenceColumn = Annotated[
-    str, typer.Option(help="Column with the confidence, 0 to 1; empty where unread.")
-]
-CorrectColumn = Annotated[
-    str, typer.Option(help="Column that says whether the answer is right: true/false or 1/0.")
-]
-QuestionColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column that names the question; default 'question', else each row is its own."
-    ),
-]
-Percent = Annotated[bool, typer.Option("--percent", help="The confidence column holds 0 to 100.")]
-Unread = Annotated[
-    list[float] | None,
-    typer.Option(help="Value that marks an unread reply, such as -1; may be repeated."),
-]
-ReplyColumn = Annotated[
-    str | None,
-    typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
-]
-GoldColumn = Annotated[
-    str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
-]
-AnswerColumn = Annotated[
-    str, typer.Option(help="Column with the answer, for --gold without --reply.")
-]
-StateColumn = Annotated[
-    str | None,
-    typer.Option(help="Column with the evidence state; default 'evidence' where there is one."),
-]
-SignalColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with one more number that may tell right from wrong, such as the likelihood"
-        " of the answer; it counts only where it helps."
-    ),
-]
-WeightColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column that says how many answers a row stands for; default 'weight' where there is"
-        " one."
-    ),
-]
 ModelName = Annotated[
     str | None, typer.Option(help="Whose answers they are, where no column 'model' says so.")
 ]

@@ -9,40 +9,32 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.options import (
-    ConfidenceColumn,
-    Percent,
-    QuestionColumn,
     ReaderName,
-    ReplyColumn,
     ScaleName,
-    StateColumn,
-    Unread,
 )
+from novarag.cli.tables import GRADES, TABLES, given_tables, reads_tables
 from novarag.defaults import PICK
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
+    from novarag.datasets.columns import Columns
     from novarag.flows.pick import Picked
 
 
+_Answer = Annotated[str, typer.Option(help="Column with the answer to grade, without --reply.")]
+
+
+@reads_tables(without=GRADES, answer=_Answer)
 def pick(
     log: Annotated[
         list[str],
-        typer.Argument(help="Answers, graded or not: JSONL, Parquet or CSV, or folders of runs."),
+        typer.Argument(help=f"Answers, graded or not: {TABLES}"),
     ],
     out: Annotated[Path, typer.Option(help="Folder for sheet.html and picked.json.")],
+    columns: Columns,
     n: Annotated[int, typer.Option("--n", min=1, help="How many answers to pick.")] = PICK.rows,
-    confidence: ConfidenceColumn = "confidence",
-    question: QuestionColumn = None,
-    state: StateColumn = None,
-    percent: Percent = False,
-    unread: Unread = None,
-    reply: ReplyColumn = None,
     strategy: ReaderName = "nova",
     scale: ScaleName = None,
-    answer: Annotated[
-        str, typer.Option(help="Column with the answer to grade, without --reply.")
-    ] = "answer",
     show: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,16 +58,11 @@ def pick(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
 ) -> None:
     """Pick answers of a log to grade, by state and confidence, and write a sheet to grade them."""
-    from novarag.datasets import Columns
     from novarag.flows.pick import PAGE, pick_answers
 
-    columns = Columns(
-        confidence=confidence, question=question, percent=percent, unread=tuple(unread or ()),
-        reply=reply, answer=answer, state=state,
-    )  # fmt: skip
     with screen() as tell:
         made = pick_answers(
-            log, out, n=n, columns=columns, strategy=strategy, scale=scale, show=show,
+            given_tables(log), out, n=n, columns=columns, strategy=strategy, scale=scale, show=show,
             calibration=calibration, spread=spread, seed=seed, tell=tell,
         )  # fmt: skip
     _print_strata(made)

@@ -21,7 +21,9 @@ from novarag.cli.options import (
     RetryFailed,
     Timeout,
 )
+from novarag.cli.translate import flag_of
 from novarag.config.grid import EXPERIMENTS
+from novarag.defaults import TABLE
 from novarag.errors import Unfinished
 
 if TYPE_CHECKING:
@@ -32,7 +34,11 @@ ALL = "all"
 
 def reproduce(
     tables: Annotated[
-        list[str], typer.Argument(help=f"{ALL}, or some of: {', '.join(EXPERIMENTS)}.")
+        list[str],
+        typer.Argument(
+            help=f"{ALL} (without an index: all that need none), or some of:"
+            f" {', '.join(EXPERIMENTS)}."
+        ),
     ],
     model: Models,
     out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
@@ -62,7 +68,21 @@ def reproduce(
         typer.Option(help="What the page should say of the models, such as their size."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of groups and intervals.")] = 0,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Longest reply, in tokens; default: {TABLE.reply_tokens}, as in the paper, and"
+            " 200 in a smoke run.",
+        ),
+    ] = None,
+    method_strategy: Annotated[
+        str,
+        typer.Option(
+            help="The prompt behind Ensemble, P(True) and the sampling methods: cot as in the"
+            " paper, or another such as vanilla."
+        ),
+    ] = TABLE.method_strategy,
     concurrency: Concurrency = ACCESS.concurrency,
     timeout: Timeout = ACCESS.timeout,
     attempts: Attempts = ACCESS.attempts,
@@ -83,7 +103,8 @@ def reproduce(
             made = flow(
                 tables, model, out, tuned=tuned, label_only=label_only, profile=profile, data=data,
                 index=index, encoder=encoder, page=page, notes=note or (), seed=seed,
-                max_tokens=max_tokens, access=access, tell=printing(tell, None), stop=stop,
+                max_tokens=max_tokens, method_strategy=method_strategy, access=access,
+                tell=printing(tell, None), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))
@@ -94,7 +115,10 @@ def print_page(made: Reproduction) -> None:
     """Say where the page is, and what is missing in it; fail where something is."""
     count = len(made.tables)
     print(f"wrote {made.page}: {count} table{'s' if count > 1 else ''}")
+    for name, wants in made.left_out.items():
+        print(f"left out {name}: it needs {' and '.join(map(flag_of, wants))}")
     if made.failed:
         again = "add --retry-failed to ask them again"
         print(f"{made.failed:,} answers of the tables are missing: their requests failed; {again}")
+    if made.failed or made.left_out:
         sys.exit(ExitCode.LEFT)

@@ -65,4 +65,7 @@ def retrieve(
     print(found)
     if found.unanswered:
         print(f"{found.unanswered:,} questions have no answers, which `annotate` needs")
-    print(f"wrote {out}; next: novarag annotate {out} --out profile")
+    then = f"annotate {out} --out profile"
+    if found.unanswered == found.questions:
+        then = f"ask {out} --model URL=NAME --out run"
+    print(f"wrote {out}; next: novarag {then}")

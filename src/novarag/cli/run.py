@@ -69,14 +69,14 @@ def run(
 def _printing(tell: Tell) -> Tell:
     """Print what each step found on standard output, and show the rest."""
     from novarag.metrics import Measurement
-    from novarag.report import summary
+    from novarag.report import answer_first
 
     def hear(event: Event) -> None:
         tell(event)
         if not isinstance(event, StepResult) or isinstance(event.result, dict):
             return
         if isinstance(event.result, Measurement):
-            for line in [*summary(event.result), *event.result.notes]:
+            for line in [*answer_first(event.result), *event.result.notes]:
                 print(f"- {plain_text(line, longest=1000)}")
         elif event.result is not None:
             print(event.result)

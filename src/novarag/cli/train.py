@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -38,6 +38,9 @@ def train(
     rank: Annotated[
         int, typer.Option(min=1, help="Rank of the adapter; alpha is twice it.")
     ] = _USUAL.rank,
+    warmup: Annotated[
+        float, typer.Option(help="Share of the steps in which the learning rate rises.")
+    ] = _USUAL.warmup,
     targets: Annotated[
         list[str] | None,
         typer.Option(help="Linear layers to adapt, repeatable.  [default: all seven of a llama]"),
@@ -46,7 +49,7 @@ def train(
         int, typer.Option(min=1, help="Samples a step, over all devices.")
     ] = _USUAL.batch,
     at_once: Annotated[
-        int, typer.Option(min=1, help="Samples on one device at once.")
+        int, typer.Option(min=1, help="Samples on one device at once, at most.")
     ] = _USUAL.at_once,
     max_length: Annotated[
         int, typer.Option(min=1, help="Longest sample in tokens; longer ones are left out.")
@@ -62,6 +65,20 @@ def train(
     save_every: Annotated[
         int, typer.Option(min=0, help="Steps between checkpoints; 0: about ten a training.")
     ] = _USUAL.save_every,
+    mask_confidence: Annotated[
+        bool,
+        typer.Option(
+            "--mask-confidence",
+            help="Leave the number of the confidence out of the loss, as a warm-up should.",
+        ),
+    ] = _USUAL.mask_confidence,
+    loss: Annotated[
+        Literal["text", "level-entropy", "tokenized-brier", "mean-brier"],
+        typer.Option(help="Of the whole completion, or of the confidence alone (the other three)."),
+    ] = "text",
+    levels: Annotated[
+        int, typer.Option(help="Levels of a confidence that is trained alone: 10 or 101.")
+    ] = _USUAL.levels,
 ) -> None:
     """Train a model on an export with LoRA; run the same line again to go on after a kill.
 
@@ -70,9 +87,10 @@ def train(
     from novarag.flows.train import train_model
 
     settings = TrainingSettings(
-        learning_rate=learning_rate, epochs=epochs, rank=rank, batch=batch, at_once=at_once,
-        targets=tuple(dict.fromkeys(targets or LINEAR)), max_length=max_length, seed=seed,
-        gradient_checkpointing=checkpointing, save_every=save_every,
+        learning_rate=learning_rate, epochs=epochs, rank=rank, warmup=warmup, batch=batch,
+        at_once=at_once, targets=tuple(dict.fromkeys(targets or LINEAR)), max_length=max_length,
+        seed=seed, gradient_checkpointing=checkpointing, save_every=save_every,
+        mask_confidence=mask_confidence, loss=loss, levels=levels,
     )  # fmt: skip
     with screen() as tell:
 

@@ -10,9 +10,12 @@ nothing in them is evaluated, and every pattern is bounded.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from shlex import quote
 from typing import TYPE_CHECKING
+
+from novarag.tables.unsettled import UnsettledTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand, TyperGroup
 
 VERB_OF = {
+    "adopt_proposal": "gateway-adopt",
+    "add_gateway_key": "gateway-key add",
     "annotate": "annotate",
     "answer": "answer",
     "apply_calibration": "calibrate --apply",
@@ -27,16 +32,23 @@ VERB_OF = {
     "audit_groups": "audit",
     "build_index": "index",
     "build_training_set": "build",
+    "drop_audit": "gateway-audit drop",
     "estimate": "estimate",
+    "export_audit": "gateway-audit export",
     "export_training_set": "export",
     "filter_trials": "filter",
     "fit_calibration": "calibrate",
+    "forget_tenant": "gateway-audit forget",
     "group_passages": "group",
     "iter_trial_tables": "show --jsonl",
+    "list_gateway_keys": "gateway-key list",
     "make_noise": "noise",
     "make_rating_sheet": "study sheet",
     "measure": "measure",
     "pick_answers": "pick",
+    "propose_calibration": "calibrate --from-audit",
+    "propose_gate": "gate --from-audit",
+    "public_data": "data",
     "read_grades": "grades",
     "read_rating_files": "study read",
     "read_reply": "read",
@@ -46,7 +58,9 @@ VERB_OF = {
     "reproduce": "reproduce",
     "reread": "reread",
     "retrieve": "retrieve",
+    "revoke_gateway_key": "gateway-key revoke",
     "run_experiment": "run",
+    "serve_gateway": "gateway",
     "serving_plan": "serve-model",
     "set_gate": "gate",
     "summarise": "show",
@@ -63,8 +77,11 @@ FLAG_OF = {
     "methods": "--method",
     "notes": "--note",
     "partial_runs": "--partial",
+    "scopes": "--scope",
     "search": "--with",
     "strategies": "--strategy",
+    "texts": "--text",
+    "values": "--value",
 }
 """Parameters whose flag has another name; the others have their own, with dashes."""
 
@@ -92,7 +109,34 @@ def _iter_flags(verbs: Iterable[TyperCommand | TyperGroup]) -> Iterator[str]:
 
 def said(message: object) -> str:
     """Say a message of the library in the flags of the verb that was called."""
+    if isinstance(message, UnsettledTable):
+        message = message.words(say_flag)
     return for_the_shell(str(message), _flags.get())
+
+
+def say_flag(parameter: str, value: object) -> str:
+    """Write a setting as the command line takes it.
+
+    >>> say_flag("percent", True), say_flag("right", ("4", "5")), say_flag("values", {"1": 1.0})
+    ('--percent', '--right 4,5', '--value 1=100%')
+    """
+    if value is True:
+        return flag_of(parameter)
+    return f"{flag_of(parameter)} {quote(_listed(value))}"
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{_cell(key)}={_share(one)}" for key, one in value.items())
+    return ",".join(map(_cell, value)) if isinstance(value, tuple) else str(value)
+
+
+def _cell(text: str) -> str:
+    return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"') else text
+
+
+def _share(value: object) -> str:
+    return f"{100 * value:.6g}%" if isinstance(value, float) else str(value)
 
 
 def flag_of(parameter: str) -> str:

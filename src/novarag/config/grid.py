@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ DATASETS = ("strategyqa", "hotpotqa", "nq", "bamboogle")
 TABLES = ("grid", "ablation", "retention", "study")
 BASE, TUNED, LABELS = "base", "tuned", "label-only"
 ROLES = (BASE, TUNED, LABELS)
+VERBAL = "verbal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,11 @@ class Setting:
         at = "" if self.gold_at is None else f"-at{self.gold_at}"
         return told if self.groups == "closed-book" else f"{told}-k{self.k}{at}"
 
+    @property
+    def label(self) -> str:
+        """Name the groups for readers: a user's own may be of any size, so none is said."""
+        return self.key.removesuffix(f"-k{self.k}") if self.groups == "file" else self.key
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
@@ -58,7 +64,7 @@ class System:
 
     name: str
     strategy: str = "vanilla"
-    method: str = "verbal"
+    method: str = VERBAL
     model: str = BASE
     settings: tuple[str, ...] = ()
 
@@ -67,7 +73,8 @@ class System:
 class Grid:
     """One table or figure: what is asked of whom, and which figures it shows.
 
-    `paper` names the paper's tables, `quotes` figures that only its text states.
+    `paper` names the paper's tables, `quotes` figures that only its text states. Replies have at
+    most as many tokens as the paper's at test unless `ask` says otherwise.
     """
 
     title: str
@@ -94,6 +101,8 @@ class Grid:
     least: int = at_least(10, TABLE.least)
 
     def __post_init__(self) -> None:
+        if self.ask.max_tokens is None:
+            object.__setattr__(self, "ask", replace(self.ask, max_tokens=TABLE.reply_tokens))
         if self.table not in TABLES:
             raise UnknownName(self.table, TABLES)
         if not self.systems or not self.settings:
@@ -121,6 +130,19 @@ class Grid:
         for name in system.settings:
             if name not in names:
                 raise UnknownName(name, names)
+
+    def asked_by(self, strategy: str) -> Grid:
+        """Return the same table with the methods that it asks by CoT asked by another prompt.
+
+        Methods are those that make a confidence of several replies, or of a question about one.
+        """
+        systems = tuple(
+            replace(system, strategy=strategy)
+            if system.method != VERBAL and system.strategy == TABLE.method_strategy
+            else system
+            for system in self.systems
+        )
+        return replace(self, systems=systems)
 
     def cells(self) -> Iterator[tuple[Setting, str, System]]:
         """Yield every system with every setting and dataset it is asked in."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from novarag.datasets.answers import (
-    Columns,
     check_answers,
     load_answers,
+    read_answers,
     rows_stand_alone,
 )
 from novarag.datasets.benchmark import (
@@ -16,6 +16,7 @@ from novarag.datasets.benchmark import (
     load_pool,
     strict_kind,
 )
+from novarag.datasets.columns import Columns
 from novarag.datasets.frames import as_frame, take_answers
 from novarag.datasets.groups import iter_groups, load_groups, parse_group
 
@@ -32,6 +33,7 @@ __all__ = [
     "load_originals",
     "load_pool",
     "parse_group",
+    "read_answers",
     "rows_stand_alone",
     "strict_kind",
     "take_answers",

@@ -1,83 +1,97 @@
-"""Users' own answers: a table with confidences and grades, checked cell by cell."""
+"""Users' own answers: tables with confidences and grades, read without guessing.
+
+What the tables do not settle by themselves is told all at once, with the setting for each.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.datasets.files import need_column, need_rows, read_table
+from novarag.datasets.cells import (
+    confidence_cells,
+    confidence_kinds,
+    confidence_shares,
+    different,
+    empty_cells,
+    grade_values,
+)
+from novarag.datasets.files import need_rows
 from novarag.datasets.gold import accepted_answers, form_of
+from novarag.datasets.grade_columns import grade_columns
+from novarag.datasets.open_table import OpenTable, open_table
 from novarag.errors import DataError, UsageError
 from novarag.grading import grade
 from novarag.records import Flaw, Question
 from novarag.strategies import read
+from novarag.tables.cells import Looks, key_of, look_at
+from novarag.tables.confidences import settle_confidences
+from novarag.tables.grades import settle_grades
+from novarag.tables.names import find_column, no_column
+from novarag.tables.taken import say_confidences, say_grades
+from novarag.tables.unsettled import Found, Setting, Unsettled, UnsettledTable
 from novarag.taxonomy import Grade
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
+    from novarag.datasets.columns import Columns
     from novarag.strategies import Labels
+    from novarag.tables.confidences import Confidences
 
-_TRUE, _FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
+    IntoColumns = pl.Series | pl.Expr | list[pl.Series]
+    Given = str | Path | BinaryIO | tuple[str, pl.DataFrame] | OpenTable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """Which columns of a user's table mean what.
+_MANY = 4000  # rows; beyond, numbers are decided by kinds, and listed where that is not enough
 
-    `percent` says that confidences are 0-100; `unread` lists values that mark a reply nobody could
-    read. With `reply` raw replies are read instead of taking a confidence column; with `gold`
-    answers are graded instead of taking a correctness column. For calibrations and gates, `state`
-    is the column with the evidence state (`evidence` where there is one), `signal` one with a
-    further number, `weight` one that says how many answers a row stands for (`weight` where there
-    is one).
-    """
 
-    confidence: str = "confidence"
-    correct: str = "correct"
-    question: str | None = None
-    percent: bool = False
-    unread: tuple[float, ...] = ()
-    reply: str | None = None
-    answer: str = "answer"
-    gold: str | None = None
-    state: str | None = None
-    signal: str | None = None
-    weight: str | None = None
+class ReadAnswers(NamedTuple):
+    """Answers as `measure` wants them, and what was taken for what, a line each."""
+
+    table: pl.DataFrame
+    taken: tuple[str, ...]
 
 
 def load_answers(
-    tables: Sequence[str | Path | tuple[str, pl.DataFrame]],
-    columns: Columns,
-    *,
-    labels: Labels | None = None,
-    graded: bool = True,
+    tables: Sequence[Given], columns: Columns, *, labels: Labels | None = None, graded: bool = True
 ) -> pl.DataFrame:
     """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`.
 
     A table is a file, or was read already and comes with the name that errors give it.
     """
-    frames = [
-        check_answers(frame, columns, labels=labels, graded=graded, source=source)
-        for source, frame in map(_named, tables)
-    ]
+    return read_answers(tables, columns, labels=labels, graded=graded).table
+
+
+def read_answers(
+    tables: Sequence[Given], columns: Columns, *, labels: Labels | None = None, graded: bool = True
+) -> ReadAnswers:
+    """Read answer tables into one frame, and say what was taken for what."""
+    opened = [_opened(one, columns, graded=graded) for one in tables]
+    found = check_tables(opened, columns, labels=labels, graded=graded)
     try:
-        return pl.concat(frames, how="diagonal_relaxed")
+        table = pl.concat(found.frames, how="diagonal_relaxed")
     except pl.exceptions.PolarsError as error:
         raise DataError(
             f"the files do not fit together ({str(error).splitlines()[0]}).",
             hint="give columns of one name the same type in every file.",
         ) from error
+    return ReadAnswers(table, found.taken)
 
 
-def _named(table: str | Path | tuple[str, pl.DataFrame]) -> tuple[str, pl.DataFrame]:
-    if isinstance(table, tuple):
-        need_rows(table[1], table[0])
-        return table
-    return str(table), read_table(table)
+def _opened(given: Given, columns: Columns, *, graded: bool) -> OpenTable:
+    if isinstance(given, OpenTable):
+        return given
+    if isinstance(given, tuple):
+        need_rows(given[1], given[0])
+        return OpenTable(*given)
+    wanted = columns.wanted(graded=graded)
+    return open_table(given, wanted, decimal_comma=columns.decimal_comma)
 
 
 def rows_stand_alone(answers: pl.DataFrame) -> bool:
@@ -97,142 +111,215 @@ def check_answers(
 
     With `graded=False` it need not say which answers are right.
     """
-    if columns.reply is not None:
-        if labels is None:
-            raise UsageError("to read raw replies, say with which labels")
-        frame = _read_replies(frame, columns, labels, source)
+    table = OpenTable(source, frame)
+    return check_tables([table], columns, labels=labels, graded=graded).frames[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTables:
+    """Tables under the names that `measure` wants, and what was taken for what."""
+
+    frames: list[pl.DataFrame]
+    taken: tuple[str, ...]
+
+
+def check_tables(
+    tables: Sequence[OpenTable],
+    columns: Columns,
+    *,
+    labels: Labels | None = None,
+    graded: bool = True,
+) -> CheckedTables:
+    """Check tables together, so that one scale holds for all, and say what was taken for what."""
+    if columns.reply is not None and labels is None:
+        raise UsageError("to read raw replies, say with which labels")
+    check = _Check(tables, columns)
+    if columns.reply is not None and labels is not None:
+        check.read_replies(columns.reply, labels)
     else:
-        frame = frame.with_columns(_confidence(frame, columns, source).alias("confidence"))
+        check.take_confidences()
     answer = "answer" if columns.reply is not None else columns.answer
     if columns.gold is not None:
-        frame = frame.with_columns(_grades(frame, answer, columns.gold, source))
-    elif not graded and columns.correct not in frame.columns:
-        frame = frame.with_columns(correct=pl.lit(None, dtype=pl.Boolean))
+        check.grade(answer, columns.gold)
     else:
-        frame = frame.with_columns(_correct(frame, columns.correct, source).alias("correct"))
-    return frame.with_columns(_question(frame, columns.question, source).alias("question"))
+        check.take_grades(needed=graded)
+    check.take_questions(columns.question)
+    check.settled()
+    return CheckedTables(check.frames, tuple(check.taken))
 
 
-def _first(bad: pl.Series) -> int:
-    """Return the number of the first offending row, counted from 1."""
-    return int(bad.fill_null(value=False).arg_true()[0]) + 1
+class _Check:
+    """Tables on their way: frames get columns, lines say what was taken, parts may stay open."""
+
+    def __init__(self, tables: Sequence[OpenTable], columns: Columns) -> None:
+        self.tables, self.columns = tables, columns
+        self.frames = [table.frame for table in tables]
+        self.taken = [f"{table.source}: {table.said}" for table in tables if table.said]
+        self.open: list[Unsettled] = []
+
+    def settled(self) -> None:
+        """Raise what is open, all at once."""
+        if self.open:
+            more = f" and {len(self.tables) - 1} more" if len(self.tables) > 1 else ""
+            raise UnsettledTable(self.open, source=f"{self.tables[0].source}{more}")
+
+    def find(self, table: OpenTable, wanted: str, parameter: str) -> str | None:
+        """Find a column with plain values; None, and said to be open, where there is none."""
+        found = _found(table, wanted, parameter)
+        if found is None:
+            fitting = grade_columns(table.frame) if parameter == "correct" else ()
+            part = no_column(wanted, table.frame.columns, parameter=parameter, fitting=fitting)
+        elif table.frame[found].dtype.is_nested() and parameter != "gold":
+            fix = (Setting(parameter, "NAME", "of a column with plain values"),)
+            part = Unsettled(found, (), "this column holds lists or objects", fix)
+        else:
+            return found
+        if part not in self.open:
+            self.open.append(part)
+        return None
+
+    def columns_named(self, wanted: str, parameter: str) -> list[pl.Series]:
+        """Return a column of each table; nothing where a table lacks it, which is then open."""
+        names = [self.find(table, wanted, parameter) for table in self.tables]
+        if None in names:
+            return []
+        return [t.frame[str(name)] for t, name in zip(self.tables, names, strict=True)]
+
+    def cells(self, raw: list[pl.Series], take: Callable[..., list[Found]]) -> list[Found]:
+        """Return the different cells of the same column of each table."""
+        pairs = zip(raw, self.tables, strict=True)
+        return [found for column, table in pairs for found in take(column, table.source)]
+
+    def add(self, made: Sequence[IntoColumns]) -> None:
+        """Give each frame its columns."""
+        pairs = zip(self.frames, made, strict=True)
+        self.frames = [frame.with_columns(one) for frame, one in pairs]
+
+    def take_confidences(self) -> None:
+        raw = self.columns_named(self.columns.confidence, "confidence")
+        if not raw:
+            return
+        name, said = raw[0].name, self.columns.confidence_settings
+        many = sum(map(len, raw)) > _MANY and not said.named
+        cells = self.cells(raw, confidence_kinds if many else confidence_cells)
+        taken = settle_confidences(name, cells, said)
+        if many and taken.unsettled:
+            cells = self.cells(raw, confidence_cells)
+            taken = settle_confidences(name, cells, said)
+        self.open += taken.unsettled
+        if not taken.unsettled:
+            self.add([confidence_shares(column, taken).alias("confidence") for column in raw])
+            self.taken.append(say_confidences(name, taken, _apart(cells, raw, taken)))
+
+    def take_grades(self, *, needed: bool) -> None:
+        wanted = self.columns.correct
+        if not needed and not all(_found(table, wanted, "correct") for table in self.tables):
+            self.add([pl.lit(None, pl.Boolean).alias("correct")] * len(self.frames))
+            return
+        raw = self.columns_named(wanted, "correct")
+        if not raw:
+            return
+        name, cells = raw[0].name, self.cells(raw, different)
+        taken = settle_grades(name, cells, self.columns.grade_settings)
+        self.open += taken.unsettled
+        if not taken.unsettled:
+            self.add([grade_values(column, taken).alias("correct") for column in raw])
+            empty = sum(column.null_count() for column in raw)
+            self.taken.append(say_grades(name, taken, empty))
+
+    def take_questions(self, wanted: str | None) -> None:
+        named = wanted is not None or all(_found(t, "question", "question") for t in self.tables)
+        if named:
+            raw = self.columns_named(wanted or "question", "question")
+            if not raw:
+                return
+            made = [column.cast(pl.String) for column in raw]
+            self.open += _empty_questions(self.cells(made, empty_cells), made[0].name)
+            different_ones = pl.concat(made).n_unique()
+            self.taken.append(f"question: column {made[0].name!r}, {different_ones:,} different")
+        else:
+            made = [_rows(table) for table in self.tables]
+            self.taken.append("question: no column, so each row is its own")
+        self.add([column.alias("question") for column in made])
+
+    def read_replies(self, name: str, labels: Labels) -> None:
+        raw = self.columns_named(name, "reply")
+        graded = self.columns.gold is not None
+        self.add([_read_replies(column, labels, graded=graded) for column in raw] or _none(self))
+        self.taken.append(f"confidence: read from the replies in column {name!r}")
+
+    def grade(self, answer: str, gold: str) -> None:
+        """Grade answers against a column of gold answers, one text or a list of texts."""
+        if self.columns.reply is not None and self.open:  # what was not read holds no answer
+            return
+        found = [
+            OpenTable(table.source, frame)
+            for table, frame in zip(self.tables, self.frames, strict=True)
+        ]
+        names = [(self.find(t, answer, "answer"), self.find(t, gold, "gold")) for t in found]
+        if any(None in pair for pair in names):
+            return
+        self.add([
+            _grades(t.frame[str(said)], t.frame[str(right)], t.source)
+            for t, (said, right) in zip(found, names, strict=True)
+        ])  # fmt: skip
+        self.taken.append(f"correct: column {answer!r} graded by {gold!r}")
 
 
-def _confidence(frame: pl.DataFrame, columns: Columns, source: str) -> pl.Series:
-    name = columns.confidence
-    need_column(frame, name, parameter="confidence", source=source)
-    raw = frame[name]
-    value = raw.cast(pl.Float64, strict=False).fill_nan(None)
-    if raw.dtype == pl.Boolean:  # which casts to 1 and 0
-        value = value.clear(raw.len())
-    unreadable = value.is_null() & raw.is_not_null()
-    if raw.dtype.is_float():
-        unreadable &= raw.is_not_nan()
-    if unreadable.any():
-        row = _first(unreadable)
-        raise DataError(
-            f"{raw[row - 1]!r} is not a number.",
-            hint="write a fraction such as 0.9, or leave the cell empty where the reply could not"
-            " be read; to read raw replies use `reply`.",
-            source=source,
-            row=row,
-            column=name,
-        )
-    if columns.unread:
-        value = value.set(value.is_in([float(mark) for mark in columns.unread]), None)
-    if columns.percent and value.len() - value.null_count() > 0 and _most(value) <= 1:
-        raise DataError(
-            "no value is above 1, so these look like fractions.",
-            hint="leave out `percent=True`.",
-            source=source,
-            column=name,
-        )
-    top = 100.0 if columns.percent else 1.0
-    outside = (value < 0) | (value > top)
-    if outside.any():
-        row = _first(outside)
-        raise DataError(
-            f"{value[row - 1]:g} is outside 0 to {top:g}.",
-            hint=_hint_outside(value[row - 1], percent=columns.percent),
-            source=source,
-            row=row,
-            column=name,
-        )
-    return value / top
+def _none(check: _Check) -> list[list[pl.Series]]:
+    return [[] for _ in check.frames]
 
 
-def _most(value: pl.Series) -> float:
-    most = value.max()
-    return float(most) if isinstance(most, int | float) else 0.0
+def _found(table: OpenTable, wanted: str, parameter: str) -> str | None:
+    """Find a column by its name, or where the table is known, by what it is called there."""
+    for name in (wanted, table.names.get(parameter, wanted) if wanted == parameter else wanted):
+        found = find_column(name, table.frame.columns)
+        if isinstance(found, str):
+            return found
+    return None
 
 
-def _hint_outside(value: float, *, percent: bool) -> str:
-    if not percent and 1 < value <= 100:
-        return "pass `percent=True` if this column holds percents."
-    return (
-        "leave the cell empty where the reply could not be read,"
-        f" or pass `unread=({value:g},)` if that value marks such replies."
-    )
+def _rows(table: OpenTable) -> pl.Series:
+    return pl.Series([f"{table.source}, row {i}" for i in range(1, table.frame.height + 1)])
 
 
-def _correct(frame: pl.DataFrame, name: str, source: str) -> pl.Series:
-    need_column(frame, name, parameter="correct", source=source)
-    raw = frame[name]
-    text = raw.cast(pl.String).str.strip_chars().str.to_lowercase()
-    unknown = ~text.is_in([*_TRUE, *_FALSE]) & raw.is_not_null()
-    if unknown.any():
-        row = _first(unknown)
-        raise DataError(
-            f"{raw[row - 1]!r} is neither true nor false.",
-            hint="write true/false or 1/0, or leave the cell empty where nobody graded the answer.",
-            source=source,
-            row=row,
-            column=name,
-        )
-    return pl.select(pl.when(text.is_not_null()).then(text.is_in(_TRUE))).to_series()
+def _apart(cells: list[Found], raw: list[pl.Series], taken: Confidences) -> Counter[str]:
+    """Count cells that are empty or whose meaning was named, as they stand in the table."""
+    counts = Counter({"": sum(column.null_count() for column in raw)})
+    for one in cells:
+        value = one.value if isinstance(one.value, str) else f"{one.value:.15g}"
+        if key_of(value) in taken.named or look_at(value).looks in _APART:
+            counts[value] += one.count
+    return +counts
 
 
-def _question(frame: pl.DataFrame, name: str | None, source: str) -> pl.Series:
-    if name is None and "question" not in frame.columns:
-        return pl.Series([f"{source}, row {i}" for i in range(1, frame.height + 1)])
-    column = name or "question"
-    need_column(frame, column, parameter="question", source=source)
-    missing = frame[column].is_null()
-    if missing.any():
-        raise DataError(
-            "the question is empty.",
-            hint="name the question of every row; rows of one question are resampled together.",
-            source=source,
-            row=_first(missing),
-            column=column,
-        )
-    return frame[column].cast(pl.String)
+_APART = (Looks.EMPTY, Looks.WORD, Looks.OUTSIDE)
 
 
-def _read_replies(
-    frame: pl.DataFrame, columns: Columns, labels: Labels, source: str
-) -> pl.DataFrame:
-    name = str(columns.reply)
-    need_column(frame, name, parameter="reply", source=source)
-    readings = [read(text or "", labels) for text in frame[name].cast(pl.String)]
-    if columns.gold is None:
+def _empty_questions(found: list[Found], name: str) -> list[Unsettled]:
+    if not found:
+        return []
+    advice = "name the question of every row; rows of one question are resampled together"
+    return [Unsettled(name, tuple(found), "the question is empty", (), advice)]
+
+
+def _read_replies(column: pl.Series, labels: Labels, *, graded: bool) -> list[pl.Series]:
+    readings = [read(text or "", labels) for text in column.cast(pl.String)]
+    if not graded:
         readings = [replace(r, flaw=None) if r.flaw is Flaw.NO_ANSWER else r for r in readings]
     stated = [None if r.flaw else r.confidence for r in readings]
-    return frame.with_columns(
+    return [
         pl.Series("answer", [r.answer for r in readings], dtype=pl.String),
         pl.Series("confidence", stated, dtype=pl.Float64),
         pl.Series("flaw", [r.flaw for r in readings], dtype=pl.String),
-    )
+    ]
 
 
-def _grades(frame: pl.DataFrame, answer: str, gold: str, source: str) -> list[pl.Series]:
-    """Grade answers against a column of gold answers, one text or a list of texts."""
-    need_column(frame, answer, parameter="answer", source=source)
-    need_column(frame, gold, parameter="gold", source=source)
-    accepted = [_accepted(v, i, gold, source) for i, v in enumerate(frame[gold].to_list(), 1)]
+def _grades(answers: pl.Series, gold: pl.Series, source: str) -> list[pl.Series]:
+    accepted = [_accepted(v, i, gold.name, source) for i, v in enumerate(gold.to_list(), 1)]
     grades = [
         None if said is None or not right else grade(said, _question_of(right))
-        for said, right in zip(frame[answer].cast(pl.String), accepted, strict=True)
+        for said, right in zip(answers.cast(pl.String), accepted, strict=True)
     ]
     return [
         pl.Series("correct", [g and g is Grade.RIGHT for g in grades], dtype=pl.Boolean),

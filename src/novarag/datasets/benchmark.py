@@ -1,6 +1,7 @@
 """The labelled NOVA benchmark: groups, originals and noise pools, with every flag kept.
 
-The files are not shipped. `NOVARAG_DATA` names the folder that holds `naacl/*.parquet`.
+The files are not shipped: `NOVARAG_DATA` names the folder that holds `naacl/*.parquet`, and
+`public_data` makes them of what was released.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from novarag.datasets.files import read_table
+from novarag.datasets.open_table import read_table
 from novarag.errors import DataError, UnknownName
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
@@ -27,6 +28,12 @@ DATASETS = {
 """The four question sets and their splits."""
 
 POOLS = ("bamboogle", "strategyqa")
+HOW_TO_GET = (
+    "set NOVARAG_DATA, or pass `data`, to the folder that holds naacl/*.parquet;"
+    " `public_data('nova-benchmark')` says which files these are made of, and makes them."
+)
+"""What errors say where the released benchmark is not there."""
+
 _SUPPORT = {"gold", "consistent"}
 _EMPTY = "placeholder_text"
 _NOT_COUNTERFACTUAL = frozenset({"cf_contains_answer_not_claim", "cf_answer_equals_gold"})
@@ -34,7 +41,7 @@ _LEAKS = "noise_contains_answer"
 
 
 def load_benchmark(
-    name: str, *, split: str = "test", k: int = 3, root: str | Path | None = None
+    name: str, *, split: str = "test", k: int = 3, data: str | Path | None = None
 ) -> list[PassageGroup]:
     """Load labelled groups in the order of the source; a question's id is equal across files.
 
@@ -45,7 +52,7 @@ def load_benchmark(
         raise UnknownName(f"k={k}", ["k=3", "k=5"])
     return _each(
         f"{name}_{split}_k{k}",
-        root,
+        data,
         lambda row: PassageGroup(
             id=row["id"],
             question=_question(row),
@@ -56,13 +63,13 @@ def load_benchmark(
 
 
 def load_originals(
-    name: str, *, split: str = "test", root: str | Path | None = None
+    name: str, *, split: str = "test", data: str | Path | None = None
 ) -> list[PassageGroup]:
     """Load the public questions, each with its gold passage alone."""
     _known(name, split)
     return _each(
         f"original_{name}_{split}",
-        root,
+        data,
         lambda row: PassageGroup(
             id=row["id"],
             question=_question(row),
@@ -73,14 +80,14 @@ def load_originals(
 
 
 def load_pool(
-    name: str, *, root: str | Path | None = None
+    name: str, *, data: str | Path | None = None
 ) -> list[tuple[Question, tuple[Passage, ...]]]:
     """Load the generated passages of each question, three of each kind, and its gold passage."""
     if name not in POOLS:
         raise UnknownName(name, POOLS)
     return _each(
         f"noise_pool_{name}",
-        root,
+        data,
         lambda row: (_question(row), (_gold(row["gold_passage"]), *map(_passage, row["passages"]))),
     )
 
@@ -116,9 +123,9 @@ def _known(name: str, split: str) -> None:
         raise UnknownName(split, DATASETS[name])
 
 
-def _each(name: str, root: str | Path | None, make: Callable[[dict[str, Any]], _T]) -> list[_T]:
+def _each(name: str, data: str | Path | None, make: Callable[[dict[str, Any]], _T]) -> list[_T]:
     """Make something of each row of a released file, or raise `DataError` at one that is none."""
-    path = _place(name, root)
+    path = _place(name, data)
     made = []
     for number, row in enumerate(read_table(path).to_dicts(), start=1):
         try:
@@ -126,21 +133,21 @@ def _each(name: str, root: str | Path | None, make: Callable[[dict[str, Any]], _
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"this is not a row of the released file ({type(error).__name__}: {error}).",
-                hint="give the folder with the files as they were released.",
+                hint="make it again: `public_data('nova-benchmark')` says how.",
                 source=str(path),
                 row=number,
             ) from error
     return made
 
 
-def _place(name: str, root: str | Path | None) -> Path:
-    folder = root or os.environ.get("NOVARAG_DATA")
+def _place(name: str, data: str | Path | None) -> Path:
+    folder = data or os.environ.get("NOVARAG_DATA")
     if not folder:
-        raise DataError(
-            "nobody said where the benchmark data is.",
-            hint="set NOVARAG_DATA to the folder that holds naacl/, or pass root=.",
-        )
-    return Path(folder) / "naacl" / f"{name}.parquet"
+        raise DataError("nobody said where the benchmark data is.", hint=HOW_TO_GET)
+    path = Path(folder) / "naacl" / f"{name}.parquet"
+    if not path.is_file():
+        raise DataError("there is no such file.", hint=HOW_TO_GET, source=str(path))
+    return path
 
 
 def _question(row: Mapping[str, Any]) -> Question:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class BenchmarkFile:
     """One file of the benchmark: what it holds, and what was left out and why.
 
-    `unaudited` says why an audit that was wished could not be.
+    `unaudited` says why an audit that was wished could not be; `formerly` is the AUROC with which
+    the question's words told groups without evidence in the file of this name before the rebuild.
     """
 
     name: str
@@ -27,6 +28,7 @@ class BenchmarkFile:
     faults: Counter[str]
     audit: Audit | None = None
     unaudited: str | None = None
+    formerly: float | None = None
 
     def __repr__(self) -> str:
         said = f"{self.name:<26} {self.questions:>4} questions, {self.groups:>5} groups"
@@ -45,7 +47,13 @@ def clean_card(files: Sequence[BenchmarkFile]) -> str:
         "looks of passages say little about their group; how much they say is in the table of",
         "shortcuts, where there is one. Built by `novarag nova-clean`; nothing in it was",
         "generated anew. Every question gives three groups (counterfactual, consistent,",
-        "irrelevant) with 3, 4 and 5 passages; splits share no question.",
+        "irrelevant: no evidence) with 3, 4 and 5 passages; splits share no question.",
+        "",
+        "Every group without evidence holds a passage relevant to its question. Where the answer",
+        "can be cut out, it is the evidence itself without the sentences that hold the answer, and",
+        "the evidence loses other sentences, so that it is about as long; where it cannot (yes or",
+        "no, an answer that the question names, a passage of one or two sentences), a released",
+        "relevant passage stands beside passages of another question.",
         "",
         "Text from Wikipedia stays under CC BY-SA (HotpotQA 4.0, NQ 3.0); StrategyQA and Bamboogle",
         "are MIT; generated passages come with the released repository, MIT. Keep attribution.",
@@ -87,20 +95,31 @@ def _audits(files: Sequence[BenchmarkFile]) -> list[str]:
         "comparisons of a file at once (95 %, max-statistic bootstrap). A shortcut is beyond the",
         f"margin ({100 * heard[0][1].margin:g} points) with an interval above 0; those are bold.",
         "",
-        "The question's words in the passages are reported and do not gate until the data are",
-        "rebuilt. AUROC is how well they rank each group before the others.",
+        "The question's words may not tell the two kinds of evidence apart (evidence); with what",
+        "AUROC they rank each kind before the others (question) is reported and does not gate, as",
+        "evidence is about its question. Formerly is that AUROC of groups without evidence in the",
+        "files before the rebuild. On topic is the share of groups without evidence that hold a",
+        "passage relevant to their question.",
         "",
         "| file | "
         + " | ".join([*cues, *(f"{kind} by {cue}, AUROC" for cue, kind in ranked)])
-        + " |",
-        "|---" * (len(cues) + len(ranked) + 1) + "|",
+        + " | formerly | on topic |",
+        "|---" * (len(cues) + len(ranked) + 3) + "|",
     ]
+    formerly = {f.name: f.formerly for f in files}
     for name, audit in heard:
-        said = [_cell(audit, cue) for cue in cues]
+        said = [_cell(audit, cue) if _has(audit, cue) else "" for cue in cues]
         said += [f"{_ranked(audit)[pair]:.2f}" if pair in _ranked(audit) else "" for pair in ranked]
+        before = formerly[name]
+        said.append("" if before is None else f"{before:.2f}")
+        said.append("" if audit.topical is None else f"{audit.topical:.0%}")
         lines.append(f"| `{name}` | " + " | ".join(said) + " |")
     not_audited = [f"Not audited: {f.name}: {f.unaudited}" for f in files if f.unaudited]
     return [*lines, "", *not_audited]
+
+
+def _has(audit: Audit, cue: str) -> bool:
+    return any(f.cue == cue for f in audit.findings)
 
 
 def _cell(audit: Audit, cue: str) -> str:

@@ -1,4 +1,4 @@
-"""A corpus as people keep it: rows with a text, and often an id and a title.
+"""A corpus as people keep it: rows with a text, and often an id and a title; or a folder of texts.
 
 The columns go by the names that public corpora use; the first of each list that a row has counts.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from novarag.datasets.files import SUFFIXES, existing
 from novarag.datasets.groups import rows_of
+from novarag.datasets.pages import PAGES, is_page, iter_pages
 from novarag.errors import DataError
 from novarag.records import Document
 from novarag.texts import whole
@@ -26,21 +27,30 @@ _LONGEST_ID = 500
 
 def iter_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
     """Read documents from files or folders of files, one by one, in a stable order."""
-    for path in paths:
-        for file in find_files(Path(path)):
+    for path in map(Path, paths):
+        for file in find_files(path):
+            if is_page(file):
+                yield from iter_pages(file, top=path if path.is_dir() else file.parent)
+                continue
             for number, row in enumerate(rows_of(file), start=1):
                 yield _document(row, source=str(file), row_number=number)
 
 
 def find_files(path: Path) -> list[Path]:
-    """List the files of a corpus, which must be there."""
+    """List the files of a corpus, which must be there.
+
+    A folder with tables is read as tables, and pages beside them (a README) are left alone; without
+    tables every page of text, Markdown or HTML is a document.
+    """
     if not path.is_dir():
         return [existing(path)]
-    found = sorted(f for f in path.rglob("*") if f.is_file() and f.name.endswith(SUFFIXES))
+    files = sorted(f for f in path.rglob("*") if f.is_file())
+    tables = [f for f in files if f.name.endswith(SUFFIXES)]
+    found = tables or [f for f in files if is_page(f)]
     if not found:
         raise DataError(
             "there is no corpus in this folder.",
-            hint=f"name files that end in {', '.join(SUFFIXES)}.",
+            hint=f"name files that end in {', '.join((*SUFFIXES, *PAGES))}.",
             source=str(path),
         )
     return found

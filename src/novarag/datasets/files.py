@@ -1,11 +1,10 @@
-"""Tables on disk: JSONL, Parquet or CSV in, a frame out, and errors that name the row."""
+"""Tables on disk: rows of JSON in, frames out to a file, and errors that name the row."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import zlib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,52 +12,15 @@ import polars as pl
 
 from novarag.atomic import whole_file
 from novarag.errors import DataError, UsageError
+from novarag.tables.names import no_column
+from novarag.tables.unsettled import UnsettledTable
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 WRITTEN = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
-
-
-def read_table(path: str | Path) -> pl.DataFrame:
-    """Read one file as a frame; its ending says what it is."""
-    path = existing(path)
-    suffixes = [s for s in path.suffixes if s != ".gz"]
-    try:
-        match suffixes[-1] if suffixes else "":
-            case ".parquet":
-                frame = pl.read_parquet(path)
-            case ".csv":
-                frame = _read_csv(path)
-            case ".jsonl" | ".ndjson":
-                frame = frame_of(list(json_rows(path)))
-            case _:
-                raise DataError(
-                    f"the ending {path.suffix or '(none)'!r} is not known.",
-                    hint=f"name the file {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.",
-                    source=str(path),
-                )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _unreadable(path, error) from error
-    need_rows(frame, str(path))
-    return frame
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    """Read a CSV file as texts; no name may stand twice in its head."""
-    head = pl.read_csv(path, has_header=False, n_rows=1, infer_schema=False)
-    names = [name for name in head.row(0) if name] if head.height else []
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise DataError(
-            f"{names.count(twice[0])} columns have this name.",
-            hint="give each column a name of its own.",
-            source=str(path),
-            column=twice[0],
-        )
-    return pl.read_csv(path, infer_schema=False)
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
@@ -148,26 +110,31 @@ def json_rows(path: Path) -> Iterator[dict[str, object]]:
     """Yield the objects of a JSONL file, or raise `DataError` naming the line."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(_readable(lines, path), start=1):
-            if not line.strip():
-                continue
-            try:
-                row = parse_json(line)
-            except ValueError as error:
-                raise DataError(
-                    f"this line is not JSON ({error}).",
-                    hint="write one JSON object per line.",
-                    source=str(path),
-                    row=number,
-                ) from error
-            if not isinstance(row, dict):
-                raise DataError(
-                    f"this line holds a {type(row).__name__}, not an object.",
-                    hint='write one JSON object per line, such as {"confidence": 0.9}.',
-                    source=str(path),
-                    row=number,
-                )
-            yield row
+        yield from parse_rows(_readable(lines, path), str(path))
+
+
+def parse_rows(lines: Iterable[str], source: str) -> Iterator[dict[str, object]]:
+    """Yield the objects of lines of JSON, or raise `DataError` naming the line."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = parse_json(line)
+        except ValueError as error:
+            raise DataError(
+                f"this line is not JSON ({error}).",
+                hint="write one JSON object per line.",
+                source=source,
+                row=number,
+            ) from error
+        if not isinstance(row, dict):
+            raise DataError(
+                f"this line holds a {type(row).__name__}, not an object.",
+                hint='write one JSON object per line, such as {"confidence": 0.9}.',
+                source=source,
+                row=number,
+            )
+        yield row
 
 
 def _readable(lines: Iterable[str], path: Path) -> Iterator[str]:
@@ -183,25 +150,12 @@ def _readable(lines: Iterable[str], path: Path) -> Iterator[str]:
 
 def need_column(frame: pl.DataFrame, column: str, *, parameter: str, source: str) -> None:
     """Raise `DataError` unless the column is there, with plain values; suggest what was meant."""
-    if column in frame.columns:
-        if frame[column].dtype.is_nested() and parameter != "gold":
-            raise DataError(
-                "this column holds lists or objects.",
-                hint=f"pass `{parameter}=NAME` of a column with plain values.",
-                source=source,
-                column=column,
-            )
-        return
-    near = get_close_matches(column, frame.columns, n=1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    raise DataError(
-        f"there is no such column{meant}.",
-        hint=f"pass `{parameter}=NAME`; the columns are {_listed(frame.columns)}.",
-        source=source,
-        column=column,
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:20])
-    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"
+    if column not in frame.columns:
+        raise UnsettledTable([no_column(column, frame.columns, parameter=parameter)], source=source)
+    if frame[column].dtype.is_nested():
+        raise DataError(
+            "this column holds lists or objects.",
+            hint=f"pass `{parameter}=NAME` of a column with plain values.",
+            source=source,
+            column=column,
+        )

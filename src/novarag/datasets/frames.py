@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from novarag.datasets.answers import Columns, check_answers
+from novarag.datasets.answers import check_answers
+from novarag.datasets.columns import Columns
 from novarag.datasets.files import frame_of, make_column
 from novarag.errors import UsageError
 
@@ -30,15 +31,18 @@ def take_answers(
     question: str | None = None,
     percent: bool = False,
     unread: tuple[float, ...] = (),
+    **others: Any,  # noqa: ANN401 - fields of Columns, which checks them
 ) -> pl.DataFrame:
     """Turn a table of answers into the frame that `measure` takes, checking its cells.
 
     The names say which columns mean what; `percent` that confidences are 0-100; `unread` lists
     values that mark a reply nobody could read. Empty cells and NaN mean unread, or ungraded.
+    `others` are further fields of `Columns`, such as `mixed`, `right` or `values`.
     """
     columns = Columns(
-        confidence=confidence, correct=correct, question=question, percent=percent, unread=unread
-    )
+        confidence=confidence, correct=correct, question=question, percent=percent, unread=unread,
+        **others,
+    )  # fmt: skip
     return check_answers(as_frame(data), columns, source=SOURCE)
 
 

@@ -5,7 +5,7 @@
 | `question` | the question (required)                                                      |
 | `id`       | names the question; default: `qid`, or the question itself                   |
 | `group`    | names the row, where several rows ask the same question                      |
-| `answers`  | accepted answers: a list, or one text                                        |
+| `answers`  | accepted answers: a list, or one text; or `answer`                           |
 | `form`     | `yes/no` or `open`; default: `yes/no` if every answer is yes or no           |
 | `order`    | the permutation that shuffled the passages, for the record                   |
 | `passages` | a list of texts, or of objects with `text` and optionally `kind`, `claim`,   |
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
-from novarag.datasets.files import existing, json_rows, read_table, table_batches
+from novarag.datasets.files import existing, json_rows, table_batches
 from novarag.datasets.gold import accepted_answers, form_of
+from novarag.datasets.open_table import read_table
 from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
@@ -173,7 +174,8 @@ class _Row:
 
     def answers(self) -> tuple[str, ...]:
         try:
-            return tuple(map(whole, accepted_answers(self.cells.get("answers"))))
+            given = self.cells.get("answers", self.cells.get("answer"))
+            return tuple(map(whole, accepted_answers(given)))
         except ValueError as error:
             raise self.wrong("answers", f"{error}.", 'write ["Paris"] or "Paris".') from error
 

@@ -4,6 +4,10 @@ The Brier score of one response is the square of its distance to the target: 1 w
 0 where it is wrong, or, with `soft`, the share of the group's samples that are right. The least
 distance has the least square, and distances are rounded, so that 0.9 for a right answer and 0.1 for
 a wrong one tie as they should; floating point would prefer one of them.
+
+With `share` and `teacher` the target is written into the kept reply (by `export`), so what replies
+stated does not choose between them: luck does, and answers stay distributed as the model gives
+them. With `unfiltered` every graded response stays.
 """
 
 from __future__ import annotations
@@ -22,16 +26,25 @@ ASKED = ["model", "strategy", "question", "group"]
 """What one asks sixteen times."""
 
 _DIGITS = 9
+_UNGRADED = "not graded"
+_WORSE = "another response is better aligned"
+_NOT_DRAWN = "another response of its group was drawn"
 
 
 def with_target(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Add the soft target, if one is asked for: all samples count, and an unread one is not right.
+    """Add the share as target, if it is asked for: all samples count, an unread one is not right.
 
     This comes before the first stage: later, the samples that were dropped would be missing.
     """
     if "target" in trials.columns:
         return trials
-    if options.alignment != "soft":
+    if options.alignment == "teacher":
+        raise DataError(
+            "a teacher's targets are not there.",
+            hint="give each trial its cross-fitted probability, as `filter_trials(...)` does.",
+            column="target",
+        )
+    if options.alignment == "brier":
         return trials.with_columns(target=pl.lit(None, dtype=pl.Float64))
     right = pl.col("correct").fill_null(value=False).cast(pl.Float64).mean().over(ASKED)
     graded = pl.col("correct").is_not_null().any().over(ASKED)
@@ -40,10 +53,14 @@ def with_target(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep the best aligned response of each group asked; ties go by seeded luck."""
-    soft = options.alignment == "soft"
-    target = pl.col("target") if soft else pl.col("correct").cast(pl.Float64)
+    bits = options.alignment == "brier"
+    target = pl.col("correct").cast(pl.Float64) if bits else pl.col("target")
     distance = (pl.col("confidence") - target).abs().round(_DIGITS)
     graded = pl.col("correct").is_not_null() & distance.is_not_null()
+    if options.unfiltered:
+        return trials.with_columns(reason=pl.when(~graded).then(pl.lit(_UNGRADED)))
+    if options.is_written:
+        distance = pl.lit(0.0)
     measured = trials.with_columns(_distance=pl.when(graded).then(distance)).with_row_index("_row")
     nearest = measured.filter(pl.col("_distance") == pl.col("_distance").min().over(ASKED))
     luck = sample_draws(
@@ -61,7 +78,7 @@ def aligned(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
         )
     return measured.with_columns(
         reason=pl.when(pl.col("_distance").is_null())
-        .then(pl.lit("not graded"))
+        .then(pl.lit(_UNGRADED))
         .when(~pl.col("_row").is_in(best["_row"].implode()))
-        .then(pl.lit("another response is better aligned"))
+        .then(pl.lit(_NOT_DRAWN if options.is_written else _WORSE))
     ).drop("_row", "_distance")

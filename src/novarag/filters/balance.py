@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.filters.draws import group_draws
+from novarag.filters.stages import keep_all
 from novarag.taxonomy import GroupKind
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _KIND = ["model", "kind"]
 def common(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep groups that are kept for every model; with one model, all."""
     if options.common <= 1:
-        return _keep_all(trials)
+        return keep_all(trials)
     models = pl.col("model").n_unique().over(_GROUP)
     return trials.with_columns(
         reason=pl.when(models < options.common).then(pl.lit("not kept for every model"))
@@ -34,7 +35,7 @@ def balanced(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     same groups left keep the same ones.
     """
     if options.balance == "none" or not trials.height:
-        return _keep_all(trials)
+        return keep_all(trials)
     luck = group_draws(trials, seed=options.seed, purpose="balance")
     drawn = trials.with_columns(_luck=luck)
     order = pl.struct("_luck", "strategy").rank("ordinal").over(_KIND)
@@ -60,7 +61,3 @@ def _allowed(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
         .then(pl.min_horizontal("_allowed", rare))
         .otherwise("_allowed")
     )
-
-
-def _keep_all(trials: pl.DataFrame) -> pl.DataFrame:
-    return trials.with_columns(reason=pl.lit(None, dtype=pl.String))

@@ -8,7 +8,9 @@ from novarag.defaults import FILTER
 from novarag.errors import UnknownName, UsageError
 
 RULES = ("stated", "keyword")
-ALIGNMENTS = ("brier", "soft")
+ALIGNMENTS = ("brier", "soft", "share", "teacher")
+WRITTEN = ("share", "teacher")
+"""Alignments whose target is written into the kept reply, in place of what it stated."""
 BALANCES = ("uniform", "downsample-consistent", "none")
 
 
@@ -17,6 +19,7 @@ class Options:
     """Variants of the stages, and the seed that settles ties and draws.
 
     `common` is the number of models that a group must be kept for; up to 1, the stage keeps all.
+    `unfiltered` keeps every reply that could be read and was graded, right and wrong.
     """
 
     rules: str = FILTER.rules
@@ -24,6 +27,7 @@ class Options:
     balance: str = FILTER.balance
     common: int = 1
     seed: int = FILTER.seed
+    unfiltered: bool = False
 
     def __post_init__(self) -> None:
         chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)
@@ -32,3 +36,8 @@ class Options:
                 raise UnknownName(name, known)
         if self.seed < 0:
             raise UsageError("a seed is 0 or more")
+
+    @property
+    def is_written(self) -> bool:
+        """Say whether the target takes the place of the stated confidence."""
+        return self.alignment in WRITTEN

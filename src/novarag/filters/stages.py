@@ -15,16 +15,25 @@ if TYPE_CHECKING:
 _MOST_OPEN = 2  # highly relevant passages from which on more of them leave the same states open
 
 
-def readable(trials: pl.DataFrame, _: Options) -> pl.DataFrame:
+def keep_all(trials: pl.DataFrame) -> pl.DataFrame:
+    """Drop nothing."""
+    return trials.with_columns(reason=pl.lit(None, dtype=pl.String))
+
+
+def readable(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what could be read, classes included; the flaw is the reason."""
+    if options.unfiltered:
+        return trials.with_columns(reason=pl.col("flaw"))
     unclassed = pl.col("judgments").list.len().fill_null(0) == 0
     return trials.with_columns(
         reason=pl.col("flaw").fill_null(pl.when(unclassed).then(pl.lit("no passage classes")))
     )
 
 
-def judged_right(trials: pl.DataFrame, _: Options) -> pl.DataFrame:
+def judged_right(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what judges every passage right, and the group too where it judges it."""
+    if options.unfiltered:
+        return keep_all(trials)
     stated, checked = pl.col("evidence").is_not_null(), pl.col("group_judged").is_not_null()
     unknown = pl.lit("nothing known to judge by")
     return trials.with_columns(
@@ -41,6 +50,8 @@ def judged_right(trials: pl.DataFrame, _: Options) -> pl.DataFrame:
 
 def by_the_rules(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what applies the rules: by what was read (`stated`), or by key words (`keyword`)."""
+    if options.unfiltered:
+        return keep_all(trials)
     if options.rules == "keyword":
         return _with_keywords(trials)
     evidence = pl.col("evidence")

@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from novarag import __version__
 from novarag.annotation import LEAST, Expect, combine_all, make_profile, with_kinds
 from novarag.annotation import annotate as annotate_by_words
 from novarag.annotation.judging import JUDGING, entailment_votes, judge_note
@@ -27,6 +26,7 @@ from novarag.flows.judge import judge_passages
 from novarag.flows.looping import synchronous
 from novarag.report.profile import profile_notes
 from novarag.texts import plain_text
+from novarag.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence

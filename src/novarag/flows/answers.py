@@ -8,20 +8,22 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from novarag.errors import UsageError
+from novarag.errors import StorageError, UsageError
 from novarag.flows.access import simulated_note
 from novarag.records import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
 
     from polars import DataFrame
 
     from novarag.datasets import Columns
+    from novarag.datasets.answers import Given
     from novarag.runs import Run
     from novarag.strategies import Labels
 
-    Place = str | Path | Run
+    Place = str | Path | Run | BinaryIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class Answers:
     table: DataFrame
     sources: Sequence[str] = ()
     notes: Sequence[str] = ()
+    taken: tuple[str, ...] = ()  # what was taken for what
     alone: bool = False  # no column names the question, so each row is its own
 
 
@@ -40,37 +43,52 @@ def collect_answers(
     labels: Labels | None = None,
     *,
     graded: bool = True,
+    overlap: bool = False,
 ) -> Answers:
     """Make one table of answers; `labels` says how raw replies are laid out, if they are read.
 
-    With `graded=False` nobody need have said which answers are right.
+    With `graded=False` nobody need have said which answers are right. With `overlap` rows whose
+    passages are known say how many of the question's words these hold.
     """
     import polars as pl
 
-    from novarag.datasets import Columns, check_answers
+    from novarag.datasets.answers import check_tables
+    from novarag.datasets.columns import Columns
     from novarag.datasets.frames import SOURCE, as_frame
+    from novarag.datasets.open_table import OpenTable
+    from novarag.flows.overlaps import tabulate_with_overlap, with_own_overlap
     from novarag.rows import tabulate
-    from novarag.runs import Run
 
-    if isinstance(answers, (str, Path, Run)):
+    if _is_place(answers):
         answers = [answers]
-    if isinstance(answers, (list, tuple)) and answers and _are_places(answers):
-        return _collect(answers, columns or Columns(), labels, graded=graded)
-    if isinstance(answers, pl.DataFrame) and columns is None:
-        return Answers(table=answers)
+    if isinstance(answers, (list, tuple)) and answers and all(map(_is_place, answers)):
+        return _collect(answers, columns or Columns(), labels, graded=graded, overlap=overlap)
+    if isinstance(answers, pl.DataFrame) and columns is None and _is_checked(answers):
+        return Answers(table=with_own_overlap(answers) if overlap else answers)
     trials = _trials(answers)
     if trials is not None:
-        return Answers(table=tabulate(trials))
-    frame = check_answers(
-        as_frame(answers), columns or Columns(), labels=labels, graded=graded, source=SOURCE
+        return Answers(table=tabulate_with_overlap(trials) if overlap else tabulate(trials))
+    found = check_tables(
+        [OpenTable(SOURCE, as_frame(answers))], columns or Columns(), labels=labels, graded=graded
     )
-    return Answers(table=frame)
+    frame = found.frames[0]
+    return Answers(table=with_own_overlap(frame) if overlap else frame, taken=found.taken)
 
 
-def _are_places(answers: Sequence[object]) -> bool:
+def _is_place(one: object) -> bool:
+    """Say whether something names a file or a run, or is a file that is open."""
     from novarag.runs import Run
 
-    return all(isinstance(one, (str, Path, Run)) for one in answers)
+    return isinstance(one, (str, Path, Run)) or hasattr(one, "readinto")
+
+
+def _is_checked(frame: DataFrame) -> bool:
+    """Say whether a frame has what measuring wants, in its own types."""
+    import polars as pl
+
+    wanted = {"confidence": pl.Float64, "correct": pl.Boolean}
+    typed = all(frame.schema.get(name) == kind for name, kind in wanted.items())
+    return typed and "question" in frame.columns
 
 
 def _trials(answers: object) -> Iterable[Trial] | None:
@@ -85,31 +103,49 @@ def _trials(answers: object) -> Iterable[Trial] | None:
 
 
 def _collect(
-    places: Sequence[Place], columns: Columns, labels: Labels | None, *, graded: bool
+    places: Sequence[Place],
+    columns: Columns,
+    labels: Labels | None,
+    *,
+    graded: bool,
+    overlap: bool,
 ) -> Answers:
-    from novarag.datasets import load_answers, rows_stand_alone
+    from novarag.datasets import read_answers, rows_stand_alone
+    from novarag.flows.overlaps import with_own_overlap
 
     notes: list[str] = []
-    tables = [table for place in places for table in _tables(place, notes)]
-    table = load_answers(tables, columns, labels=labels, graded=graded)
+    tables = [t for place in places for t in _tables(place, notes, overlap=overlap)]
+    found = read_answers(tables, columns, labels=labels, graded=graded)
+    table = with_own_overlap(found.table) if overlap else found.table
     return Answers(
         table=table,
         sources=[_name(place) for place in places],
         notes=notes,
+        taken=found.taken,
         alone=rows_stand_alone(table),
     )
 
 
 def _name(place: Place) -> str:
-    return Path(place if isinstance(place, (str, Path)) else place.place).name
+    from novarag.datasets.open_table import STDIN
+    from novarag.runs import Run
+
+    if isinstance(place, Run):
+        return Path(place.place).name
+    return Path(place).name if isinstance(place, (str, Path)) else STDIN
 
 
-def _tables(place: Place, notes: list[str]) -> Iterator[str | tuple[str, DataFrame]]:
-    """Yield a file, or the checked tables of a run's finished shards; note what is missing."""
-    from novarag.runs import open_run, table_name
+def _tables(place: Place, notes: list[str], *, overlap: bool) -> Iterator[Given]:
+    """Yield files, or the checked tables of a run's finished shards; note what is missing."""
+    from novarag.datasets.open_table import folder_tables
+    from novarag.flows.overlaps import with_overlap
+    from novarag.runs import Run, open_run, table_name
 
+    if not isinstance(place, (str, Path, Run)):
+        yield place
+        return
     if isinstance(place, (str, Path)) and not (Path(place) / "manifest.json").is_file():
-        yield str(place)
+        yield from folder_tables(Path(place)) if Path(place).is_dir() else [str(place)]
         return
     run = open_run(place) if isinstance(place, (str, Path)) else place
     if not run.finished:
@@ -118,8 +154,22 @@ def _tables(place: Place, notes: list[str]) -> Iterator[str | tuple[str, DataFra
             f" what there is, of `iter_trial_tables({run.place!r})`"
         )
     note_missing(run, notes)
+    numbers = _overlap(run, notes) if overlap else None
     for shard in run.finished:
-        yield f"{run.place}/{table_name('trials', shard)}", run.table(shard)
+        table = run.table(shard)
+        shown = table if numbers is None else with_overlap(table, numbers)
+        yield f"{run.place}/{table_name('trials', shard)}", shown
+
+
+def _overlap(run: Run, notes: list[str]) -> DataFrame | None:
+    """Say of each group of a run how many of the question's words its passages hold."""
+    from novarag.flows.overlaps import overlap_table
+
+    try:
+        return overlap_table(g for shard in run.finished for g in run.groups(shard))
+    except StorageError as error:  # the answers are whole, and can be measured without it
+        notes.append(f"No word-overlap baseline: {error}.")
+        return None
 
 
 def note_missing(run: Run, notes: list[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, check_source, check_unseen
 from novarag.flows.graded import table_rows
+from novarag.report.beside import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from novarag.calibration.graded import Graded
     from novarag.datasets import Columns
     from novarag.stats.arrays import Floats
-
-BESIDE = "confidences"
-"""The column that says which confidence a row has."""
-
-STATED, CALIBRATED = "as stated", "calibrated"
 
 
 def set_beside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from novarag.noise.group_build import GroupBuild
 
 _CARD = "README.md"
+_RETRIEVED, _INDEX = "retrieved-", "retrieved.db"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -45,12 +47,18 @@ class Benchmark:
 
 
 def rebuild_benchmark(
-    out: str | Path, *, data: str | Path | None = None, audit: bool = True, tell: Tell = silent
+    out: str | Path,
+    *,
+    data: str | Path | None = None,
+    audit: bool = True,
+    retrieved: bool = False,
+    tell: Tell = silent,
 ) -> Benchmark:
     """Rebuild the NOVA benchmark without its shortcuts, from the released files.
 
     `data` is the folder that holds naacl/; left out, NOVARAG_DATA says it. Groups and a data card
-    are written to `out`; every file is told as a `StepResult` when it is done.
+    are written to `out`; every file is told as a `StepResult` when it is done. With `retrieved`
+    groups from real retrieval are made too, of the corpus in `data`/retrieval; that needs Milvus.
     """
     from novarag.datasets.clean import check_inputs, known_outputs
     from novarag.datasets.clean_card import clean_card
@@ -59,14 +67,16 @@ def rebuild_benchmark(
     for line in check_inputs(data):
         tell(Notice(line))
     files: list[BenchmarkFile] = []
-    for name, found in _built(data):
+    built = chain(_built(data), _retrieved(place, data, tell)) if retrieved else _built(data)
+    for name, found in built:
         write_groups(found, place / name)
         digest = hash_of(place / name)
         files.append(_file(name, audited(found, MARGIN) if audit else found, digest))
         tell(StepResult(name, files[-1]))
     write_whole(place / _CARD, clean_card(files).encode())
     known = known_outputs()
-    unlike = tuple(f.name for f in files if known.get(f.name) != f.digest)
+    pinned = [f for f in files if not f.name.startswith(_RETRIEVED)]
+    unlike = tuple(f.name for f in pinned if known.get(f.name) != f.digest)
     return Benchmark(place=place, files=tuple(files), unlike=unlike)
 
 
@@ -75,16 +85,30 @@ def _built(data: str | Path | None) -> Iterator[tuple[str, GroupBuild]]:
     from novarag.noise.training_groups import training_groups
 
     for name in SPLITS:
-        for split, pools in clean_pools(name, root=data).items():
+        for split, pools in clean_pools(name, data=data).items():
             for k in SIZES:
-                yield f"{name}-{split}-k{k}.jsonl", training_groups(pools, k=k)
+                yield f"{name}-{split}-k{k}.jsonl", training_groups(pools, k=k, topical=True)
+
+
+def _retrieved(
+    place: Path, data: str | Path | None, tell: Tell
+) -> Iterator[tuple[str, GroupBuild]]:
+    from novarag.datasets.clean import SIZES
+    from novarag.flows.retrieved import retrieved_pools
+    from novarag.noise.retrieved import retrieved_groups
+
+    place.mkdir(parents=True, exist_ok=True)
+    for split, pools in retrieved_pools(place / _INDEX, data=data, tell=tell).items():
+        for k in SIZES:
+            yield f"{_RETRIEVED}{split}-k{k}.jsonl", retrieved_groups(pools, k=k)
 
 
 def _file(name: str, found: GroupBuild, digest: str) -> BenchmarkFile:
+    from novarag.datasets.clean import known_former_aurocs
     from novarag.datasets.clean_card import BenchmarkFile
 
     return BenchmarkFile(
         name=name, groups=len(found.groups), questions=len({g.question.id for g in found.groups}),
         digest=digest, short=found.short, faults=found.faults, audit=found.audit,
-        unaudited=found.unaudited,
+        unaudited=found.unaudited, formerly=known_former_aurocs().get(name),
     )  # fmt: skip

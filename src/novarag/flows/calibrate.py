@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration import Calibration
+from novarag.calibration.graded import Source
 from novarag.calibration.known import shared_questions
 from novarag.calibration.written import from_json, to_json
 from novarag.errors import UsageError
@@ -16,7 +17,7 @@ from novarag.flows.kept import read_kept, write_kept
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from novarag.calibration.graded import Graded, Source
+    from novarag.calibration.graded import Graded
     from novarag.datasets import Columns
     from novarag.flows.events import Tell
     from novarag.strategies import Labels
@@ -49,8 +50,9 @@ def fit_calibration(
     from novarag.flows.graded import collect_graded
 
     rows = collect_graded(
-        answers, columns=columns, strategy=strategy, scale=scale, source=_source(model, prompt)
-    )
+        answers, columns=columns, strategy=strategy, scale=scale,
+        source=Source.named(model, prompt), tell=tell,
+    )  # fmt: skip
     made = fit_graded(rows, seed=seed)
     if out is not None:
         save_calibration(made, out)
@@ -64,8 +66,8 @@ def fit_calibration(
 
 def fit_graded(rows: Graded, *, seed: int = 0) -> Calibration:
     """Fit a calibration on graded rows, stamped with today's date and this version."""
-    from novarag import __version__
     from novarag.calibration.fitting import Stamp, fit
+    from novarag.version import __version__
 
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return fit(rows, stamp=Stamp(date=today, version=__version__, seed=seed))
@@ -118,7 +120,7 @@ def apply_calibration(
     made = as_calibration(calibration)
     table, rows = collect_ungraded(
         answers, made.signal and made.signal.name, columns=columns, strategy=strategy, scale=scale,
-        source=_source(model, prompt),
+        source=Source.named(model, prompt), tell=tell,
     )  # fmt: skip
     if not other_source:
         check_source(made, rows.source)
@@ -134,12 +136,6 @@ def apply_calibration(
         write_table(result, Path(out))
         tell(Wrote(Path(out)))
     return result
-
-
-def _source(model: str | None, prompt: str | None) -> Source:
-    from novarag.calibration.graded import UNKNOWN, Source
-
-    return Source(model=model or UNKNOWN, prompt=prompt or UNKNOWN)
 
 
 def check_source(calibration: Calibration, source: Source) -> None:

@@ -220,11 +220,14 @@ def sum_up(drawn: Mapping[Need, Run], methods: tuple[Method, ...], strategy: str
 def _write(found: Estimates, out: Path, source: str, replicates: int, tell: Tell) -> Estimates:
     """Write the table of estimates and a report on it."""
     from novarag.atomic import write_whole
+    from novarag.flows.overlaps import with_overlap
     from novarag.metrics import measure_table
     from novarag.report import write_report
     from novarag.rows import parquet_bytes
 
-    measured = measure_table(found.table, by="method", replicates=replicates)
+    groups = next(iter(found.draws.values())).groups()
+    table = with_overlap(found.table, groups)
+    measured = measure_table(table, by="method", replicates=replicates)
     measurement = _apart(measured, [m.name for m in found.methods])
     result = replace(found, measurement=measurement, notes=(_bill(found), *_left_out(found)))
     write_whole(out / "estimates.parquet", parquet_bytes(found.table))
@@ -257,14 +260,11 @@ def _heading(found: Estimates, source: str) -> Heading:
     from novarag.flows.measure import make_heading
 
     model = next(iter(found.draws.values())).settings.model
-    notes = [
-        *simulated_note(model),
-        *found.notes,
-        *(f"{m.title} ({m.name}): {m.means}" for m in found.methods),
-    ]
+    notes = [*simulated_note(model), *found.notes]
     title = f"Uncertainty methods on {plain_text(found.strategy)}"
     heading = make_heading(title, sources=[source, model], notes=notes)
-    return replace(heading, costs=found.costs, apart=True)
+    meanings = {m.name: f"{m.title}: {m.means}" for m in found.methods}
+    return replace(heading, costs=found.costs, meanings=meanings, apart=True)
 
 
 def _apart(found: Measurement, order: Sequence[str]) -> Measurement:

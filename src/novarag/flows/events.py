@@ -29,6 +29,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRead:
+    """A table of answers was read: what was taken for what, a line each."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A step of several begins."""
 
@@ -102,9 +109,8 @@ class Wrote:
 
 
 Event = (
-    Notice | Note | Step | StepResult | RunBegun | RunProgress | RunEnded | TrainingProgress
-    | Counted | Advanced
-    | Wrote
+    Notice | Note | TableRead | Step | StepResult | RunBegun | RunProgress | RunEnded
+    | TrainingProgress | Counted | Advanced | Wrote
 )  # fmt: skip
 Tell = Callable[[Event], None]
 

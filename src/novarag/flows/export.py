@@ -77,6 +77,7 @@ def export_training_set(
     seed: int = EXPORT.seed,
     model: str | None = None,
     base: str | None = None,
+    levels: int = EXPORT.levels,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
     tell: Tell = silent,
 ) -> Export:
@@ -92,10 +93,12 @@ def export_training_set(
         label_only: Teach answer and confidence alone, without the steps.
         tokenizer: Folder or name of the model's tokenizer, to reject what is too long.
         max_length: Longest sample in tokens, 2048 by default; needs a tokenizer.
-        dev: Share of questions to set aside in a dev split, such as 0.1.
+        dev: Share of questions to set aside in a dev split; 0 for none.
         seed: Seed of the dev split.
         model: Whose replies to export, if there are several models.
         base: Model to train, for the LLaMA-Factory files: a name or a path.
+        levels: Levels of confidence, 10 or 101, that targets of the alignments `share` and
+            `teacher` are written in.
         strategies: Strategies of your own that were asked with: objects, or
             "package.module:OBJECT".
         tell: Hears what was written.
@@ -114,6 +117,7 @@ def export_training_set(
         dev=dev,
         seed=seed,
         base=base,
+        levels=levels,
     )
     return write_export(filtered, out, options, model=model, strategies=strategies, tell=tell)
 

@@ -45,24 +45,28 @@ def filter_trials(
     common: bool | int | None = None,
     balance: str = FILTER.balance,
     seed: int = FILTER.seed,
+    unfiltered: bool = False,
     partial_runs: bool = False,
     tell: Tell = silent,
 ) -> FilterResult:
     """Pour the trials of runs, one for each model, through the funnel into a folder.
 
     `common` keeps groups that are kept for every model (by default where there are several runs;
-    a number says for how many). `partial_runs` takes runs that are not finished as far as they go.
+    a number says for how many). With the alignments `share` and `teacher`, `export` writes the
+    target into the kept reply as its confidence. `unfiltered` keeps every reply that could be read
+    and was graded, right and wrong, to train the confidence alone on. `partial_runs` takes runs
+    that are not finished as far as they go.
     """
-    from novarag import __version__
     from novarag.filters import Options
     from novarag.flows.filtering import filter_runs
     from novarag.flows.sources import open_sources
     from novarag.report.funnel import write_funnel_report
     from novarag.runs import Run
+    from novarag.version import __version__
 
     places = [runs] if isinstance(runs, (str, Path, Run)) else list(runs)
     options = Options(
-        rules=rules, alignment=alignment, balance=balance, seed=seed,
+        rules=rules, alignment=alignment, balance=balance, seed=seed, unfiltered=unfiltered,
         common=_common(common, len(places)),
     )  # fmt: skip
     sources = open_sources(places, partial=partial_runs)

@@ -20,6 +20,7 @@ from novarag.checksums import file_checksum
 from novarag.errors import StorageError, UsageError
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
 from novarag.flows.harvest import Harvest
+from novarag.flows.teaching import teach
 from novarag.rows import parquet_bytes
 from novarag.sealed_json import SEAL, seal_files
 from novarag.seeding import stable_hash
@@ -40,7 +41,7 @@ _REST = (
     "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
 )  # fmt: skip
 
-_WHERE = ("source", "shard", "row", "group", "target")
+_WHERE = ("source", "shard", "row", "target")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,8 @@ def filter_runs(
             tell(1)
         groups = harvest.finish()
         told = _told(pouring.tally, sources, options)
+        if pouring.taught:
+            told["teachers"] = [taught.facts for taught in pouring.taught]
         content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
         (draft / TALLY).write_bytes(content + b"\n")
         _seal(draft)
@@ -113,7 +116,7 @@ def _told(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, A
     ]
     return {
         "stages": list(STAGES),
-        "settings": asdict(options),
+        "settings": {k: v for k, v in asdict(options).items() if k != "unfiltered" or v},
         "runs": runs,
         "counts": list(tally.counts()),
         "reasons": list(tally.all_reasons()),
@@ -134,6 +137,8 @@ class _Pouring:
         self.folder = folder / "dropped"
         self.folder.mkdir(parents=True)
         self.tally = Tally(tuple(STAGES))
+        teaches = options.alignment == "teacher"
+        self.taught = [teach(run, seed=options.seed) for run in sources] if teaches else []
         self._left: list[bytes] = []  # as Parquet: a frame would hold on to the shard it came from
         self._written = 0
 
@@ -151,6 +156,8 @@ class _Pouring:
     def _pour(self, number: int, shard: int, trials: pl.DataFrame) -> None:
         model = self.sources[number].settings.model
         placed = trials.with_row_index("row").with_columns(model=pl.lit(model))
+        if self.taught:
+            placed = placed.with_columns(target=self.taught[number].targets[shard])
         found = funnel(placed, BY_GROUP, options=self.options)
         self.tally.total.update(found.tally.total)
         where = {

@@ -13,7 +13,7 @@ import orjson
 
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
 from novarag.calibration.gating import Rows, check_chances, fit_gate
-from novarag.calibration.graded import UNKNOWN, Source
+from novarag.calibration.graded import Source
 from novarag.errors import UsageError
 from novarag.flows.calibrate import (
     as_calibration,
@@ -80,8 +80,10 @@ def set_gate(
     check_chances(risk, sure)
     if split is not None and calibration is not None:
         raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
-    source = Source(model=model or UNKNOWN, prompt=prompt or UNKNOWN)
-    taken = collect_graded(answers, columns=columns, strategy=strategy, scale=scale, source=source)
+    source = Source.named(model, prompt)
+    taken = collect_graded(
+        answers, columns=columns, strategy=strategy, scale=scale, source=source, tell=tell
+    )
     if split is not None:
         scored = _split(taken, Path(split), seed, tell)
     else:
@@ -131,7 +133,8 @@ def score_name(calibration: Calibration | None) -> str:
 
     if calibration is None:
         return STATED
-    content = orjson.dumps(calibration_json(calibration), option=orjson.OPT_SORT_KEYS)
+    scoring = replace(calibration, reference=None)  # which changes no score
+    content = orjson.dumps(calibration_json(scoring), option=orjson.OPT_SORT_KEYS)
     return sha256(content).hexdigest()[:16]
 
 
@@ -177,7 +180,7 @@ def _only_own_questions(rows: Graded) -> Graded:
 
 
 def _stamped(gate: Gate, score: str) -> Gate:
-    from novarag import __version__
+    from novarag.version import __version__
 
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return replace(gate, score=score, date=today, version=__version__)

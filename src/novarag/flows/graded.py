@@ -11,6 +11,7 @@ import numpy as np
 from novarag.calibration.graded import UNKNOWN, Graded, Source
 from novarag.errors import DataError, UsageError
 from novarag.flows.answers import collect_answers
+from novarag.flows.events import TableRead, silent
 from novarag.flows.signals import add_signal
 from novarag.strategies import STRATEGIES, find_labels
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from polars import DataFrame, Series
 
     from novarag.datasets import Columns
+    from novarag.flows.events import Tell
     from novarag.stats.arrays import Floats, Ints
     from novarag.strategies import Labels
     from novarag.strategies.confidence import Scale
@@ -34,6 +36,7 @@ def collect_graded(
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     source: Source = NOBODY,
+    tell: Tell = silent,
 ) -> Graded:
     """Take graded answers from a file, a run, trials or any table; rows nobody graded are counted.
 
@@ -42,7 +45,7 @@ def collect_graded(
     """
     import polars as pl
 
-    table = _collect(answers, columns, strategy, scale, graded=True)
+    table = _collect(answers, columns, strategy, scale, tell, graded=True)
     known = table.filter(pl.col("correct").is_not_null())
     rows = table_rows(known, columns, source)
     return replace(rows, ungraded=table.height - known.height)
@@ -56,6 +59,7 @@ def collect_ungraded(
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     source: Source = NOBODY,
+    tell: Tell = silent,
 ) -> tuple[DataFrame, Graded]:
     """Take answers that need not be graded: the table as it is, and its rows as arrays.
 
@@ -64,7 +68,7 @@ def collect_ungraded(
     from novarag.datasets import Columns
 
     meant = columns or Columns()
-    table = _collect(answers, meant, strategy, scale, graded=False)
+    table = _collect(answers, meant, strategy, scale, tell, graded=False)
     if meant.signal is None:
         table = add_signal(table, answers, signal)
         meant = replace(meant, signal=signal if signal in table.columns else None)
@@ -76,6 +80,7 @@ def _collect(
     columns: Columns | None,
     strategy: str | Labels,
     scale: Scale | None,
+    tell: Tell,
     *,
     graded: bool,
 ) -> DataFrame:
@@ -83,8 +88,9 @@ def _collect(
 
     meant = columns or Columns()
     labels = find_labels(strategy, scale) if meant.reply else None
-    table = collect_answers(answers, meant, labels, graded=graded).table
-    return add_signal(table, answers, meant.signal)
+    taken = collect_answers(answers, meant, labels, graded=graded)
+    tell(TableRead(taken.taken))
+    return add_signal(taken.table, answers, meant.signal)
 
 
 def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBODY) -> Graded:

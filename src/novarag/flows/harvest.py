@@ -34,22 +34,23 @@ class Harvest:
         """Fetch what stands at the given rows of the given shards; `kept` is in order."""
         for name in ("kept", "groups"):
             (self._parts / name).mkdir(parents=True)
-        by_shard = kept.partition_by("source", "shard", maintain_order=True, as_dict=True)
-        if not by_shard:
+        if kept.is_empty():
             self._gather_nothing()
-        for number, ((source, shard), rows) in enumerate(by_shard.items()):
-            self._trials(number, self.sources[source], shard, rows)
-            self._groups(number, self.sources[source], shard, rows)
+        for number, (source, shard, rows) in enumerate(_by_shard(kept)):
+            names = self._trials(number, self.sources[source], shard, rows)
+            self._groups(number, self.sources[source], shard, names)
             yield
 
-    def _trials(self, number: int, source: Run, shard: int, rows: pl.DataFrame) -> None:
+    def _trials(self, number: int, source: Run, shard: int, rows: pl.DataFrame) -> pl.Series:
+        """Write the trials at some rows of a shard; return the names of their groups."""
         trials = source.table(shard, list(TRIALS))[rows["row"]]
         named = trials.with_columns(run=pl.lit(source.name), target=rows["target"])
         named.write_parquet(self._part("kept", number))
+        return trials["group"].unique()
 
-    def _groups(self, number: int, source: Run, shard: int, rows: pl.DataFrame) -> None:
+    def _groups(self, number: int, source: Run, shard: int, names: pl.Series) -> None:
         groups = source.groups_table(shard)
-        chosen = groups.filter(pl.col("group").is_in(rows["group"].implode()))
+        chosen = groups.filter(pl.col("group").is_in(names.implode()))
         if len(self.sources) > 1:
             chosen = self._new(chosen, source)
         chosen.write_parquet(self._part("groups", number))
@@ -88,3 +89,11 @@ class Harvest:
         shutil.rmtree(self._parts)
         groups = pl.scan_parquet(self.folder / "groups.parquet")
         return int(groups.select(pl.len()).collect().item())
+
+
+def _by_shard(kept: pl.DataFrame) -> Iterator[tuple[int, int, pl.DataFrame]]:
+    """Part what is kept by source and shard: slices of an ordered table, which copy nothing."""
+    begin = 0
+    for source, shard, rows in kept.group_by("source", "shard", maintain_order=True).len().rows():
+        yield source, shard, kept.slice(begin, rows)
+        begin += rows

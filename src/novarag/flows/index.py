@@ -20,7 +20,10 @@ from novarag.retrieval.milvus import COLLECTION, create_index
 from novarag.retrieval.threads import in_thread, opened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from novarag.flows.events import Tell
+    from novarag.records import Document
     from novarag.retrieval.encoding import Encoder
 
     Corpus = str | Path | Iterable[str | Path]
@@ -34,21 +37,30 @@ _DEFAULT = Manifest()
 class IndexBuild:
     """What a build put into an index: passages seen, added now, and held in all.
 
-    `manifest` says what the index was made with; `seconds` is the time that adding took.
+    `documents` were cut into the passages seen. `manifest` says what the index was made with;
+    `seconds` is the time that adding took.
     """
 
     uri: str
     collection: str
     manifest: Manifest
+    documents: int
     seen: int
     added: int
     held: int
     seconds: float
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Say how documents were cut, and what was added, in a line each."""
         speed = f" ({self.added / self.seconds:,.0f} a second)" if self.added else ""
+        longest = self.manifest.words
+        cut = (
+            f"cut into {self.seen:,} passages of at most {longest} words"
+            if longest
+            else "kept whole"
+        )
         return (
+            f"{self.documents:,} documents, {cut}\n"
             f"{self.added:,} passages added{speed}, {self.seen - self.added:,} already there;"
             f" the index has {self.held:,}"
         )
@@ -73,8 +85,8 @@ async def build_index_async(
     """Index a corpus for BM25 and, with an encoder, for vectors; called again, it goes on.
 
     Args:
-        corpus: Files or folders with documents (JSONL, Parquet, CSV): `text`, and `id` and
-            `title` where there are any.
+        corpus: Files or folders with documents: tables (JSONL, Parquet, CSV) with `text`, and
+            `id` and `title` where there are any; or pages (.txt, .md, .html), a document each.
         uri: A file such as `index.db`, or `http://HOST:PORT` of a Milvus server.
         encoder: A folder, a model of the hub, `package:NAME/FOLDER`, `URL=NAME` of a server, or an
             `Encoder`.
@@ -102,11 +114,12 @@ async def build_index_async(
         encoder=None if found is None else found.identity,
     )  # fmt: skip
     token = os.environ.get(token_env)
+    taken = _Taken(islice(iter_documents(paths), limit))
     opens = partial(create_index, str(uri), manifest, name=collection, token=token)
     async with opened(opens) as index:
         began = monotonic()
         growth = await fill(
-            index, cut(islice(iter_documents(paths), limit), words=words), encoder=found,
+            index, cut(taken, words=words), encoder=found,
             batch=BATCH if found is None else _ENCODED,
             tell=lambda g: tell(Counted("passages", g.seen, g.added)),
         )  # fmt: skip
@@ -115,12 +128,24 @@ async def build_index_async(
     if not growth.seen:
         raise UsageError(f"{', '.join(map(str, paths))} has no documents")
     return IndexBuild(
-        uri=str(uri), collection=collection, manifest=manifest, seen=growth.seen,
-        added=growth.added, held=held, seconds=seconds,
+        uri=str(uri), collection=collection, manifest=manifest, documents=taken.count,
+        seen=growth.seen, added=growth.added, held=held, seconds=seconds,
     )  # fmt: skip
 
 
 build_index = synchronous(build_index_async)
+
+
+class _Taken:
+    """Documents, counted as they are taken."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents, self.count = documents, 0
+
+    def __iter__(self) -> Iterator[Document]:
+        for document in self._documents:
+            self.count += 1
+            yield document
 
 
 def _paths(corpus: Corpus) -> list[Path]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from novarag.defaults import MEASURE
 from novarag.flows.answers import collect_answers
-from novarag.flows.events import Advanced, Wrote, silent
+from novarag.flows.decisions import decide_panels, examples_behind
+from novarag.flows.events import Advanced, TableRead, Wrote, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,7 @@ def measure(
     out: str | Path | None = None,
     title: str = TITLE,
     notes: Sequence[str] = (),
+    texts: bool = True,
     replicates: int = REPLICATES,
     seed: int = 0,
     least: int | None = None,
@@ -57,18 +59,21 @@ def measure(
     groups too. `calibration` sets the confidences it gives beside the stated ones; it must not
     have seen these questions, nor be of another model or prompt unless `other_source`.
     `calibrate=True` does so with calibrations fitted on the other questions of the same table
-    (cross-fitted). With `out` a report is written there. Intervals resample questions, not rows;
-    fewer than `least` rows get no figures.
+    (cross-fitted). With `out` a report is written there; where the table has texts of questions or
+    answers it shows some, unless `texts=False`. Intervals resample questions, not rows; fewer than
+    `least` rows get no figures.
     """
     from novarag.metrics import LEAST_ROWS, measure_table
 
     by = (by,) if isinstance(by, str) else tuple(by)
     wanted = _mix(mix)
-    taken = collect_answers(answers, columns, _labels(columns, strategy, scale))
+    taken = collect_answers(answers, columns, _labels(columns, strategy, scale), overlap=True)
+    tell(TableRead(taken.taken))
     said = [*notes, *taken.notes]
     stated = taken.table
     if calibration is not None or calibrate:
-        from novarag.flows.before_after import BESIDE, set_beside
+        from novarag.flows.before_after import set_beside
+        from novarag.report.beside import BESIDE
 
         table, note = set_beside(stated, columns, calibration, seed=seed, other_source=other_source)
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
@@ -84,21 +89,23 @@ def measure(
         found = replace(found, overall=alone.overall)
     if taken.alone:
         said.append("Every row counts as its own question.")
-    found = replace(found, notes=tuple(said), sources=tuple(taken.sources))
+    decisions = decide_panels(taken.table, found, recalibrate=taken.table is stated, seed=seed)
+    found = replace(found, notes=tuple(said), sources=tuple(taken.sources), decisions=decisions)
     if out is not None:
         from novarag.report import write_report
 
         heading = make_heading(title, sources=found.sources, notes=found.notes)
         heading = replace(heading, apart=taken.table is not stated)
-        for path in write_report(found, heading, Path(out)):
+        shown = examples_behind(taken.table, found, columns, seed=seed) if texts else {}
+        for path in write_report(found, heading, Path(out), examples=shown):
             tell(Wrote(path))
     return found
 
 
 def make_heading(title: str, *, sources: Sequence[str], notes: Sequence[str]) -> Heading:
     """Say what a report is about, made today by this version."""
-    from novarag import __version__
     from novarag.report import Heading
+    from novarag.version import __version__
 
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return Heading(title=title, sources=sources, made=today, version=__version__, notes=notes)

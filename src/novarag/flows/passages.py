@@ -18,9 +18,9 @@ def load_passages(path: Path) -> list[Passage]:
     """Read a .txt or .md file as one passage, or a table with a column `text` as many."""
     if path.suffix in _TEXTS and path.is_file():
         return [_text_passage(path)]
-    from novarag.datasets.files import existing, read_table  # brings polars, which a text can spare
+    from novarag.datasets.open_table import read_table  # brings polars, which a text can spare
 
-    frame = read_table(existing(path))
+    frame = read_table(path)
     column = next((name for name in _COLUMNS if name in frame.columns), None)
     if column is None:
         raise DataError(

@@ -123,7 +123,9 @@ def pick_answers(
 
     if n < 1 or not 0 <= spread <= 1:
         raise UsageError("`n` must be 1 or more, and `spread` from 0 to 1")
-    table, rows = collect_ungraded(log, None, columns=columns, strategy=strategy, scale=scale)
+    table, rows = collect_ungraded(
+        log, None, columns=columns, strategy=strategy, scale=scale, tell=tell
+    )
     kept = _not_known(rows, calibration)
     picks = pick_rows(
         rows.confidence[kept], rows.state[kept], rows.question[kept], n=n, seed=seed, spread=spread

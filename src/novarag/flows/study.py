@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag import __version__
 from novarag.atomic import whole_folder
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import Wrote, silent
+from novarag.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from novarag.flows.events import Tell
     from novarag.sft.train.training import TrainingJob
 
+_FEW = 10  # steps: the paper's training set gives fourteen
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TrainingResult:
@@ -67,7 +69,7 @@ def train_model(
         export: The folder that `export_training_set` wrote.
         model: The model whose replies these are: a folder, or a name on the hub.
         out: The folder for the adapter, its card and its report.
-        settings: How to train; the paper's settings by default.
+        settings: How to train; the paper's and its released settings by default.
         merge: Write the whole model with the adapter worked in, too.
         tell: Hears what was found, and how far the training is.
     """
@@ -116,5 +118,14 @@ def _beginning(job: TrainingJob) -> Iterator[str]:
     for split, reasons in job.left_out.items():
         for reason, count in reasons.items():
             yield f"left out of {split} {count:,}: {reason}"
+    if job.settings.is_scored and job.dataset.is_filtered:
+        yield (
+            "these replies were filtered, so they are right more often than what the model says;"
+            " the confidence alone is better trained on an export of `unfiltered=True`"
+        )
+    samples, batch = len(job.splits["train"]), job.settings.batch
+    if (steps := job.settings.steps(samples)) < _FEW:
+        each = min(samples, batch)
+        yield f"{steps:,} steps in all, of {each:,} samples: a smaller `batch` gives more"
     if "dev" in job.dataset.splits and "dev" not in job.splits:
         yield "no sample is left in dev.jsonl: its loss is not watched"

@@ -179,13 +179,14 @@ def read_log(
     *,
     scorer: str | None = None,
     question: str | None = None,
-    percent: bool = False,
+    **others: Any,  # noqa: ANN401
 ) -> pl.DataFrame:
     """Read an evaluation log into the frame that `measure` takes, one row per sample and epoch.
 
     `scorer` names the scorer whose scores state a confidence, if several do; `question` the key of
-    sample metadata that names the question; `percent` says that confidences are 0-100. A sample
-    that failed, or was never scored, is kept as unread, with that as its flaw.
+    sample metadata that names the question; `others` are settings of `take_answers` for values that
+    can mean more than one thing, such as `mixed=True`. A sample that failed, or was never scored,
+    is kept as unread, with that as its flaw.
     """
     whole: EvalLog = log if hasattr(log, "samples") else read_eval_log(str(log))
     if not whole.samples:
@@ -197,7 +198,7 @@ def read_log(
     name = _scorer(whole.samples, scorer)
     rows = [_log_row(sample, name, question, whole.eval.model) for sample in whole.samples]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-    return take_answers(frame, question="question", percent=percent)
+    return take_answers(frame, question="question", **others)
 
 
 def _scorer(samples: Sequence[EvalSample], wanted: str | None) -> str:

@@ -10,6 +10,7 @@ from novarag.errors import UsageError
 from novarag.llm.sizes import reply_limit
 from novarag.llm.wire import model_names, read_reply, request_body, without_keys
 from novarag.texts import plain_text
+from novarag.web.endpoint import Endpoint
 from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from novarag.calls import Sampling, Tell
-    from novarag.web.endpoint import Endpoint
     from novarag.web.gate import Gate
 
 
@@ -30,8 +30,15 @@ class ChatLLM:
     """
 
     def __init__(
-        self, endpoints: Sequence[Endpoint], *, patience: Patience | None = None, seed: int = 0
+        self,
+        endpoints: Endpoint | Sequence[Endpoint],
+        *,
+        patience: Patience | None = None,
+        seed: int = 0,
     ) -> None:
+        endpoints = [endpoints] if isinstance(endpoints, Endpoint) else endpoints
+        if not all(isinstance(endpoint, Endpoint) for endpoint in endpoints):
+            raise TypeError("endpoints must be Endpoint(url=..., model=...), one or several")
         if len({e.model for e in endpoints}) > 1:
             names = ", ".join(sorted({e.model for e in endpoints}))
             raise UsageError(f"all endpoints must serve one model; these serve {names}")

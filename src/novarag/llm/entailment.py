@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ def load_entailment(name: str, *, device: str | None = None) -> Entailment:
         from sentence_transformers import CrossEncoder
     except ImportError:
         raise UsageError(
-            f"to weigh with {name}: pip install 'novarag[encoder]', or give package.module:OBJECT"
+            f"to weigh with {name}: {with_extra('encoder')}, or give package.module:OBJECT"
         ) from None
     try:
         model = CrossEncoder(

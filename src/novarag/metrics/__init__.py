@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
+from novarag.metrics.decisions import Checked, Decisions, Recalibrated
 from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import Mixed, reweigh
 from novarag.metrics.panels import Bound, Curve, Difference, Measurement, Panel
 from novarag.metrics.table import METRICS, Metric
 from novarag.metrics.tally import Tally, tally
-from novarag.metrics.views import LEAST_ROWS
+from novarag.metrics.views import LEAST_ROWS, group_name
 from novarag.stats.figure import Figure
 
 __all__ = [
@@ -19,7 +20,9 @@ __all__ = [
     "METRICS",
     "Bins",
     "Bound",
+    "Checked",
     "Curve",
+    "Decisions",
     "Difference",
     "Figure",
     "Floor",
@@ -27,9 +30,11 @@ __all__ = [
     "Metric",
     "Mixed",
     "Panel",
+    "Recalibrated",
     "Tally",
     "bin_of",
     "figures_frame",
+    "group_name",
     "make_bins",
     "measure_table",
     "noise_floor",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.fft import irfft, rfft
+from numpy.fft import irfft, rfft  # the same bits as scipy's, which take longer to load
 from scipy.sparse import csr_array
 
 from novarag.metrics.tally import add_up

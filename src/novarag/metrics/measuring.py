@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from novarag.defaults import MEASURE
 from novarag.metrics.panels import Difference, Measurement
@@ -103,7 +103,7 @@ def _difference(metric: str, one: View, other: View) -> Difference:
     drawn = one.samples[metric] - other.samples[metric]
     known = drawn[~np.isnan(drawn)]
     spread = float(known.std(ddof=1)) if known.size > 1 else 0.0
-    p = float(2 * norm.sf(abs(value) / spread)) if spread > 0 else float(value == 0)
+    p = float(2 * ndtr(-abs(value) / spread)) if spread > 0 else float(value == 0)
     return Difference(
         metric=metric,
         one=one.name,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from novarag.metrics.baselines import Floor
     from novarag.metrics.calibration import Bins
+    from novarag.metrics.decisions import Decisions
     from novarag.stats.arrays import Floats
     from novarag.stats.figure import Figure
 
@@ -77,7 +78,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Measurement:
-    """Everything `measure` found, and how; `sources` and `notes` are for who reads it."""
+    """Everything `measure` found, and how; `sources` and `notes` are for who reads it.
+
+    `decisions` says by the name of a panel what its answers allow: of each group by itself where
+    groups are compared, of "all" otherwise.
+    """
 
     overall: Panel
     groups: tuple[Panel, ...]
@@ -88,6 +93,7 @@ class Measurement:
     seed: int
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    decisions: Mapping[str, Decisions] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Show the headline figures of all and of the first groups, a line each."""

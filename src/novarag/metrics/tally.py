@@ -8,14 +8,17 @@ of levels, not of rows, and a bootstrap replicate is the same levels with other 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import coo_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csc_array
 
     from novarag.stats.arrays import Floats, Ints
 
@@ -93,7 +96,7 @@ def fold(
     return Tally(level, both[..., 1::2], both[..., 0::2])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Read and graded rows: the level and the question of each, and whether it is right."""
 
@@ -114,8 +117,24 @@ class Rows:
 
     def tally(self, weights: Floats | None = None) -> Tally:
         """Fold the rows; `weights` has one row of question weights per replicate."""
-        by_row = None if weights is None else (w[self.question] for w in weights)
-        return fold(self.level, self.at, self.correct, by_row)
+        if weights is None:
+            return fold(self.level, self.at, self.correct)
+        questions, counts = self._counts
+        drawn = weights.T if questions.size == weights.shape[1] else weights.T[questions]
+        both = np.ascontiguousarray((counts @ drawn).T)
+        return Tally(self.level, both[..., 1::2], both[..., 0::2])
+
+    @cached_property
+    def _counts(self) -> tuple[Ints, csc_array]:
+        """The questions of these rows, and how often each has every level, wrong and right.
+
+        A replicate weighs questions, so its tally is this sparse matrix times its weights: counts
+        are whole numbers, which add up to the same in any order.
+        """
+        questions, column = np.unique(self.question, return_inverse=True)
+        cells = (2 * self.at + self.correct, column)
+        shape = (2 * self.level.size, questions.size)
+        return questions, coo_array((np.ones(self.size), cells), shape=shape).tocsc()
 
 
 def make_rows(confidence: Floats, correct: NDArray[np.bool_], question: Ints) -> Rows:

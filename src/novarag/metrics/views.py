@@ -9,16 +9,26 @@ import numpy as np
 import polars as pl
 
 from novarag.errors import UsageError
-from novarag.metrics.baselines import BASELINES, FOLDS, folds, noise_floor
+from novarag.metrics.baselines import (
+    BASELINES,
+    FOLDS,
+    WORD_OVERLAP,
+    folds,
+    noise_floor,
+    word_overlap,
+)
 from novarag.metrics.calibration import BINS, Bins, make_bins, pool_bins
 from novarag.metrics.panels import Bound, Curve, Panel
 from novarag.metrics.ranking import risk_curve
 from novarag.metrics.table import METRICS
 from novarag.metrics.tally import make_rows
+from novarag.overlap import OVERLAPS
 from novarag.stats.figure import Figure
 from novarag.stats.resampling import inflated_interval, interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from novarag.metrics.table import Metric
@@ -35,6 +45,9 @@ RATIOS = {
     "group_judgment": ("group_right", "group_judged"),
 }
 """Figures that are shares: what is counted, out of what."""
+
+OVERLAP = "word_overlap"
+"""The column with the five numbers of `novarag.overlap` for the passages of each row, if any."""
 
 _COUNTED = ("passages_right", "passages_judged", "group_right", "group_judged", "abstained")
 
@@ -57,9 +70,7 @@ class Table:
             raise UsageError("every row needs a question: rows of one question go together")
         self.questions, self.question = _codes(frame.select(_label("question")))
         self.groups, self.group = _codes(
-            frame.select(pl.concat_str([_label(c) for c in by], separator=" · "))
-            if by
-            else frame.select(pl.repeat("all", pl.len()))
+            frame.select(group_name(by)) if by else frame.select(pl.repeat("all", pl.len()))
         )
         self.fold = folds(self.questions)
         self.confidence = frame["confidence"].cast(pl.Float64).to_numpy()
@@ -72,6 +83,7 @@ class Table:
         graded = frame["correct"].cast(pl.Boolean)
         self.ungraded = graded.is_null().to_numpy()
         self.correct = graded.fill_null(value=False).to_numpy()
+        self.overlap = _overlap(frame)
         self.flaw = frame["flaw"].cast(pl.String) if "flaw" in frame.columns else None
         self.counts = {
             name: frame[name].cast(pl.Float64).fill_null(0).to_numpy()
@@ -81,6 +93,20 @@ class Table:
         self.counts["rows"] = np.ones(frame.height)
         self.counts["unread"] = self.unread.astype(np.float64)
         self.counts["graded"] = (~self.ungraded).astype(np.float64)
+
+
+def group_name(by: Sequence[str]) -> pl.Expr:
+    """Name the group of each row: the values of its columns, joined."""
+    return pl.concat_str([_label(c) for c in by], separator=" · ")
+
+
+def _overlap(frame: pl.DataFrame) -> Floats | None:
+    """Return the numbers of each row's passages, with NaN in rows whose passages nobody knows."""
+    if OVERLAP not in frame.columns:
+        return None
+    rows = frame[OVERLAP].cast(pl.Array(pl.Float64, len(OVERLAPS)))
+    unknown = pl.Series([[np.nan] * len(OVERLAPS)], dtype=rows.dtype)
+    return rows.zip_with(rows.is_not_null(), unknown).to_numpy()
 
 
 def _label(column: str) -> pl.Expr:
@@ -134,12 +160,19 @@ class View:
         """The rows again, with each baseline's confidence in place of the stated one."""
         group = self.table.group[self.kept]
         several = np.unique(group).size > 1
-        return {
-            name: make_rows(
-                make(self.rows, self.table.fold, group), self.rows.correct, self.rows.question
-            )
+        stated = {
+            name: make(self.rows, self.table.fold, group)
             for name, make in BASELINES.items()
             if several or name != "base rate"
+        }
+        overlap = None if self.table.overlap is None else self.table.overlap[self.kept]
+        if overlap is not None and not np.isnan(overlap).any() and np.ptp(overlap, axis=0).any():
+            stated[WORD_OVERLAP] = word_overlap(
+                overlap, self.rows.correct, self.rows.question, self.table.fold
+            )
+        return {
+            name: make_rows(confidence, self.rows.correct, self.rows.question)
+            for name, confidence in stated.items()
         }
 
     def _totals(self) -> dict[str, tuple[Floats, Floats]]:

@@ -23,6 +23,7 @@ from novarag.seeding import rng_for, stable_hash
 from novarag.stats.logistic import fit
 from novarag.stats.separation import separation
 from novarag.stats.simultaneous import MaxStatistic, standard_errors
+from novarag.taxonomy import GroupKind, PassageKind
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -79,13 +80,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Audit:
-    """What every cue gives away."""
+    """What every cue gives away.
+
+    `topical` is the share of groups without evidence that hold a passage relevant to their
+    question; None where there are no such groups.
+    """
 
     findings: tuple[Finding, ...]
     margin: float
     groups: int
     questions: int
     left_out: int
+    topical: float | None = None
 
     @property
     def compared(self) -> tuple[Finding, ...]:
@@ -129,8 +135,13 @@ class Audit:
         for cue in dict.fromkeys(f.cue for f in ranked):
             said = ", ".join(f"{f.kind} {f.auroc:.2f}" for f in ranked if f.cue == cue)
             yield (
-                f"{cue} alone ranks each group before the others with AUROC: {said}; this is"
-                " reported and does not gate until the data are rebuilt"
+                f"{cue} alone ranks each group before the others with AUROC: {said}; evidence is"
+                " about its question, so this is reported and does not gate"
+            )
+        if self.topical is not None:
+            yield (
+                f"{self.topical:.0%} of the groups without evidence hold a passage relevant to"
+                " their question"
             )
 
     def _verdict(self) -> str:
@@ -170,8 +181,15 @@ def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int =
     seen = [look for name, cue in CUES.items() for look in asked.looks(name, cue, surface)]
     return Audit(
         findings=tuple(asked.findings(seen)), margin=margin, groups=len(known),
-        questions=len(names), left_out=len(groups) - len(known),
+        questions=len(names), left_out=len(groups) - len(known), topical=_topical(known),
     )  # fmt: skip
+
+
+def _topical(groups: Sequence[PassageGroup]) -> float | None:
+    """Return the share of groups without evidence that hold a passage on their topic."""
+    none = [g for g in groups if g.kind is GroupKind.IRRELEVANT]
+    held = sum(any(p.kind is PassageKind.RELEVANT for p in g.passages) for g in none)
+    return held / len(none) if none else None
 
 
 class _Asked:
@@ -199,47 +217,83 @@ class _Asked:
     def looks(self, name: str, cue: Cue, surface: Surface) -> Iterator[_Look]:
         """Judge a cue: on all groups at once, then on each kind against the others."""
         table, names = cue.look(surface)
-        chances, slopes = self._cross_fit(table, _BEST if cue.sparse else table.shape[1])
+        best = _BEST if cue.sparse else table.shape[1]
+        if cue.evidence:
+            yield from self._evidence(name, table, names)
+            return
+        every = np.ones(len(self.truth), dtype=np.bool_)
+        chances, slopes = self._cross_fit(table, self.truth, self.fold, best)
         said = chances.argmax(axis=1)
-        yield _Look(name, None, cue.gates, said == self.truth, _majority(self.truth))
+        yield _Look(name, None, cue.gates, every, said == self.truth, _majority(self.truth))
         for i, kind in enumerate(self.kinds):
             is_kind = self.truth == i
             hits = (chances[:, i] > 0.5) == is_kind
-            sure = np.argsort(-np.where(hits & is_kind, chances[:, i], -1), kind="stable")[:_NAMED]
             yield _Look(
-                name, kind, cue.gates, hits, _majority(is_kind),
+                name, kind, cue.gates, every, hits, _majority(is_kind),
                 telling=_telling(slopes[i], names),
-                examples=tuple(str(self.groups[j].id or self.groups[j].question.id) for j in sure),
+                examples=self._surest(chances[:, i], hits & is_kind),
                 auroc=separation(chances[is_kind, i], chances[~is_kind, i]),
             )  # fmt: skip
 
+    def _evidence(self, name: str, table: NDArray[np.float64], names: list[str]) -> Iterator[_Look]:
+        """Tell counterfactual from consistent groups, both of which hold evidence."""
+        kind = str(GroupKind.COUNTERFACTUAL)
+        if not {kind, str(GroupKind.CONSISTENT)}.issubset(self.kinds):
+            return
+        told = self.truth == self.kinds.index(kind)
+        seen = told | (self.truth == self.kinds.index(str(GroupKind.CONSISTENT)))
+        truth = told[seen].astype(np.int64)
+        found, slopes = self._cross_fit(table[seen], truth, self.fold[seen], table.shape[1])
+        chance = np.zeros(len(told))
+        chance[seen] = found[:, 1]
+        hits = seen & ((chance > 0.5) == told)
+        majority = np.zeros(len(told), dtype=np.bool_)
+        majority[seen] = _majority(truth)
+        yield _Look(
+            name, kind, True, seen, hits, majority,
+            telling=_telling(slopes[1], names), examples=self._surest(chance, hits & told),
+            auroc=separation(chance[told], chance[seen & ~told]),
+        )  # fmt: skip
+
+    def _surest(self, chance: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Name the groups that were told right most surely."""
+        sure = np.argsort(-np.where(right, chance, -1), kind="stable")[:_NAMED]
+        return tuple(str(self.groups[j].id or self.groups[j].question.id) for j in sure)
+
     def _cross_fit(
-        self, table: NDArray[np.float64], best: int
+        self,
+        table: NDArray[np.float64],
+        truth: NDArray[np.int64],
+        folds: NDArray[np.int64],
+        best: int,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        chances = np.zeros((len(table), len(self.kinds)))
-        slopes = np.zeros((len(self.kinds), table.shape[1]))
+        kinds = int(truth.max()) + 1
+        chances = np.zeros((len(table), kinds))
+        slopes = np.zeros((kinds, table.shape[1]))
         for fold in range(self.folds):
-            test = self.fold == fold
-            kept = _most_telling(table[~test], self.truth[~test], best)
-            model = fit(table[~test][:, kept], self.truth[~test], len(self.kinds))
+            test = folds == fold
+            kept = _most_telling(table[~test], truth[~test], best)
+            model = fit(table[~test][:, kept], truth[~test], kinds)
             chances[test] = model.chances(table[test][:, kept])
             slopes[:, kept] += model.slopes / self.folds
         return chances, slopes
 
     def findings(self, looks: Sequence[_Look]) -> Iterator[Finding]:
         """Give every look the interval that its number among the gating ones asks for."""
-        rows = np.bincount(self.question).astype(float)
+        rows = np.array([np.bincount(self.question, weights=look.seen) for look in looks])
         gains = np.array(
             [
                 np.bincount(self.question, weights=look.hits.astype(float) - look.majority)
                 for look in looks
             ]
         )
-        moved = (gains - np.outer(gains.sum(axis=1) / rows.sum(), rows)).T / rows.sum()
+        total = rows.sum(axis=1, keepdims=True)
+        moved = ((gains - gains.sum(axis=1, keepdims=True) / total * rows) / total).T
         width = MaxStatistic(moved[:, [look.gates for look in looks]], seed=self.seed)
         wide, errors = width.width(LEVEL), standard_errors(moved)
         for look, error in zip(looks, errors.tolist(), strict=True):
-            accuracy, majority = float(look.hits.mean()), float(look.majority.mean())
+            accuracy = float(look.hits[look.seen].mean())
+            majority = float(look.majority[look.seen].mean())
             excess = accuracy - majority
             yield Finding(
                 cue=look.cue, kind=look.kind, accuracy=accuracy, majority=majority,
@@ -251,11 +305,12 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Which groups a cue got right, and which the majority class would have."""
+    """Which of the groups seen a cue got right, and which the majority class would have."""
 
     cue: str
     kind: str | None
     gates: bool
+    seen: NDArray[np.bool_]
     hits: NDArray[np.bool_]
     majority: NDArray[np.bool_]
     telling: tuple[str, ...] = ()

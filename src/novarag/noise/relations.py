@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from novarag.grading import normalize
+from novarag.overlap import OVERLAPS, count_words, overlap_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +27,6 @@ _SHARED = (
     "the same first word",
 )  # fmt: skip
 _UNITS = ("words", "characters")
-_OVERLAPS = (
-    "most of the question's words in a passage",
-    "second most of the question's words in a passage",
-    "mean of the question's words in a passage",
-    "least of the question's words in a passage",
-    "the question's words in all passages together",
-)
 
 
 class GroupParts:
@@ -111,24 +104,10 @@ def remainder_table(groups: Sequence[GroupParts], most: int) -> Table:
 
 
 def question_table(questions: Sequence[Sequence[str]], groups: Sequence[GroupParts]) -> Table:
-    """Lay out how many of the question's words passages hold.
-
-    A word weighs the less the more questions have it.
-    """
-    seen = Counter(word for asked in {tuple(q) for q in questions} for word in set(asked))
-    table = np.zeros((len(groups), len(_OVERLAPS)))
-    for row, (asked, group) in enumerate(zip(questions, groups, strict=True)):
-        weight = {word: 1 / seen[word] for word in sorted(set(asked))}
-        held = sorted((_held(weight, words) for words in group.words), reverse=True)
-        together = _held(weight, frozenset[str]().union(*group.words))
-        second = held[min(1, len(held) - 1)]
-        table[row] = [held[0], second, sum(held) / len(held), held[-1], together]
-    return table, list(_OVERLAPS)
-
-
-def _held(weight: dict[str, float], words: frozenset[str]) -> float:
-    total = sum(weight.values())
-    return sum(w for word, w in weight.items() if word in words) / total if total else 0.0
+    """Lay out how many of the question's words passages hold."""
+    seen = count_words(questions)
+    rows = [overlap_of(q, group.words, seen) for q, group in zip(questions, groups, strict=True)]
+    return np.array(rows), list(OVERLAPS)
 
 
 def _flat(cells: NDArray[np.float64]) -> NDArray[np.float64]:

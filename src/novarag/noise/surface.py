@@ -164,12 +164,14 @@ class Cue:
 
     `sparse`: a few of its many columns would tell, so the best are chosen before it is fitted.
     `gates`: telling groups by it is a shortcut; otherwise it is reported and nothing more.
+    `evidence`: only the two kinds of groups with evidence are told apart by it.
     `in_all`: it is part of what "passages alone" sees.
     """
 
     look: Callable[[Surface], tuple[NDArray[np.float64], list[str]]]
     sparse: bool = False
     gates: bool = True
+    evidence: bool = False
     in_all: bool = False
 
 
@@ -182,6 +184,7 @@ CUES: dict[str, Cue] = {
     "words": Cue(look=Surface.vocabulary, in_all=True),
     "pairs": Cue(look=Surface.pairs, sparse=True, in_all=True),
     "passages alone": Cue(look=Surface.everything),
+    "evidence": Cue(look=Surface.beside_question, evidence=True),
     "question": Cue(look=Surface.beside_question, gates=False),
 }
 """Every cue by name. To add one, add a row."""

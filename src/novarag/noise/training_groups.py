@@ -1,7 +1,17 @@
-"""The three training groups of a question, made so that only the question tells them apart.
+"""The three training groups of a question, made so that looks and topic tell little.
 
-Every group has the same build: an *anchor*, a *companion* that agrees with it or contradicts it,
-and fillers of the sorts below.
+Every group has the same build: an *anchor*, the one original passage, a *companion* that goes with
+it, and fillers. Where the answer can be cut out, the passages without evidence are those with it,
+less the sentences that hold the answer or the claim; beside evidence they lose other sentences, so
+that they are about as long. All fillers are the same passage in the three groups.
+
+| slot       | counterfactual        | consistent            | irrelevant                       |
+|------------|-----------------------|-----------------------|----------------------------------|
+| anchor     | original gold         | original gold         | the same without the answer      |
+| companion  | counterfactual        | generated gold        | counterfactual without its claim |
+
+Where it cannot be cut out (yes or no, an answer that the question names, a passage of a sentence
+or two), the passages without evidence are those of another question.
 
 | slot       | counterfactual        | consistent            | irrelevant                       |
 |------------|-----------------------|-----------------------|----------------------------------|
@@ -9,29 +19,29 @@ and fillers of the sorts below.
 | companion  | counterfactual        | generated gold        | either, of that other question   |
 | mirror     | generated gold        | counterfactual, a third's | the other one, of that question |
 | counter    | relevant to a third   | relevant              | relevant                         |
+| apart      | relevant to a third   | relevant to a third   | relevant                         |
 | topical    | relevant              | relevant              | relevant to that other question  |
 | foreign    | relevant to a third   | relevant to a third   | relevant                         |
 | irrelevant | irrelevant            | irrelevant            | irrelevant                       |
 
-The first filler is a mirror or a counter, the others are of the last three sorts. So every group
-holds one original passage, and lengths, typography, vocabulary and how well the passages go
-together are as alike as the pool allows: whoever is not told the question learns little.
+The first filler is a mirror or a counter, or always apart where every group without evidence is to
+hold a passage on the topic; the others are of the last three sorts. So every group holds one
+original passage, and lengths, typography, vocabulary and how well the passages go together are as
+alike as the pool allows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from novarag.errors import UsageError
-from novarag.grading import tokens
 from novarag.grouping import assemble
+from novarag.noise.alike import closest, unlike, words_of
+from novarag.noise.cutting import cut_sets
 from novarag.noise.group_build import GroupBuild
-from novarag.noise.surface import length_of, typography_of
 from novarag.noise.validators import Fault, find_fault
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
@@ -43,8 +53,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from novarag.noise.cutting import Sets
     from novarag.records import Passage, Question
 
 _RING = 10  # questions that lend passages to each other
@@ -97,9 +106,13 @@ def sound_pool(pool: PassageGroup, faults: Counter[str]) -> PassageGroup:
     return replace(pool, passages=tuple(kept.values()))
 
 
-def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> GroupBuild:
+def training_groups(
+    pools: Sequence[PassageGroup], *, k: int, seed: int = 0, topical: bool = False
+) -> GroupBuild:
     """Build the three groups of every question whose pool allows it, with k passages each.
 
+    With `topical` every group without evidence holds a passage on its question's topic; questions
+    that have none are left out.
     A larger group holds all of a smaller one, and the same questions are used at every k as long
     as their fillers suffice.
     """
@@ -119,7 +132,8 @@ def training_groups(pools: Sequence[PassageGroup], *, k: int, seed: int = 0) -> 
     for stock in stocks:
         rng = rng_for(seed, stock.question.id, "training")
         try:
-            found.groups.extend(_Builder(stock, borrowing[stock.question.id], rng).build(k, seed))
+            ring = borrowing[stock.question.id]
+            found.groups.extend(_Builder(stock, ring, rng, topical=topical).build(k, seed))
         except _Short as reason:
             found.short[str(reason)] += 1
     return found
@@ -170,20 +184,47 @@ class _Short(Exception):  # noqa: N818 - a state, not an accident
 class _Builder:
     """Builds the groups of one question; `ring` are the others, nearest first."""
 
-    def __init__(self, stock: _Stock, ring: Iterable[_Stock], rng: random.Random) -> None:
-        self.stock, self.rng = stock, rng
+    def __init__(
+        self, stock: _Stock, ring: Sequence[_Stock], rng: random.Random, *, topical: bool
+    ) -> None:
+        self.stock, self.rng, self.topical, self._all = stock, rng, topical, ring
         self.words = _telling_words(stock.question)
-        self.ring = [other for other in ring if self._is_foreign(other)]
         self.used: set[str] = set()
 
+    @cached_property
+    def ring(self) -> list[_Stock]:
+        """Those others of which nothing could help or mislead with this question."""
+        return [other for other in self._all if self._is_foreign(other)]
+
     def build(self, k: int, seed: int) -> list[PassageGroup]:
+        cut = cut_sets(self.stock)
+        sets = self._borrow(k) if cut is None else self._fill(cut, k)
+        mine = self.stock.question
+        return [
+            assemble(mine, passages, seed=seed, id=f"{mine.id}/{kind}-k{k}")
+            for kind, passages in sets.items()
+        ]
+
+    def _fill(self, sets: Sets, k: int) -> Sets:
+        """Put the same fillers into the groups; the first is on the topic, if there is one."""
+        self.used.update(p.text for passages in sets.values() for p in passages)
+        for role in ["topical", *self._roles(k - 2)[1:]]:
+            own = self._unused(self.stock.relevant) if role == "topical" else None
+            filler = own or self._aside()
+            for passages in sets.values():
+                passages.append(filler)
+        return sets
+
+    def _borrow(self, k: int) -> Sets:
         if not self.ring:
             raise _Short("no other question to borrow passages from")
+        if self.topical and not self.stock.relevant:
+            raise _Short("no relevant passage without the answer")
         mine, donor = self.stock, self.ring[0]
         against, agreeing = _like(mine)
         pair = list(_like(donor))
         self.rng.shuffle(pair)
-        sets: dict[GroupKind, list[Passage]] = {
+        sets = {
             GroupKind.COUNTERFACTUAL: [mine.gold[0], against],
             GroupKind.CONSISTENT: [mine.gold[0], agreeing],
             GroupKind.IRRELEVANT: [foreign(donor.gold[0]), foreign(pair[0])],
@@ -194,14 +235,12 @@ class _Builder:
             fillers = self._fillers(role, mirror, donor)
             for passages, filler in zip(sets.values(), fillers, strict=True):
                 passages.append(filler)
-        return [
-            assemble(mine.question, passages, seed=seed, id=f"{mine.question.id}/{kind}-k{k}")
-            for kind, passages in sets.items()
-        ]
+        return sets
 
     def _roles(self, count: int) -> list[str]:
         """Draw the sorts of the fillers; those of a smaller group come first."""
-        return [self.rng.choice(_MORE if i else _FIRST) for i in range(count)]
+        first = ("apart",) if self.topical else _FIRST
+        return [self.rng.choice(_MORE if i else first) for i in range(count)]
 
     def _fillers(
         self, role: str, mirror: tuple[Passage, Passage], donor: _Stock
@@ -211,19 +250,25 @@ class _Builder:
         if role == "mirror":
             agreeing, other = mirror
             offered = [p for third in thirds for p in third.counterfactual]
-            return agreeing, foreign(_closest(offered, agreeing)), other
+            return agreeing, foreign(closest(offered, agreeing)), other
         own = None if role == "irrelevant" else self._unused(self.stock.relevant)
         if role == "topical" and own and (theirs := self._unused(donor.relevant)):
             return own, own, foreign(theirs)
         offered = [p for third in thirds for p in third.relevant if p.text not in self.used]
-        if own and (borrowed := self._unused([_closest(offered, own)] if offered else [])):
+        if own and (borrowed := self._unused([closest(offered, own)] if offered else [])):
             away = foreign(borrowed)
-            return away, away if role == "foreign" else own, own
+            return away, own if role in {"counter", "topical"} else away, own
+        if role == "apart" and own:
+            return own, own, own
+        return (self._aside(),) * 3
+
+    def _aside(self) -> Passage:
+        """Take a passage on another subject."""
         asides = (p for s in (self.stock, *self.ring) for p in s.irrelevant)
         off = self._unused(p for p in asides if self._is_off(p))
         if off is None:
             raise _Short("too few passages to fill groups of this size")
-        return (foreign(off),) * 3
+        return foreign(off)
 
     def _unused(self, passages: Iterable[Passage]) -> Passage | None:
         """Take the first passage that no group of this question holds yet."""
@@ -243,35 +288,14 @@ class _Builder:
         return fault is None and not self._on_subject(passage.text)
 
     def _on_subject(self, text: str) -> bool:
-        said = self.words & _words(text)
+        said = self.words & words_of(text)
         return len(said) > _SHARED * len(self.words)
-
-
-def _closest(offered: Sequence[Passage], model: Passage) -> Passage:
-    """Choose the passage that looks most like another, so that it does not stand out."""
-    return min(offered, key=lambda p: _unlike(p.text, model.text))
 
 
 def _like(stock: _Stock) -> tuple[Passage, Passage]:
     """Choose a counterfactual and an agreeing passage that look most alike."""
     pairs = product(stock.counterfactual, stock.supports)
-    return min(pairs, key=lambda pair: _unlike(pair[0].text, pair[1].text))
-
-
-@lru_cache(maxsize=8192)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(tokens(text))
-
-
-@lru_cache(maxsize=8192)
-def _looks(text: str) -> NDArray[np.float64]:
-    return np.array([*length_of(text), *typography_of(text)])
-
-
-def _unlike(one: str, other: str) -> float:
-    """Say how much two texts differ in words, sentences, letters a word and marks."""
-    a, b = _looks(one), _looks(other)
-    return float((np.abs(a - b) / (1 + np.abs(a) + np.abs(b))).sum())
+    return min(pairs, key=lambda pair: unlike(pair[0].text, pair[1].text))
 
 
 def foreign(passage: Passage) -> Passage:
@@ -280,7 +304,7 @@ def foreign(passage: Passage) -> Passage:
 
 
 def _telling_words(question: Question) -> frozenset[str]:
-    return frozenset(w for w in _words(question.text) if w not in _COMMON and len(w) > 1)
+    return frozenset(w for w in words_of(question.text) if w not in _COMMON and len(w) > 1)
 
 
 def merge_pools(rows: Iterable[PassageGroup]) -> list[PassageGroup]:

@@ -63,7 +63,7 @@ def find_fault(passage: Passage, question: Question) -> Fault | None:
         case PassageKind.GOLD:
             return _gold(passage, question)
         case PassageKind.RELEVANT | PassageKind.IRRELEVANT:
-            text = _fold(passage.text)
+            text = folded(passage.text)
             leaks = any(contains(text, answer) for answer in _telling(question))
             return Fault.LEAKS_GOLD if leaks else None
         case None:
@@ -81,12 +81,12 @@ def is_placeholder(text: str) -> bool:
 
 
 def _counterfactual(passage: Passage, question: Question) -> Fault | None:
-    if not passage.claim or not _fold(passage.claim):
+    if not passage.claim or not folded(passage.claim):
         return Fault.NO_CLAIM
     if question.form is AnswerForm.YES_NO:
         return _against(polarity(passage.claim), question)
-    claim, text = _fold(passage.claim), _fold(passage.text)
-    right = [_fold(answer) for answer in question.answers]
+    claim, text = folded(passage.claim), folded(passage.text)
+    right = [folded(answer) for answer in question.answers]
     if any(contains(answer, claim) for answer in right):
         return Fault.CLAIM_IS_GOLD
     if not _holds(text, claim):
@@ -115,8 +115,8 @@ def _gold(passage: Passage, question: Question) -> Fault | None:
         said = None if own is None else polarity(own)
         right = {polarity(answer) for answer in question.answers}
         return Fault.LACKS_GOLD if said is not None and said not in right else None
-    answers = [_fold(answer) for answer in question.answers]
-    text, claim = _fold(passage.text), _fold(own or "")
+    answers = [folded(answer) for answer in question.answers]
+    text, claim = folded(passage.text), folded(own or "")
     if not answers or any(_holds(text, answer) for answer in answers):
         return None
     kin = any(_share(claim, answer) for answer in answers)
@@ -133,8 +133,8 @@ def _telling(question: Question) -> list[str]:
     """List the gold answers that prove something by turning up in a passage."""
     if question.form is AnswerForm.YES_NO:
         return []
-    asked = _fold(question.text)
-    answers = (_fold(answer) for answer in question.answers)
+    asked = folded(question.text)
+    answers = (folded(answer) for answer in question.answers)
     return [answer for answer in answers if _tells(answer) and not contains(asked, answer)]
 
 
@@ -145,7 +145,7 @@ def _tells(answer: str) -> bool:
 
 
 @lru_cache(maxsize=8192)  # a passage is held against many questions that could borrow it
-def _fold(text: str) -> str:
+def folded(text: str) -> str:
     """Normalise a text; words lose possessive and plural, and every article goes."""
     words = (w for w in tokens(_POSSESSIVE.sub("", text)) if w not in _ARTICLES)
     return " ".join(w[:-1] if len(w) > _STEM and w[-1] == "s" else w for w in words)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from novarag.atomic import write_whole
 from novarag.calibration.graded import UNKNOWN
-from novarag.report.page import open_template, style_hash, template_text
 from novarag.report.svg import Frame, axes, path_through, svg, tag, with_title
+from novarag.report.templating import render_page
 from novarag.stats.binomial import clopper_pearson
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from novarag.calibration.calibration import Calibration, Fitted, Score
     from novarag.calibration.graded import Graded
@@ -26,6 +27,7 @@ FEW = 100
 _ASKED = np.linspace(0, 1, 101)
 _BINS = 10
 _SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+_SAME = 0.002  # a change of Brier that is none
 _STRAYS = 0.35  # size of level effects, in log-odds, from which they are spoken of
 
 
@@ -58,6 +60,40 @@ def calibration_notes(calibration: Calibration) -> list[str]:
     return [*lines, _source(calibration)]
 
 
+class Found(NamedTuple):
+    """What stands first on the page: whether to use the calibration."""
+
+    act: str
+    word: str
+    line: str
+
+
+def calibration_verdict(fitted: Fitted) -> Found:
+    """Say whether the calibration beats the stated confidences on questions it has not seen."""
+    change = fitted.stated.brier - fitted.calibrated.brier
+    scores = f"Brier {fitted.stated.brier:.3f} becomes {fitted.calibrated.brier:.3f}"
+    if change > _SAME:
+        return Found("yes", "Better than as stated", f"Use it: on questions not seen, {scores}.")
+    if change < -_SAME:
+        return Found(
+            "no", "Worse than as stated", f"Do not use it: on questions not seen, {scores}."
+        )
+    return Found(
+        "wait", "No difference shown", f"It changes little: on questions not seen, {scores}."
+    )
+
+
+def state_finding(calibration: Calibration, state: str) -> str:
+    """Say what the middle of the stated confidences of a state becomes."""
+    seen = calibration.seen[state]
+    stated = round((seen.least + seen.most) / 2, 2)
+    made = calibration.one(stated, state or None)
+    return (
+        f"{(state or 'Any state').capitalize()}: stated {100 * stated:.0f} %, right about"
+        f" {100 * made.probability:.0f} %"
+    )
+
+
 def _fitted(calibration: Calibration) -> Fitted:
     if calibration.fitted is None:
         raise ValueError("a calibration without a word on what it was fitted on has no page")
@@ -74,8 +110,8 @@ def _what(calibration: Calibration, fitted: Fitted) -> str:
 
 def _gain(fitted: Fitted) -> str:
     before, after = fitted.stated, fitted.calibrated
-    verdict = "better than" if after.brier < before.brier - 0.002 else "about as good as"
-    if after.brier > before.brier + 0.002:
+    verdict = "better than" if after.brier < before.brier - _SAME else "about as good as"
+    if after.brier > before.brier + _SAME:
         verdict = "WORSE than"
     return (
         f"On questions it was not fitted on (cross-validated) it is {verdict} the stated"
@@ -156,15 +192,16 @@ def _points(frame: Frame, rows: Graded) -> list[Markup]:
 
 def write_calibration_page(calibration: Calibration, graded: Graded, path: Path) -> Path:
     """Write the page; `graded` are the rows that the calibration was fitted on."""
-    style = template_text("report.css") + template_text("calibration.css")
     states = list(calibration.seen)
     table = [
         (stated, [calibration.one(stated, state or None) for state in states]) for stated in _SHOWN
     ]
-    page = open_template("calibration.html.j2", escape=True).render(
-        title=TITLE, c=calibration, fitted=_fitted(calibration), states=states, table=table,
-        summary=calibration_notes(calibration), style=Markup(style),  # noqa: S704 - our own files
-        style_hash=style_hash(style), order=_order,
+    page = render_page(
+        "calibration.html.j2", title=TITLE, c=calibration, fitted=_fitted(calibration),
+        states=states, table=table,
+        summary=calibration_notes(calibration), order=_order,
+        verdict=calibration_verdict(_fitted(calibration)),
+        finding=lambda state: state_finding(calibration, state),
         pictures=[(state, draw_state(calibration, graded, state)) for state in states],
     )  # fmt: skip
     write_whole(path, page.encode())

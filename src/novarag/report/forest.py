@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from novarag.report.page import template_text
 from novarag.report.svg import reliability, svg, tag, with_title
+from novarag.report.templating import picture_style
 from novarag.report.words import number, title_of
 from novarag.texts import plain_text
 
@@ -78,12 +78,9 @@ def diagrams(panels: Sequence[tuple[str, Panel]], *, label: str) -> Markup:
     return svg(wide * max(len(panels), 1), tall, label, body)
 
 
-def standalone(picture: Markup, *styles: str, mark: str = "") -> str:
-    """Make a picture of a page a file of its own, with its colours and those of more styles.
-
-    `mark` is written into a corner.
-    """
-    style = "".join(template_text(name) for name in ("picture.css", *styles))
+def standalone(picture: Markup, *, mark: str = "") -> str:
+    """Make a picture of a page a file of its own, with its colours; `mark` stands in a corner."""
+    style = picture_style()
     head, _, body = str(picture).partition(">")
     opened = '<svg xmlns="http://www.w3.org/2000/svg" '
     corner = tag("text", mark, x=2, y=10, class_="tick") if mark else ""

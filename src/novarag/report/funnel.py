@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-from markupsafe import Markup
 
 from novarag.filters import Tally
 from novarag.report.forest import standalone
-from novarag.report.page import open_template, style_hash, template_text, write_texts
 from novarag.report.retention import CITES, paper_shares, retention
 from novarag.report.sankey import draw_funnel
+from novarag.report.templating import open_template, render_page, write_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +23,10 @@ _WORDS = {
     "alignment": {
         "brier": "the least Brier score of each group asked; ties by seeded luck",
         "soft": "nearest to the share of the group's samples that are right; ties by seeded luck",
+        "share": "drawn by seeded luck; the share of the group's samples that are right is to be"
+        " written into the reply",
+        "teacher": "drawn by seeded luck; the probability of a calibration, fitted on other"
+        " questions, is to be written into the reply",
     },
     "balance": {
         "uniform": "as many groups of each kind as of the rarest that is left",
@@ -77,8 +80,24 @@ def span(low: float, high: float) -> str:
 
 
 def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
+    if settings.get("unfiltered") and stage in {"judgment", "rules"}:
+        return True
     alone = stage == "common" and settings["common"] <= 1
     return alone or (stage == "balance" and settings["balance"] == "none")
+
+
+def funnel_finding(tally: Tally, model: str) -> str:
+    """Say which stage dropped the most of a model's trials."""
+    stages = ("total", *tally.stages)
+    kept = [tally.kept(stage, model=model) for stage in stages]
+    lost = [before - after for before, after in pairwise(kept)]
+    if not lost or not kept[0] or max(lost) == 0:
+        return f"{kept[-1]:,} of {kept[0]:,} trials are kept"
+    worst = lost.index(max(lost))
+    return (
+        f"{kept[-1]:,} of {kept[0]:,} trials are kept; the most, {lost[worst]:,}, fell at the stage"
+        f" {stages[worst + 1]!r}"
+    )
 
 
 def funnel_notes(told: Mapping[str, Any]) -> list[str]:
@@ -104,8 +123,22 @@ def funnel_notes(told: Mapping[str, Any]) -> list[str]:
             )
         if run["dead_requests"]:
             lines.append(f"{name}: {run['dead_requests']:,} requests failed and brought no trial.")
+    lines += _alignment_notes(told)
     if not any(run["structured"] for run in told["runs"]):
         lines.append("No reply was held to the format by structured output.")
+    return lines
+
+
+def _alignment_notes(told: Mapping[str, Any]) -> list[str]:
+    """Say what a teacher's targets are worth, and that nothing was filtered where that is so."""
+    lines = [
+        f"{taught['model']}: the teacher's targets, fitted on other questions for each of"
+        f" {taught['questions']:,} (from {', '.join(taught['signals'])}), have a Brier score of"
+        f" {taught['brier']:.3f} on {taught['replies']:,} replies."
+        for taught in told.get("teachers", [])
+    ]
+    if told["settings"].get("unfiltered"):
+        lines.append("Unfiltered: every reply that was read and graded stays, right and wrong.")
     return lines
 
 
@@ -142,23 +175,19 @@ def _settings(told: Mapping[str, Any]) -> list[tuple[str, str]]:
 def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) -> list[Path]:
     """Write report.html, report.md and a picture for each model; `told` is the tally as written."""
     tally = Tally.of(told)
-    style = template_text("report.css") + template_text("funnel.css")
     pictures = {model: f"funnel-{i}.svg" for i, model in enumerate(tally.models, start=1)}
-    parts = {
+    parts: dict[str, Any] = {
         "told": told, "tally": tally, "version": version, "summary": funnel_notes(told),
-        "style": Markup(style), "style_hash": style_hash(style),  # noqa: S704 - our own files
         "rows": lambda model: stage_rows(told, model),
         "reasons": lambda model: _reason_rows(tally, model),
-        "draw_funnel": draw_funnel, "pictures": pictures, "percent": percent,
+        "draw_funnel": draw_funnel, "finding": lambda model: funnel_finding(tally, model),
+        "pictures": pictures, "percent": percent,
         "retention": retention(), "cites": CITES, "settings": _settings(told),
     }  # fmt: skip
     texts = {
-        "report.html": open_template("funnel.html.j2", escape=True).render(parts),
+        "report.html": render_page("funnel.html.j2", **parts),
         "report.md": open_template("funnel.md.j2", escape=False).render(parts),
-        **{
-            name: standalone(draw_funnel(tally, model), "funnel.css")
-            for model, name in pictures.items()
-        },
+        **{name: standalone(draw_funnel(tally, model)) for model, name in pictures.items()},
     }
     for old in folder.glob("funnel-*.svg"):
         old.unlink()

@@ -10,14 +10,17 @@ from novarag.atomic import write_whole
 from novarag.calibration.gate import STATED, percent, promise
 from novarag.calibration.gating import ALL
 from novarag.calibration.graded import UNKNOWN
-from novarag.report.page import open_template, style_hash, template_text
 from novarag.report.svg import Frame, path_through, svg, tag, with_title
+from novarag.report.templating import render_page
 from novarag.stats.exact import upper_bound
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from novarag.calibration.gate import Gate, Step
+
+_TOPS = (0.04, 0.08, 0.12, 0.2, 0.28, 0.4, 0.6, 0.8, 1.0)
+"""Where an axis may end, so that its quarters are whole percents."""
 
 SET, REFUSED = "What the gate promises", "No gate at this risk"
 
@@ -58,12 +61,26 @@ def _set_on(gate: Gate) -> str:
     return f"Set on {score} of {used}, {counted.wrong:,} of them wrong.{unread}{ungraded}"
 
 
+def path_finding(gate: Gate, chain: str) -> str:
+    """Say how far the tests of one chain came."""
+    steps = [step for step in gate.path if step.states == chain]
+    passed = [step for step in steps if step.passed]
+    if not passed:
+        return f"None of {len(steps)} thresholds keeps the risk of {percent(gate.risk)}"
+    last = passed[-1]
+    return (
+        f"{len(passed)} of {len(steps)} thresholds pass; the loosest is {percent(last.threshold)},"
+        f" with {last.errors:,.4g} wrong of {last.answered:,.4g}"
+    )
+
+
 def draw_path(gate: Gate, chain: str) -> Markup:
     """Draw the tests of one chain: errors among the answered, up to the bound that is certified."""
     steps = [step for step in gate.path if step.states == chain]
     top = max([1.5 * gate.risk, *(step.errors / max(step.answered, 1) for step in steps)])
     bounds = [upper_bound(step.errors, step.answered, step.level) for step in steps]
-    top = min(1.0, max([top, *bounds]) * 1.08)
+    top = max([top, *bounds]) * 1.02
+    top = next((even for even in _TOPS if top <= even), 1.0)
     frame = Frame(54, 12, 600, 280, y_max=top)
     most = max([gate.counted.used, *(step.answered for step in steps)])
     body = [*_frame(frame, top, most), *_line(frame, gate.risk)]
@@ -121,13 +138,12 @@ def _tested(frame: Frame, step: Step, bound: float, most: float) -> Markup:
 
 def write_gate_page(gate: Gate, path: Path) -> Path:
     """Write the page of a gate."""
-    style = template_text("report.css") + template_text("gate.css")
     chains = list(dict.fromkeys(step.states for step in gate.path))
-    page = open_template("gate.html.j2", escape=True).render(
-        title=REFUSED if gate.threshold is None else SET, gate=gate, summary=gate_notes(gate),
+    page = render_page(
+        "gate.html.j2", title=REFUSED if gate.threshold is None else SET, gate=gate,
+        summary=gate_notes(gate),
         pictures=[(chain, draw_path(gate, chain)) for chain in chains], all=ALL, percent=percent,
-        style=Markup(style),  # noqa: S704 - our own files
-        style_hash=style_hash(style),
+        finding=lambda chain: path_finding(gate, chain),
     )  # fmt: skip
     write_whole(path, page.encode())
     return path

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined, Template
-from markupsafe import Markup
 
-from novarag.atomic import write_whole
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
-from novarag.report import svg, words
-from novarag.texts import escape_markdown, plain_text
+from novarag.report import advice, ranking, svg, words
+from novarag.report.findings import reliability_finding, risk_finding
+from novarag.report.sentences import answer_first, headline, judged, rivals, summary
+from novarag.report.templating import open_template, render_page, write_texts
+from novarag.report.verdict import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from novarag.calls import Cost
     from novarag.metrics import Measurement, Panel
+    from novarag.report.examples import Examples
+    from novarag.report.sentences import Judged
+    from novarag.report.verdict import Verdict
 
 TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
+"""Figures of the table of groups."""
+
+KEYS = {
+    "mean_confidence": "It promises, on average",
+    "accuracy": "It delivers: answers that are right",
+    "auroc": "It tells right from wrong (0.5 is a coin, 1 always)",
+    "brier": "Brier score (0 is perfect)",
+}
+"""Figures that stand large, and what they are called there."""
+
 SMALL_MULTIPLES = 24
 SHOWN_DIFFERENCES = 60
-_TWICE = frozenset({"sources", "notes"})  # the heading has them
+_RANKED = ("calls", "tokens", "behind", "p")
+_TWICE = frozenset({"sources", "notes", "decisions"})  # the heading and the judged panels have them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
     """What a report says of itself: a title, where the answers came from, when and by what.
 
-    `costs` says for a group by name what its answers took. `apart` says that groups are rivals
-    over the same questions, not parts of one whole: nothing is said of them together.
+    `costs` says for a group by name what its answers took, `meanings` what it is. `apart` says
+    that groups are rivals over the same questions, not parts of one whole: nothing is said of them
+    together.
     """
 
     title: str
@@ -47,14 +59,44 @@ class Heading:
     version: str
     notes: Sequence[str] = ()
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
 
 
-def to_json(measurement: Measurement, heading: Heading) -> str:
-    """Return the whole measurement as JSON; what is not a number is null."""
+def to_json(
+    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples] | None = None
+) -> str:
+    """Return the whole measurement as JSON, verdicts first; what is not a number is null."""
     found = plain(measurement)
-    whole = {"heading": asdict(heading), **{k: v for k, v in found.items() if k not in _TWICE}}
+    whole = {
+        "heading": asdict(heading),
+        "verdict": plain(_first(measurement, heading)),
+        "judged": [_judged_json(one) for one in judged(measurement)],
+        "ranked": [
+            {"name": one.panel.name, **{k: plain(getattr(one, k)) for k in _RANKED}}
+            for one in ranking.ranked(measurement, heading.costs)
+        ],
+        **{key: value for key, value in found.items() if key not in _TWICE},
+        "examples": plain(dict(examples or {})),
+    }
     return json.dumps(whole, indent=1, allow_nan=False)
+
+
+def _first(measurement: Measurement, heading: Heading) -> Verdict:
+    """Return the verdict that stands first; of methods with a cost, which is the best."""
+    ranked = ranking.ranked(measurement, heading.costs)
+    return ranking.best_of(ranked) if ranked else headline(measurement)
+
+
+def _judged_json(one: Judged) -> dict[str, Any]:
+    panel = one.panel
+    return {
+        "name": panel.name,
+        "verdict": plain(one.verdict),
+        "titles": [reliability_finding(panel), risk_finding(panel)],
+        **(plain(one.decisions) if one.decisions else {"thresholds": []}),
+        "at_or_above": plain(one.reach),
+    }
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
@@ -71,90 +113,90 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any record in, JSON out
 
 
 def to_markdown(measurement: Measurement, heading: Heading) -> str:
-    """Return the summary and the headline table as Markdown."""
-    return _render("report.md.j2", measurement, heading, escape=False)
-
-
-def to_html(measurement: Measurement, heading: Heading) -> str:
-    """Return one self-contained page: no script, no request, every foreign text escaped."""
-    return _render("report.html.j2", measurement, heading, escape=True)
-
-
-def template_text(name: str) -> str:
-    """Return a file of the templates."""
-    return files("novarag.report").joinpath("templates", name).read_text("utf-8")
-
-
-def style_hash(style: str) -> str:
-    """Return what the page's security policy knows its style or its script by."""
-    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-
-
-def open_template(
-    name: str, *, escape: bool, filters: Mapping[str, Callable[..., str]] | None = None
-) -> Template:
-    """Open a template; every foreign text in it is escaped. `filters` are more of its own."""
-    environment = Environment(
-        autoescape=escape,  # noqa: S701 - the Markdown template escapes with a filter of its own
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    """Return verdict, what to do and the evidence as Markdown."""
+    content = _content(measurement, heading, {})
+    return open_template("report.md.j2", escape=False).render(
+        **content, lines=answer_first(measurement)
     )
-    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
-    environment.filters |= filters or {}
-    return environment.from_string(template_text(name))
 
 
-def _render(template: str, measurement: Measurement, heading: Heading, *, escape: bool) -> str:
-    style = template_text("report.css")
+def to_html(
+    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples] | None = None
+) -> str:
+    """Return one self-contained page: a script of ours alone, no request, foreign text escaped."""
+    content = _content(measurement, heading, examples or {})
+    script = "slider.js" if any(one.reach for one in content["judged"]) else ""
+    return render_page("report.html.j2", script=script, **content)
+
+
+def _content(
+    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples]
+) -> dict[str, Any]:
+    ranked = ranking.ranked(measurement, heading.costs)
     known = [p for p in measurement.groups if not p.refusal]
-    return open_template(
-        template, escape=escape
-    ).render(
-        m=measurement,
-        heading=heading,
-        summary=words.rivals(measurement) if heading.apart else words.summary(measurement),
-        style=Markup(style),  # noqa: S704 - our own file
-        style_hash=style_hash(style),
-        metrics=METRICS,
-        tiles=TILES,
-        rivals=BASELINE_METRICS,
-        ratios=words.RATIO_TITLES,
-        least=LEAST_ROWS,
-        number=words.number,
-        each=words.each,
-        span=words.span,
-        title_of=words.title_of,
-        reliability=svg.reliability,
-        risk_coverage=svg.risk_coverage,
-        known=known,
-        refused=[p for p in measurement.groups if p.refusal],
-        pictured=known[:SMALL_MULTIPLES],
-        differences=sorted(measurement.differences, key=lambda d: d.p)[:SHOWN_DIFFERENCES],
-        shares=_flaw_shares(measurement.overall),
-    )
+    if ranked:
+        known.sort(key=lambda panel: panel.figures["brier"].value)
+    compared = len(measurement.groups) > 1
+    return {
+        "m": measurement,
+        "heading": heading,
+        "headline": _first(measurement, heading),
+        "judged": judged(measurement),
+        "compared": compared,
+        "evidence": summary(measurement) if ranked or not heading.apart else rivals(measurement),
+        "examples": examples,
+        "alone": not compared and not measurement.overall.refusal,
+        "margin": f"{100 * MARGIN:.0f}",
+        "metrics": METRICS,
+        "tiles": TILES,
+        "keys": KEYS,
+        "rivals": BASELINE_METRICS,
+        "ranked": ranked,
+        "ratios": words.RATIO_TITLES,
+        "least": LEAST_ROWS,
+        "number": words.number,
+        "signed": words.signed,
+        "each": words.each,
+        "span": words.span,
+        "title_of": words.title_of,
+        "percent": words.percent,
+        "advice": advice,
+        "reliability": svg.reliability,
+        "risk_coverage": svg.risk_coverage,
+        "reliability_finding": reliability_finding,
+        "risk_finding": risk_finding,
+        "draw_costs": ranking.draw_costs,
+        "cost_finding": ranking.cost_finding,
+        "known": known,
+        "tabled": [*known, *(p for p in measurement.groups if p.refusal)]
+        if ranked
+        else measurement.groups,
+        "pictured": known[:SMALL_MULTIPLES],
+        "differences": sorted(measurement.differences, key=lambda d: d.p)[:SHOWN_DIFFERENCES],
+        "shares": _flaw_shares(measurement.overall),
+    }
 
 
 def _flaw_shares(panel: Panel) -> list[tuple[str, int, float]]:
     return [(name, count, count / panel.rows) for name, count in panel.flaws.items()]
 
 
-def write_report(measurement: Measurement, heading: Heading, folder: str | Path) -> list[Path]:
-    """Write report.json, report.md and report.html into a folder."""
+def write_report(
+    measurement: Measurement,
+    heading: Heading,
+    folder: str | Path,
+    *,
+    examples: Mapping[str, Examples] | None = None,
+) -> list[Path]:
+    """Write report.json, report.md and report.html into a folder.
+
+    `examples` are the rows to show behind the figures; report.md shows none.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {}
-    for name, make in (
-        ("report.json", to_json),
-        ("report.md", to_markdown),
-        ("report.html", to_html),
-    ):
-        texts[name] = make(measurement, heading)
+    texts = {
+        "report.json": to_json(measurement, heading, examples),
+        "report.md": to_markdown(measurement, heading),
+        "report.html": to_html(measurement, heading, examples),
+    }
     return write_texts(folder, texts)
-
-
-def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write the files of a report into a folder, each whole or not at all."""
-    for name, text in texts.items():
-        write_whole(folder / name, text.encode("utf-8"))
-    return [folder / name for name in texts]

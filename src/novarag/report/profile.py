@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from novarag.annotation.model import KINDS
 from novarag.annotation.profile import UNDECIDED
-from novarag.report.page import open_template, plain, style_hash, template_text, write_texts
+from novarag.report.page import plain
 from novarag.report.svg import svg, tag, with_title
+from novarag.report.templating import open_template, render_page, write_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from novarag.annotation import Profile
     from novarag.annotation.profile import Finding
@@ -34,7 +35,7 @@ GROUPS = {
     "consistent": "a passage supports the answer, none states another",
     "irrelevant": "no passage answers",
 }
-_WIDTH, _ROW, _LEFT = 720, 30, 90
+_WIDTH, _ROW, _LEFT, _LETTER = 720, 30, 90, 6.4
 
 
 def percent(value: float | None) -> str:
@@ -53,6 +54,17 @@ def span(figure: Figure) -> str:
     return f"{100 * figure.low:.1f} to {percent(figure.high)}"
 
 
+def rank_finding(ranks: Sequence[Mapping[str, float]]) -> str:
+    """Say how often the first and the last rank support the answer."""
+    if not ranks:
+        return ""
+    first, last = (rank.get("gold", 0.0) for rank in (ranks[0], ranks[-1]))
+    return (
+        f"Rank 1 supports the answer {percent(first)} of the time, rank {len(ranks)}"
+        f" {percent(last)}"
+    )
+
+
 def draw_ranks(ranks: Sequence[Mapping[str, float]]) -> Markup:
     """Draw what stands at each rank as one bar, from first to last."""
     body = []
@@ -67,8 +79,17 @@ def draw_ranks(ranks: Sequence[Mapping[str, float]]) -> Markup:
                     class_=f"kind-{kind}",
                 )  # fmt: skip
                 body.append(with_title(bar, f"Rank {i + 1}: {SAYS[kind]}, {percent(share)}"))
+                body += _at_bar(SAYS[kind], share, left, top)
             left += width
     return svg(_WIDTH, 14 + len(ranks) * _ROW, "What stands at each rank", body)
+
+
+def _at_bar(says: str, share: float, left: float, top: float) -> list[Markup]:
+    """Write on a bar what it is and how much, as far as there is room."""
+    room = share * (_WIDTH - _LEFT - 10) / _LETTER
+    fitting = [text for text in (f"{says} {percent(share)}", percent(share)) if len(text) < room]
+    place = {"x": round(left + 6, 2), "y": top + 15, "class_": "at start"}
+    return [tag("text", text, **place) for text in fitting[:1]]
 
 
 def profile_notes(profile: Profile) -> list[str]:
@@ -141,12 +162,10 @@ def profile_json(profile: Profile) -> str:
 
 def write_profile(profile: Profile, folder: Path, *, source: str, version: str) -> list[Path]:
     """Write profile.json, report.html and report.md; the same profile gives the same bytes."""
-    style = template_text("report.css") + template_text("profile.css")
-    parts = {
+    parts: dict[str, Any] = {
         "p": profile, "source": source, "version": version, "says": SAYS, "groups": GROUPS,
-        "summary": profile_notes(profile), "style": Markup(style),  # noqa: S704 - our own files
-        "style_hash": style_hash(style), "percent": percent, "span": span, "kinds": KINDS,
-        "draw_ranks": draw_ranks, "counted": counted,
+        "summary": profile_notes(profile), "percent": percent, "span": span, "kinds": KINDS,
+        "draw_ranks": draw_ranks, "rank_finding": rank_finding(profile.ranks), "counted": counted,
         "findings": [
             ("Questions without support", "No passage of the group is even guessed to support the"
              " answer, or there is none. Groups that nobody could judge are not counted. Shown: the"
@@ -159,7 +178,7 @@ def write_profile(profile: Profile, folder: Path, *, source: str, version: str) 
     }  # fmt: skip
     texts = {
         "profile.json": profile_json(profile),
-        "report.html": open_template("profile.html.j2", escape=True).render(parts),
+        "report.html": render_page("profile.html.j2", **parts),
         "report.md": open_template("profile.md.j2", escape=False).render(parts),
     }
     return write_texts(folder, texts)

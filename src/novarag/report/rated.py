@@ -108,7 +108,10 @@ class _Scale:
         if figure.low is not None and figure.high is not None:
             low, high = self.up(figure.low), self.up(figure.high)
             ends = f"M{middle - 4} {low} h8 M{middle - 4} {high} h8"
-            for kind in ("halo", "whisker"):  # what stands out from any bar has an edge of its own
+            for kind in (
+                "halo",
+                "whisker strong",
+            ):  # what stands out from any bar has an edge of its own
                 yield tag("path", d=f"M{middle} {low} V{high} {ends}", class_=kind)
 
 
@@ -132,6 +135,8 @@ def draw_radar(report: StudyReport) -> Markup:
         outline = tag("path", d=_outline(ends), class_=f"outline {hue(place)}")
         body.append(with_title(outline, plain_text(f"{short(place)} {system}")))
         body += [tag("circle", cx=x, cy=y, r=3, class_=hue(place)) for x, y in ends]
+        x, y = ends[place % spokes]  # each named at a spoke of its own, for eyes without colours
+        body.append(tag("text", short(place), x=x + 5, y=y - 5, class_="at start"))
     label = "Mean ratings of each system, one spoke a criterion"
     return svg(2 * _MIDDLE_X, _HIGH, label, body)
 

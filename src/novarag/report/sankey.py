@@ -53,6 +53,7 @@ def draw_funnel(tally: Tally, model: str) -> Markup:
         body += _flow(before, after, whole)
     for column in columns:
         body += _bar(column, whole)
+    body += _names(columns, whole)
     lowest = _TOP + _TALL + _FALL
     for before, after in pairwise(columns):
         reasons = tally.reasons(after.stage, model=model)
@@ -87,6 +88,17 @@ def _flow(before: _Column, after: _Column, whole: int) -> Iterator[Markup]:
             f" C{middle} {low + lost:.2f} {middle} {y + lost:.2f} {left} {y + lost:.2f} Z"
         )
         yield tag("path", d=curve, class_="fall")
+
+
+def _names(columns: list[_Column], whole: int) -> Iterator[Markup]:
+    """Name the kinds at their first bands, where these are high enough for a word."""
+    y = _TOP
+    for kind, count in columns[1].kept.items() if len(columns) > 1 else ():
+        tall = _scaled(count, whole)
+        if tall >= _LINE:
+            place = {"x": columns[0].x + _BAR + 5, "y": round(y + tall / 2 + 4, 2)}
+            yield tag("text", kind, **place, class_="at start")
+        y += tall
 
 
 def _bar(column: _Column, whole: int) -> Iterator[Markup]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from novarag.report.page import open_template, style_hash, template_text, write_texts
+from novarag.report.templating import render_page, write_texts
 from novarag.study.grades import GRADES, RUBRIC
 from novarag.study.sheet import key_text, letter
 from novarag.texts import plain_text
@@ -49,15 +47,8 @@ def grades_html(sheet: str, entries: Sequence[GradeEntry]) -> str:
 
 
 def _page(name: str, **content: object) -> str:
-    style = template_text("report.css") + template_text("sheet.css")
-    script = template_text("sheet.js")
-    template = open_template(name, escape=True, filters={"lines": _lines})
-    return template.render(
-        **content,
-        style=Markup(style),  # noqa: S704 - our own files
-        script=Markup(script),  # noqa: S704 - our own file
-        style_hash=style_hash(style),
-        script_hash=style_hash(script),
+    return render_page(
+        name, style="sheet.css", script="sheet.js", filters={"lines": _lines}, **content
     )
 
 

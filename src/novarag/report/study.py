@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from novarag.report.page import open_template, plain, style_hash, template_text, write_texts
+from novarag.report.page import plain
 from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
+from novarag.report.templating import open_template, render_page, write_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,19 +95,17 @@ def _leader(report: StudyReport, found: CriterionReport) -> str:
 
 def write_study(report: StudyReport, folder: Path, *, made: str, version: str) -> list[Path]:
     """Write study.json, report.md and report.html; the same report gives the same bytes."""
-    style = template_text("report.css") + template_text("study.css")
-    parts = {
+    parts: dict[str, Any] = {
         "r": report, "made": made, "version": version, "summary": study_notes(report),
         "rated": sum(who.rated for who in report.raters),
         "missing": sum(who.missing for who in report.raters),
-        "style": Markup(style), "style_hash": style_hash(style),  # noqa: S704 - our own files
         "draw_bars": draw_bars, "draw_radar": draw_radar, "hue": hue, "short": short,
         "number": number, "signed": signed, "span": span, "chance": chance,
         "score_text": score_text,
     }  # fmt: skip
     texts = {
         "study.json": json.dumps(plain(report), indent=1, allow_nan=False) + "\n",
-        "report.html": open_template("study.html.j2", escape=True).render(parts),
+        "report.html": render_page("study.html.j2", **parts),
         "report.md": open_template("study.md.j2", escape=False).render(parts),
     }
     return write_texts(folder, texts)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from novarag.metrics import Panel
 
 
+_SLOPE = 38.3  # of the diagonal in a large diagram, in degrees
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A plotting area in pixels that maps the unit square onto itself."""
@@ -127,18 +130,41 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
     body.append(tag("path", d=path_through(points), class_="line"))
     body += [tag("circle", cx=x, cy=y, r=2.5 if small else 4, class_="dot") for x, y in points]
     if not small:
+        body += _named_halves(frame)
+        body += [_at_mark(x, y, frame) for x, y in points]
         body.append(tag("text", "Answers", x=frame.left - 6, y=base, class_="tick end"))
     label = f"Reliability diagram of {panel.name}"
     return svg(frame.left + frame.width + 14, base + 8, label, body)
 
 
-def risk_coverage(panel: Panel) -> Markup:
-    """Draw the error rate of the answers let through against their share."""
+def _named_halves(frame: Frame) -> list[Markup]:
+    """Say at the diagonal what it means to be above and below it."""
+    x, y = frame.x(0.03), frame.y(0.03)
+    turned = f"rotate({-_SLOPE} {x} {y}) translate(6 -6)"
+    return [
+        tag("text", "right as often as it says", x=x, y=y, class_="at start", transform=turned),
+        tag("text", "says too little", x=frame.x(0.03), y=frame.y(0.93), class_="tick start"),
+        tag("text", "says too much", x=frame.x(0.97), y=frame.y(0.05), class_="tick end"),
+    ]  # fmt: skip
+
+
+def _at_mark(x: float, y: float, frame: Frame) -> Markup:
+    """Write the share beside its mark, below it where there is no room above."""
+    share = (1 - (y - frame.top) / frame.height) * frame.y_max
+    above = y - 9 if y - frame.top > 16 else y + 18
+    return tag("text", f"{100 * share:.0f}", x=x, y=above, class_="at mid")
+
+
+def risk_coverage(panel: Panel, *, mark: str = "") -> Markup:
+    """Draw the error rate of the answers let through against their share.
+
+    `mark` is the id of a ring that a script may move along the curve.
+    """
     if panel.curve is None:
         return Markup("")
     curve, error = panel.curve, 1 - panel.figures["accuracy"].value
     worst = max(float(np.max(curve.risk)), error)
-    top = next(t for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if worst <= t)
+    top = next(t for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if worst <= 0.94 * t or t == 1)
     frame = Frame(54, 12, 380, 300, y_max=top)
     keep = np.unique(np.linspace(0, curve.risk.size - 1, min(160, curve.risk.size)).astype(int))
     points = [(frame.x(curve.coverage[i]), frame.y(min(curve.risk[i], top))) for i in keep]
@@ -165,4 +191,26 @@ def risk_coverage(panel: Panel) -> Markup:
         for i, (x, y) in zip(keep, points, strict=True)
         if keep.size <= 40
     ]
+    last = points[-1]
+    body += [
+        tag("text", "withheld at random", x=frame.x(0.02), y=max(frame.y(error) - 6, 23),
+            class_="at start"),
+        tag("text", "best possible", x=frame.x(max((1 - error) / 2, 0.02)), y=frame.y(0) - 7,
+            class_="at start"),
+        tag("text", "this confidence", x=points[0][0] + 4, y=_clear(points, frame),
+            class_="at start"),
+    ]  # fmt: skip
+    if mark:
+        ring = f"{frame.left} {frame.top} {frame.width} {frame.height} {frame.y_max}"
+        body.append(
+            tag("circle", id=mark, cx=last[0], cy=last[1], r=7, class_="cursor",
+                visibility="hidden", data_frame=ring)
+        )  # fmt: skip
     return svg(448, 360, f"Risk-coverage curve of {panel.name}", body)
+
+
+def _clear(points: list[tuple[float, float]], frame: Frame) -> float:
+    """Find a place for the name of a curve: below its start, or above it where it lies low."""
+    near = [y for x, y in points if x <= points[0][0] + 95]
+    below = max(near) + 17
+    return below if below < frame.top + frame.height - 14 else min(near) - 9

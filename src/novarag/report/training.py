@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from novarag.report.page import open_template, style_hash, template_text
 from novarag.report.svg import svg, tag, with_title
+from novarag.report.templating import render_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from markupsafe import Markup
 
 _LEFT, _TOP, _WIDE, _TALL = 52, 12, 640, 240
 
 
 def training_page(told: Mapping[str, Any]) -> str:
     """Draw the page of a training from what `training.json` holds."""
-    style = template_text("report.css") + template_text("training.css")
-    return open_template("training.html.j2", escape=True).render(
-        told=told,
-        style=Markup(style),  # noqa: S704 - our own files
-        style_hash=style_hash(style),
+    return render_page(
+        "training.html.j2", told=told, finding=loss_finding(told["losses"]),
         curve=loss_curve(told["losses"], told["dev_losses"]),
+    )  # fmt: skip
+
+
+def loss_finding(losses: Sequence[Mapping[str, Any]]) -> str:
+    """Say how far the loss fell: its mean over the first and the last tenth of the training."""
+    width = max(1, len(losses) // 10)
+    first, last = (
+        sum(row["loss"] for row in part) / len(part) for part in (losses[:width], losses[-width:])
+    )
+    how = "fell" if last < first else "did not fall"
+    return (
+        f"The loss {how}: {first:.2f} over the first tenth of the steps, {last:.2f} over the last"
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 
 from novarag.errors import DataError, UsageError
+from novarag.imports import with_extra
 from novarag.retrieval.encoding import EncoderIdentity
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def load_encoder(
         from transformers.utils import logging
     except ImportError:
         raise UsageError(
-            f"to encode with {spec}: pip install 'novarag[encoder]', or name a server as URL=NAME"
+            f"to encode with {spec}: {with_extra('encoder')}, or name a server as URL=NAME"
         ) from None
     folder = find_folder(spec)
     if folder is not None:

@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from novarag.defaults import RETRIEVE
 from novarag.errors import DataError, NovaragError, ServiceError, StorageError, UsageError
+from novarag.imports import with_extra
 from novarag.records import Passage
 from novarag.retrieval.chunks import other_name
 from novarag.retrieval.fusion import fuse
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 COLLECTION = "passages"
 _LONGEST = 65_535  # bytes of a text that Milvus takes
-_CANDIDATES = 100  # that a graph is walked for; the paper's KNN candidates
 _DEPTH = 50  # ranks of each search that are fused: more found no more, and cost
 _AT_ONCE = 128  # queries in one call
 _WAIT = 600.0
@@ -161,7 +162,7 @@ class Index:
         return {row["key"]: _passage(row) for row in rows}
 
     def _dense(self, k: int) -> dict[str, Any]:
-        deep = {} if self.manifest.vectors == "exact" else {"ef": max(_CANDIDATES, k)}
+        deep = {} if self.manifest.vectors == "exact" else {"ef": max(RETRIEVE.candidates, k)}
         return {"anns_field": "dense", "search_params": {"metric_type": "IP", "params": deep}}
 
     def _search(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[Passage]]:
@@ -275,7 +276,7 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
     try:
         from pymilvus import MilvusClient
     except ImportError:
-        raise UsageError("an index needs Milvus: pip install 'novarag[milvus]'") from None
+        raise UsageError(f"an index needs Milvus: {with_extra('milvus')}") from None
     with warnings.catch_warnings(), _told(uri):
         warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print

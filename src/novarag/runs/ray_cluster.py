@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 from novarag.runs.lease import read_lease
 from novarag.runs.shard import STOP, run_shard
 from novarag.runs.store import everywhere
@@ -70,7 +71,7 @@ async def run_on_ray(
 
 def _start(address: str | None) -> None:
     if ray is None:
-        raise UsageError("the Ray driver needs: pip install 'novarag[ray]'")
+        raise UsageError(f"the Ray driver needs: {with_extra('ray')}")
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 from novarag.runs.bucket import Bucket, SegmentLog
 from novarag.runs.folder import FileLog, Folder
 from novarag.runs.memory import Memory, MemoryLog
@@ -34,7 +35,7 @@ def open_store(place: str | Path) -> Store:
     try:
         from pyarrow import fs
     except ImportError:
-        raise UsageError("a run on an object store needs: pip install 'novarag[store]'") from None
+        raise UsageError(f"a run on an object store needs: {with_extra('store')}") from None
     if "@" in text:
         raise UsageError("the address of the run holds a key: keys come from the environment")
     try:

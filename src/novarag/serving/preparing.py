@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 from novarag.serving.command import LONGEST, adapters_command, merged_command
 from novarag.serving.models import check_together, check_weights
 from novarag.serving.templates import check_rendering, speller
@@ -122,7 +123,7 @@ def _ruler(place: str) -> Ruler:
     try:
         import transformers  # noqa: F401
     except ImportError:
-        raise UsageError("serving needs: pip install 'novarag[train]'") from None
+        raise UsageError(f"serving needs: {with_extra('train')}") from None
     return load_ruler(place)
 
 

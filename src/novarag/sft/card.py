@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _ORDER = {kind.value: place for place, kind in enumerate(GroupKind)}
 Facts = dict[str, Any]
+_WRITTEN = {
+    "share": " The number of the confidence was written anew: the share of the group's samples that"
+    " were right, as the nearest of {} levels.",
+    "teacher": " The number of the confidence was written anew: the probability that a calibration"
+    " gives the reply, fitted on the grades of other questions, as the nearest of {} levels.",
+}
 
 
 class Own(str):
@@ -154,6 +160,8 @@ def _about(facts: Facts) -> str:
         else "Each prompt is the one that was asked, checked by its hash, and each completion the"
         " reply as it came; reasoning that the server kept apart leads it between think tags."
     )
+    if "levels" in facts:
+        said += _WRITTEN[facts["funnel"]["settings"]["alignment"]].format(facts["levels"])
     return (
         f"Replies of the model {md(facts['model'])} to questions with retrieved passages (strategy:"
         f" {asked}), kept by `novarag filter` and written by `novarag export` {facts['version']}."
@@ -222,7 +230,8 @@ def _drops(reasons: Sequence[Facts]) -> list[tuple[str, str, int]]:
 
 
 def _settings(facts: Facts) -> dict[str, Any]:
-    mine = {name: facts[name] for name in ("formats", "label_only", "dev_share", "seed")}
+    names = ("formats", "label_only", "dev_share", "seed", "levels")
+    mine = {name: facts[name] for name in names if name in facts}
     told = facts["funnel"]["settings"]
     return {f"export: {k}": _shown(v) for k, v in mine.items()} | {
         f"filter: {k}": _shown(v) for k, v in told.items()

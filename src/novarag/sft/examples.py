@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isclose
 from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
+from novarag.sft.stated import NO_NUMBER, write_level
 from novarag.strategies import LABEL_ONLY
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from novarag.records import PassageGroup
+    from novarag.records import PassageGroup, Reading
+    from novarag.sft.levels import Levels
     from novarag.strategies import Strategy
 
 _STEP = 0.0001  # the finest confidence that is written: a hundredth of a percent
 UNREADABLE = "the answer cannot be read back from two lines"
+NO_TARGET = "there is no target to write as its confidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +39,16 @@ class Kept:
     reply: str
     reasoning: str | None
     prompt_hash: str
+    target: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """What is asked and what should be said, with where it comes from."""
+    """What is asked and what should be said, with where it comes from.
+
+    `target` is what the confidence was written from, where it was; `fault` says why an example is
+    not fit to train on.
+    """
 
     prompt: str
     completion: str
@@ -50,6 +59,8 @@ class Example:
     confidence: float
     correct: bool | None
     tokens: int | None = None
+    target: float | None = None
+    fault: str | None = None
 
 
 def make_examples(
@@ -58,16 +69,18 @@ def make_examples(
     *,
     strategies: Mapping[str, Strategy],
     label_only: bool = False,
+    levels: Levels | None = None,
 ) -> Iterator[Example]:
     """Render the prompt of each kept trial again, and put the reply beside it.
 
     With `label_only` the same groups are asked by the strategy `label-only`, and the completion is
-    the answer and the confidence alone.
+    the answer and the confidence alone. With `levels` the level nearest to the trial's target takes
+    the place of the confidence that it stated.
     """
     for row, trial in enumerate(kept, start=1):
         group = _group_of(trial, groups, row)
         prompt = _prompt_of(trial, group, strategies, row)
-        yield Example(
+        example = Example(
             prompt=LABEL_ONLY.render(group).text if label_only else prompt,
             completion=two_lines(trial.answer, trial.confidence) if label_only else whole(trial),
             question=trial.question,
@@ -77,6 +90,25 @@ def make_examples(
             confidence=trial.confidence,
             correct=trial.correct,
         )
+        if levels is None:
+            yield example
+        else:
+            strategy = LABEL_ONLY if label_only else strategies[trial.strategy]
+            yield _levelled(example, trial, levels, partial(strategy.read, group=group))
+
+
+def _levelled(
+    example: Example, trial: Kept, levels: Levels, reader: Callable[[str], Reading]
+) -> Example:
+    """Write the level of a trial's target into the completion."""
+    if trial.target is None:
+        return replace(example, fault=NO_TARGET)
+    level = levels.nearest(trial.target)
+    made = write_level(example.completion, levels, level, reader)
+    if made is None:
+        return replace(example, target=trial.target, fault=NO_NUMBER)
+    value = levels.values[level]
+    return replace(example, completion=made, confidence=value, target=trial.target)
 
 
 def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> PassageGroup:

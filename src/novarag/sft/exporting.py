@@ -7,12 +7,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_folder
+from novarag.defaults import EXPORT
 from novarag.errors import UnknownName, UsageError
 from novarag.sft import card
 from novarag.sft.examples import make_examples
 from novarag.sft.export_folder import CARD, MADE_BY, README, check_free, seal_card, write_file
 from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
 from novarag.sft.lengths import MAX_LENGTH
+from novarag.sft.levels import Levels
 from novarag.sft.sifting import sift, split
 from novarag.strategies import STRATEGIES
 
@@ -36,13 +38,15 @@ class ExportOptions:
     formats: Sequence[str] = tuple(FORMATS)
     label_only: bool = False
     ruler: Ruler | None = None
-    dev: float = 0.0
+    dev: float = EXPORT.dev
     seed: int = 0
     base: str | None = None
+    levels: int = EXPORT.levels
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.formats if name not in FORMATS]:
             raise UnknownName(unknown[0], FORMATS)
+        Levels(self.levels)
 
 
 def export(
@@ -55,8 +59,9 @@ def export(
     """Write the kept trials of one model as a folder to train on, and return its data card."""
     check_free(out)
     examples = make_examples(
-        filtered.kept, filtered.groups, strategies=strategies, label_only=options.label_only
-    )
+        filtered.kept, filtered.groups, strategies=strategies, label_only=options.label_only,
+        levels=Levels(options.levels) if filtered.is_written else None,
+    )  # fmt: skip
     sifted = sift(examples, label_only=options.label_only, ruler=options.ruler)
     _not_empty(sifted)
     splits = split(sifted.fit, dev=options.dev, seed=options.seed)
@@ -97,6 +102,7 @@ def _facts(
         "label_only": options.label_only,
         "dev_share": options.dev,
         "seed": options.seed,
+        **({"levels": options.levels} if filtered.is_written else {}),
         "examples": card.count_examples(splits),
         "rejected": card.count_reasons(sifted.rejected),
         "lengths": card.describe_lengths(sifted.fit, options.ruler),

@@ -10,6 +10,7 @@ import orjson
 import polars as pl
 
 from novarag.errors import DataError, UsageError
+from novarag.filters.options import WRITTEN
 from novarag.sealed_json import SEAL, unseal_files
 from novarag.sft.examples import Kept
 from novarag.texts import plain_text
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 FILES = ("kept.parquet", "groups.parquet", "tally.json", SEAL)
 _AGAIN = "run the same `filter_trials(...)` again."
 COLUMNS = tuple(Kept.__dataclass_fields__)
-_NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning"})
+_NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning", "target"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,11 @@ class Filtered:
     kept: tuple[Kept, ...]
     groups: Mapping[str, PassageGroup]
     tally: Mapping[str, Any]
+
+    @property
+    def is_written(self) -> bool:
+        """Say whether the targets are to take the place of the stated confidences."""
+        return self.tally.get("settings", {}).get("alignment") in WRITTEN
 
 
 def read_filtered(

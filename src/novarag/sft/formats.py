@@ -44,6 +44,7 @@ def json_line(row: dict[str, Any]) -> bytes:
 
 def canonical_row(example: Example) -> dict[str, Any]:
     """Lay an example out as a conversational prompt and completion, as TRL reads it."""
+    written = {} if example.target is None else {"target": example.target}
     return {
         "prompt": [{"role": "user", "content": example.prompt}],
         "completion": [{"role": "assistant", "content": example.completion}],
@@ -52,6 +53,7 @@ def canonical_row(example: Example) -> dict[str, Any]:
         "kind": example.kind,
         "confidence": example.confidence,
         "correct": example.correct,
+        **written,
     }
 
 

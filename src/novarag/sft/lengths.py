@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.defaults import EXPORT
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ class Ruler:
 
     def measure(self, example: Example) -> tuple[int, str | None]:
         """Count the tokens of a sample in its chat template, and say what is wrong with it."""
-        text = self._templated(example)
+        text = self.templated(example)
         tokens = len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         return tokens, self._fault(example, text, tokens)
 
     def begins_as_asked(self, example: Example) -> bool:
         """Say whether a sample begins with the very tokens that the model is asked with."""
         _, asked = self.render(example.prompt)
-        tokens = self.tokenizer(self._templated(example), add_special_tokens=False)["input_ids"]
+        tokens = self.tokenizer(self.templated(example), add_special_tokens=False)["input_ids"]
         return list(tokens[: len(asked)]) == asked
 
     def render(self, prompt: str) -> tuple[str, list[int]]:
@@ -74,7 +75,8 @@ class Ruler:
         )
         return text, list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _templated(self, example: Example) -> str:
+    def templated(self, example: Example) -> str:
+        """Put a question and its answer in the chat template."""
         messages = [
             {"role": "user", "content": example.prompt},
             {"role": "assistant", "content": example.completion},
@@ -113,7 +115,7 @@ def load_ruler(place: str, *, longest: int = MAX_LENGTH) -> Ruler:
     try:
         from transformers import AutoTokenizer, logging
     except ImportError:
-        raise UsageError("a tokenizer needs: pip install 'novarag[tokenizer]'") from None
+        raise UsageError(f"a tokenizer needs: {with_extra('tokenizer')}") from None
     logging.set_verbosity_error()  # a warning for each long text says nothing that we do not
     name = Path(place).resolve().name if Path(place).exists() else place
     try:

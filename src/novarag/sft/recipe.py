@@ -1,4 +1,4 @@
-"""How the paper trained, as far as it says, and what we assume where it does not."""
+"""How the paper trained: by its text, by the files released since, and by assumption elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One setting of a trainer, and whether the paper states it."""
+    """One setting of a trainer, and who states it: the paper, the released files, or we."""
 
     name: str
     value: float | str | bool
@@ -35,14 +35,18 @@ TRAINING = (
     Constant("learning_rate", _USUAL.learning_rate, SAID["learning_rate"]),
     Constant("num_train_epochs", _USUAL.epochs, SAID["epochs"]),
     Constant("lr_scheduler_type", _USUAL.schedule, SAID["schedule"]),
-    Constant("warmup_steps", _USUAL.warmup_steps, SAID["warmup_steps"]),
+    Constant("warmup_ratio", _USUAL.warmup, SAID["warmup"]),
     Constant(
         "per_device_train_batch_size",
         _USUAL.at_once,
-        f"assumed: {_USUAL.at_once} x {_ROUNDS} on one device is a batch of {_USUAL.batch}",
+        f"released; {_USUAL.at_once} x {_ROUNDS} on one device is a batch of {_USUAL.batch}",
     ),
-    Constant("gradient_accumulation_steps", _ROUNDS, "assumed: with n devices, divide by n"),
-    Constant("bf16", True, "assumed: set to false where the device cannot"),
+    Constant(
+        "gradient_accumulation_steps",
+        _ROUNDS,
+        "released: 8 on four devices; with n devices, 32 / n",
+    ),
+    Constant("bf16", True, "released; set to false where the device cannot"),
     Constant("seed", _USUAL.seed, SAID["seed"]),
 )
 TRAINED = (
@@ -74,13 +78,14 @@ def train_yaml(*, dataset: str, dev: str | None, base: str | None, longest: int)
         Constant("cutoff_len", longest, f"{said}; what is longer would be cut"),
     ]
     watched = [
-        Constant("eval_dataset", dev or "", "whole questions, set aside"),
+        Constant("eval_dataset", dev or "", "released: a tenth; here of whole questions"),
         Constant("eval_strategy", "epoch", "assumed"),
     ]
     return "\n".join([
         "# Train with LLaMA-Factory, from this folder: llamafactory-cli train train.yaml",
         "# Without a GPU, add use_cpu=true to that line. No file here needs a change for it.",
-        "# Each constant is marked: paper (the paper states it) or assumed (it does not).",
+        "# Each constant is marked: paper (the paper states it), released (the authors' files do)",
+        "# or assumed (neither does).",
         *_model(base),
         *_section("method", [Constant("do_train", True, ""), *METHOD]),
         *_section("dataset", data + watched if dev else data),

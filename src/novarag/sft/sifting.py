@@ -37,6 +37,7 @@ def sift(examples: Iterable[Example], *, label_only: bool, ruler: Ruler | None) 
     rejected: list[Rejected] = []
     for example in examples:
         tokens, reason = (None, None) if ruler is None else ruler.measure(example)
+        reason = example.fault or reason
         if reason is None and label_only:
             reason = fault_of_two_lines(example)
         measured = replace(example, tokens=tokens)

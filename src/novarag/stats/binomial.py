@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from novarag.stats.resampling import interval
 
@@ -18,8 +18,8 @@ _TAIL = 0.025
 def clopper_pearson(hits: Floats, count: Floats) -> tuple[Floats, Floats]:
     """Return the exact 95 % bounds of each share; NaN where nothing was counted."""
     with np.errstate(invalid="ignore"):
-        low = np.where(hits > 0, beta.ppf(_TAIL, hits, count - hits + 1), 0.0)
-        high = np.where(hits < count, beta.ppf(1 - _TAIL, hits + 1, count - hits), 1.0)
+        low = np.where(hits > 0, betaincinv(hits, count - hits + 1, _TAIL), 0.0)
+        high = np.where(hits < count, betaincinv(hits + 1, count - hits, 1 - _TAIL), 1.0)
     empty = count == 0
     low[empty] = high[empty] = np.nan
     return low, high

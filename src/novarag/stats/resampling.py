@@ -17,16 +17,23 @@ if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
 
 CHUNK_CELLS = 500_000
+"""Weights of a chunk, or cells of its widest tally."""
+
+BLOCK, BLOCK_CELLS = 16, 4_000_000
+"""Replicates that a product of matrices wants at once, and the most cells it may take."""
 
 
 def draws(questions: int, replicates: int, *, seed: int, width: int) -> Iterator[Floats]:
     """Yield chunks of replicates, each a weight per question; `width` is the widest tally."""
     rng = np.random.default_rng(seed)
-    chunk = max(1, min(replicates, CHUNK_CELLS // max(questions, width, 1)))
+    cells = max(questions, width, 1)
+    most = max(CHUNK_CELLS // cells, min(BLOCK, BLOCK_CELLS // cells))
+    chunk = max(1, min(replicates, most))
     for start in range(0, replicates, chunk):
         size = min(chunk, replicates - start)
         picked = rng.integers(0, questions, size=(size, questions))
-        yield np.stack([np.bincount(p, minlength=questions) for p in picked]).astype(np.float64)
+        counted = np.stack([np.bincount(p, minlength=questions) for p in picked])
+        yield counted.astype(np.float64, order="F")  # a question's weights stand together
 
 
 def interval(values: Floats, *, confidence: float = 0.95) -> tuple[float | None, float | None]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from novarag.records import Prompt, Reading
+from novarag.records import Flaw, Prompt, Reading
+from novarag.strategies.copies import squeeze
+from novarag.strategies.forms import classified
+from novarag.strategies.table import Strategy
 from novarag.strategies.template import Template, shipped
 
 if TYPE_CHECKING:
@@ -61,3 +64,17 @@ P_TRUE = FollowUp(name="p-true", template=shipped("p-true"))
 
 FOLLOW_UPS = {f.name: f for f in (P_TRUE,)}
 """Every follow-up by name."""
+
+GIVEN_ANSWER = Strategy(name="given-answer", template=shipped("given-answer"), form=classified)
+"""Asks for the confidence in an answer that somebody else gave; for a group of `propose`."""
+
+
+def about_answer(reading: Reading, answer: str) -> Reading:
+    """Return what a reply to `GIVEN_ANSWER` says of the answer; one about another says nothing.
+
+    >>> about_answer(Reading(answer="Ada L.", confidence=0.7, spans={}), "ada l").answer
+    'ada l'
+    """
+    if reading.answer is None or squeeze(reading.answer) == squeeze(answer):
+        return replace(reading, answer=reading.answer and answer)
+    return replace(reading, flaw=reading.flaw or Flaw.DISAGREE)

@@ -11,11 +11,12 @@ _GUESSES = 4
 _LONGEST = 80  # characters of an answer
 _PERCENT = "(100|[1-9]?[0-9])%"
 # What the reader takes for dressing would leave no answer; a bracket is the prompt, said back.
+_MARKS = "~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018"
 _BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201c\u201d\u2013\u2014{_BREAKS}-]"
+_SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201d\u2013\u2014{_MARKS}{_BREAKS}-]"
 # What could open a quotation, or announce one at the end of a line, is left out, and so are breaks
 # of other kinds: a reply that is held to its form is read for certain. Apostrophes follow a letter.
-_OPENERS = '\\r\\n<>{}"`~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018' + _BREAKS
+_OPENERS = f'\\r\\n<>{{}}"`{_MARKS}{_BREAKS}'
 _CALM = f"([^{_OPENERS}' ]'|[^{_OPENERS}'])"
 _END = f"[^{_OPENERS}' \\t:*_#-]'?"
 _ANSWER = f"Answer: {_SAID}({_CALM}{{0,{_LONGEST - 3}}}{_END})?"
@@ -32,10 +33,15 @@ def judged(k: int, step_length: int) -> str:
     True
     """
     steps = "".join(rf"Step {i}: {_line(step_length)}\n" for i in range(1, k + 2))
+    return steps + classified(k, step_length)
+
+
+def classified(k: int, _step_length: int) -> str:
+    """Return the form of a class for each of k passages, a group judgment and a verdict."""
     word = "(Highly Relevant|Relevant|Irrelevant)"
     classes = "; ".join(f"Passage {i}: {word}" for i in range(1, k + 1))
     return (
-        rf"{steps}Passage Classifications: {classes}\n"
+        rf"Passage Classifications: {classes}\n"
         r"Group Judgment: (Conflicting|Consistent|Insufficient)\n"
         f"{_VERDICT}"
     )

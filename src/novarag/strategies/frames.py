@@ -11,7 +11,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from novarag.strategies.template import Template
 
 _LABEL = re.compile(r"(Passage Classifications|Group Judgment|Confidence|Answer):")
+_PLACE = re.compile(
+    "(?:(?<=Passage Classifications)|(?<=Group Judgment)|(?<=Confidence)|(?<=Answer))(?=:)"
+)
 _FRAME = re.compile(r"^(?:Answer|Group Judgment)\[([0-9a-f]{6})\]:", re.MULTILINE)
 _DIGITS = 6
 
@@ -35,13 +38,19 @@ def fresh_secret() -> str:
     return secrets.token_hex(16)
 
 
+@cache
+def _cut(template: Template) -> tuple[list[str], ...]:
+    """Cut the pieces of a template where frames go."""
+    return tuple(_PLACE.split(piece) for piece in template.pieces)
+
+
 def put_frame(text: str, frame: str) -> str:
     """Frame every label of our own text: a template, or a reply that is made up.
 
     >>> put_frame("Answer: 1871", "7f3a2c")
     'Answer[7f3a2c]: 1871'
     """
-    return _LABEL.sub(rf"\1[{frame}]:", text)
+    return f"[{frame}]".join(_PLACE.split(text))
 
 
 def frame_in(prompt: str) -> str | None:
@@ -75,6 +84,10 @@ class Framed:
         """The template, before it is framed."""
         return self.strategy.template
 
+    def once(self) -> Framed:
+        """Return the same with one frame, freshly drawn for one question."""
+        return _FramedOnce(strategy=self.strategy, secret=fresh_secret())
+
     def frame(self, group: PassageGroup) -> str:
         """Return the frame of a group."""
         told = self.strategy.template.fill(group).encode("utf-8", "surrogatepass")
@@ -83,7 +96,8 @@ class Framed:
     def render(self, group: PassageGroup) -> Prompt:
         """Fill the framed template with a question and its passages."""
         template = self.strategy.template
-        text = template.fill(group, frame=partial(put_frame, frame=self.frame(group)))
+        frame = f"[{self.frame(group)}]"
+        text = template.fill(group, [*map(frame.join, _cut(template))])
         return Prompt(text=text, strategy=self.name, template_hash=template.hash)
 
     def read(self, reply: str, *, group: PassageGroup, truncated: bool = False) -> Reading:
@@ -98,3 +112,15 @@ class Framed:
     def hold(self, form: str, group: PassageGroup) -> str:
         """Frame the labels of a regular expression."""
         return _LABEL.sub(rf"\1\\[{self.frame(group)}\\]:", form)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FramedOnce(Framed):
+    """A strategy whose labels carry one frame, drawn for one question."""
+
+    def __post_init__(self) -> None:
+        """Check nothing: it comes from a framed strategy."""
+
+    def frame(self, group: PassageGroup) -> str:  # noqa: ARG002 - it is asked about one alone
+        """Return the frame."""
+        return self.secret[:_DIGITS]

@@ -83,7 +83,7 @@ MULTI_STEP = Strategy(
 NOISE_AWARE = Strategy(name="noise-aware", template=shipped("noise-aware"), form=reasoned)
 NOVA = Strategy(name="nova", template=shipped("nova"), form=judged)
 LABEL_ONLY = Strategy(name="label-only", template=shipped("label-only"), form=verdict)
-CLOSED_BOOK = Strategy(name="closed-book", template=shipped("closed-book"), form=reasoned)
+CLOSED_BOOK = Strategy(name="closed-book", template=shipped("closed-book"), form=verdict)
 TOP_K = Strategy(name="top-k", template=shipped("top-k"), form=guessed)
 
 

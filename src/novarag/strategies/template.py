@@ -19,7 +19,7 @@ from novarag.errors import UsageError
 from novarag.records import AnswerForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from novarag.records import PassageGroup
 
@@ -87,10 +87,9 @@ class Template:
         object.__setattr__(self, "pieces", pieces)
         object.__setattr__(self, "hash", sha256(self.text.encode()).hexdigest())
 
-    def fill(self, group: PassageGroup, *, frame: Callable[[str], str] | None = None) -> str:
-        """Put a group's question and passages in place; `frame` changes our own text alone."""
-        values = _values(group)
-        return self.put(values, pieces=self.pieces if frame is None else [*map(frame, self.pieces)])
+    def fill(self, group: PassageGroup, pieces: Sequence[str] = ()) -> str:
+        """Put a group's question and passages in place; `pieces` replace our own text alone."""
+        return self.put(_values(group), pieces=pieces)
 
     def put(self, values: Mapping[str, str], *, pieces: Sequence[str] = ()) -> str:
         """Put texts in place of the slots, each once and unread."""
@@ -122,7 +121,7 @@ def tamed(text: str) -> str:
     """
     if "<" in text or "[" in text or "\u25c1" in text:
         text = _CHAT.sub(lambda mark: mark[0] + "\\", text)
-    return _BREAK.sub(r"\g<0>  ", text)
+    return text if text.isprintable() else _BREAK.sub(r"\g<0>  ", text)
 
 
 def untamed(text: str) -> str:

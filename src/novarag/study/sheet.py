@@ -6,6 +6,7 @@ What raters see is in `Sheet.entries`; which system stands behind which letter i
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from string import ascii_uppercase
@@ -90,10 +91,17 @@ def place_of(group: PassageGroup) -> Place:
     return group.question.id, group.id or ""
 
 
-def draw_places(asked: Sequence[Iterable[Place]], questions: int, *, seed: int) -> list[Place]:
+def draw_places(
+    asked: Sequence[Iterable[Place]],
+    questions: int,
+    *,
+    seed: int,
+    parts: Mapping[str, str] | None = None,
+) -> list[Place]:
     """Draw questions that every system was asked, and one group of each.
 
     `asked` holds what each system has replies to. The draw depends on what they share alone.
+    `parts` names the set of each question: then as many are drawn from each, as far as it has them.
     """
     shared = set.intersection(*(set(places) for places in asked))
     by_question: dict[str, list[Place]] = {}
@@ -104,8 +112,21 @@ def draw_places(asked: Sequence[Iterable[Place]], questions: int, *, seed: int) 
             f"{len(by_question):,} questions have a reply of every system, and {questions:,} are"
             " wanted: ask for fewer, or give runs that were asked the same groups"
         )
-    drawn = rng_for(seed, "study").sample(sorted(by_question), questions)
+    lots = questions if parts is None else len(by_question)
+    drawn = rng_for(seed, "study").sample(sorted(by_question), lots)
+    if parts is not None:
+        drawn = _in_turn(drawn, parts)[:questions]
     return [rng_for(seed, "study", question).choice(by_question[question]) for question in drawn]
+
+
+def _in_turn(drawn: Sequence[str], parts: Mapping[str, str]) -> list[str]:
+    """Take a question of each part in turn, so that every beginning is even."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for question in drawn:
+        turns.append((seen[parts[question]], question))
+        seen[parts[question]] += 1
+    return [question for _, question in sorted(turns, key=lambda turn: turn[0])]
 
 
 def make_sheet(
@@ -115,9 +136,11 @@ def make_sheet(
     seed: int = 0,
     rubric: Rubric = RUBRIC,
     answers: bool = False,
+    parts: Mapping[str, str] | None = None,
 ) -> Sheet:
     """Make a sheet of trials, by the name of the system; the first reply to a group is shown.
 
+    `parts` names the set that each question is from; then all sets have as many questions.
     A reply that no confidence could be read from is shown like any other: raters can read it.
     """
     names = tuple(systems)
@@ -128,7 +151,7 @@ def make_sheet(
         for trial in sorted(systems[name], key=lambda t: t.sample):
             held.setdefault(place_of(trial.group), trial)
     entries, hidden = [], []
-    for place in draw_places(first, questions, seed=seed):
+    for place in draw_places(first, questions, seed=seed, parts=parts):
         trials = [held[place] for held in first]
         _check_same([t.group for t in trials], names)
         order = list(range(len(names)))

@@ -51,6 +51,14 @@ GOOD: dict[str, list[str]] = {
     "run": ["experiment.toml"],
     "reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "data",
                   "--out", "OUT"],
+    "gateway": ["gateway.toml", "--check"],
+    "gateway-adopt": ["gateway.toml", "--model", "support"],
+    "gateway-audit export": ["gateway.toml", "2026-11-16", "--to", "days"],
+    "gateway-audit drop": ["gateway.toml", "2026-11-16", "--to", "days", "--yes"],
+    "gateway-audit forget": ["gateway.toml", "acme", "--yes"],
+    "gateway-key add": ["acme", "--hash-only"],
+    "gateway-key list": ["--settings", "gateway.toml"],
+    "gateway-key revoke": ["0123456789ab", "--settings", "gateway.toml"],
     "build": ["pipeline.toml"],
     "noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
     "group": ["pool.jsonl", "--no-audit", "--out", "OUT.jsonl"],
@@ -60,6 +68,7 @@ GOOD: dict[str, list[str]] = {
     "train": ["good/export", "--model", "folder", "--out", "OUT"],
     "serve-model": ["good/trained"],
     "nova-clean": ["--data", "data", "--out", "OUT"],
+    "data": ["retrieval", "text.txt", "--out", "OUT"],
     "render": ["groups.jsonl"],
     "read": [],
     "example": ["OUT.csv"],
@@ -89,7 +98,7 @@ URLS = ("http://127.0.0.1:9", "http://127.0.0.1:9/x", "127.0.0.1:9", "http://", 
         "loop", "answers.csv", "", "index.db/inside", "http://127.0.0.1:port", "a\nb.db",
         "http://" + "a" * 70 + ":9/x")  # fmt: skip
 _SPECIAL = {"model": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS, "http": URLS,
-            "check": URLS, "index": URLS}  # fmt: skip
+            "check": URLS, "index": URLS, "mirror": URLS}  # fmt: skip
 _LEFT_OUT = {"help", "driver", "ray_address", "run", "workers"}
 """Options that would start clusters, servers or many processes."""
 

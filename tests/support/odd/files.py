@@ -94,6 +94,12 @@ GRID = {
     "settings": [{"name": "own", "groups": "file", "file": "groups.jsonl", "k": 3}],
     "systems": [{"name": "Vanilla"}],
 }
+GATEWAY = {
+    "upstreams": {"main": {"url": "http://127.0.0.1:9/v1", "timeout": 1.0}},
+    "models": {"support": {"upstream": "main", "name": "llama", "policy": {"unread": "abstain"}}},
+    "limits": {"deadline": 5.0, "in_flight": 10},
+    "texts": {"abstain": "No."},
+}
 CRITERIA = {
     "criteria": [{"name": "clear", "title": "Clear", "asks": "Is it clear?"}],
     "points": 5, "low": "no", "high": "yes",
@@ -171,7 +177,8 @@ def _make_good(home: Path) -> None:
         (home / f"{rater}.json").write_text(json.dumps(_ratings(key, rater)))
     sheet = json.loads((home / "good/picked/picked.json").read_text())["content"]["sheet"]
     (home / "graded.json").write_text(grades_text(sheet, ["right", "wrong"] * 10, rater="Ada"))
-    for name, table in {"pipeline": PIPELINE, "experiment": EXPERIMENT, "grid": GRID}.items():
+    tables = {"pipeline": PIPELINE, "experiment": EXPERIMENT, "grid": GRID, "gateway": GATEWAY}
+    for name, table in tables.items():
         (home / f"{name}.toml").write_text(toml_of(table))
 
 

@@ -143,7 +143,8 @@ def test_measure_prints_words_and_writes_a_report(answers, tmp_path):
         app, ["measure", str(answers), "--by", "model", "--replicates", "100", "--out", str(out)]
     )
     assert result.exit_code == 0, result.output
-    assert "Over 200 answers to 200 questions" in result.stdout
+    assert result.stdout.startswith("- Do not act on any of these 2 confidences as they are")
+    assert "m0: Do not act" in result.stdout
     assert (out / "report.html").is_file()
     assert "wrote" in result.stderr
 

@@ -79,3 +79,15 @@ def test_help_imports_only_what_it_shows(verb):
         own = VERBS[verb][0].partition(":")[0]
         others = {place.partition(":")[0] for place, _ in VERBS.values()} - {own}
         assert not set(ast.literal_eval(doors)) & others
+
+
+def test_seven_verbs_stand_first_and_every_other_in_a_named_panel():
+    from typer.testing import CliRunner
+
+    from novarag.cli import PANELS, VERBS, app
+
+    shown = CliRunner().invoke(app, ["--help"]).output
+    panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if "╭─ " in line]
+    assert panels == ["Options", *PANELS]
+    assert len(PANELS["Start here"]) <= 7
+    assert len(VERBS) == sum(len(verbs) for verbs in PANELS.values())

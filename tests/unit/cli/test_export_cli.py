@@ -36,9 +36,8 @@ def test_export_says_what_it_wrote_and_what_it_did_not_check(filtered, tmp_path)
 
 def test_one_format_and_two_runs_give_the_same_bytes(filtered, tmp_path):
     for name in ("one", "two"):
-        assert (
-            export(filtered, tmp_path / name, "--format", "openai", "--label-only").exit_code == 0
-        )
+        told = ("--format", "openai", "--label-only", "--dev", "0")
+        assert export(filtered, tmp_path / name, *told).exit_code == 0
     one, two = contents(tmp_path / "one"), contents(tmp_path / "two")
     assert set(one) == {"README.md", "card.json", "openai/train.jsonl", "rejected.jsonl"}
     assert one == two

@@ -40,7 +40,6 @@ FIELDS_PYTHON_ONLY = {
     ("settings", "alpha"): "twice the rank; for experiments with the trainer",
     ("settings", "dropout"): "for experiments with the trainer",
     ("settings", "schedule"): "for experiments with the trainer",
-    ("settings", "warmup_steps"): "for experiments with the trainer",
 }
 """Fields that no verb has a flag for, and why."""
 
@@ -50,6 +49,15 @@ DOOR_ONLY = {
     ("ask", "--dry-run"): "calls `preview_ask`",
     ("calibrate", "--apply"): "calls `apply_calibration`",
     ("calibrate", "--other-source"): "goes to `apply_calibration`",
+    ("calibrate", "--from-audit"): "calls `propose_calibration`",
+    ("calibrate", "--since"): "goes to `propose_calibration`",
+    ("calibrate", "--until"): "goes to `propose_calibration`",
+    ("gate", "--from-audit"): "calls `propose_gate`",
+    ("gate", "--since"): "goes to `propose_gate`",
+    ("gate", "--until"): "goes to `propose_gate`",
+    ("gateway", "--check"): "calls `check_gateway`",
+    ("gateway-audit drop", "--yes"): "asks a person at a shell to mean it",
+    ("gateway-audit forget", "--yes"): "asks a person at a shell to mean it",
     ("noise", "--dry-run"): "prints the prompts of one question",
     ("answer", "--reply"): "prints the raw reply too",
     ("render", "--hash"): "prints the hash of a strategy",
@@ -133,7 +141,8 @@ def test_every_field_of_a_record_is_a_flag_somewhere_or_listed(record):
 
 def test_the_tables_hold_nothing_that_is_not_there():
     every = {name for verb in COMMANDS for name in parameters(verb)}
-    assert set(FLAG_OF) <= every
+    of_records = {f.name for record in RECORDS.values() for f in fields(record)}
+    assert set(FLAG_OF) <= every | of_records
     for table in (PYTHON_ONLY, ARGUMENTS):
         assert all(name in (every if verb == "*" else parameters(verb)) for verb, name in table)
     shown = {flag for verb in COMMANDS for flag in flags(verb)}

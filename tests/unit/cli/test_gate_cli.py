@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from novarag import load_gate, write_example
 from novarag.cli import app
-from novarag.cli.gate import parse_share
+from novarag.cli.shares import parse_share
 
 
 def call(*words: object):

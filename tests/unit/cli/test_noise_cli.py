@@ -111,18 +111,18 @@ def test_noise_groups_and_audit(questions, server, tmp_path):
     built = run(app, ["group", str(out), "--out", str(groups), "--no-audit"])
     assert built.exit_code == 0, built.output
     assert (
-        "114 groups of 38 questions: 38 consistent, 38 counterfactual, 38 irrelevant"
+        "120 groups of 40 questions: 40 consistent, 40 counterfactual, 40 irrelevant"
         in built.output
     )
     read = load_groups(groups)
-    assert [len(g.passages) for g in read] == [3] * 114
+    assert [len(g.passages) for g in read] == [3] * 120
     assert all(g.order is not None for g in read)
     first = groups.read_bytes()
     run(app, ["group", str(out), "--out", str(groups), "--no-audit"])
     assert groups.read_bytes() == first
     one = run(app, ["group", str(out), "--out", str(groups), "--one-each", "--no-audit"])
     assert (
-        "38 groups of 38 questions: 13 consistent, 13 counterfactual, 12 irrelevant" in one.output
+        "40 groups of 40 questions: 13 consistent, 14 counterfactual, 13 irrelevant" in one.output
     )
 
 

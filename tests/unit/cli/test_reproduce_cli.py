@@ -1,42 +1,21 @@
 """Tables from a file to a page, on simulated respondents: no server, no shared data."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
+from novarag import Passage
 from novarag.cli import app
+from novarag.config.grid import Setting, load_grid
 from novarag.datasets.groups import iter_groups
+from novarag.flows.reproduce import reproducing
+from tests.support.pages import TABLE as WHOLE
 
 run = CliRunner().invoke
 ROWS = 24
-TABLE = """
-title = "Mine"
-metrics = ["brier", "accuracy"]
-datasets = ["mine"]
-least = 10
-replicates = 100
-picture = "forest"
-
-[[settings]]
-groups = "file"
-file = "groups.jsonl"
-
-[[systems]]
-name = "Vanilla"
-
-[[systems]]
-name = "Ensemble"
-method = "ensemble"
-
-[[systems]]
-name = "NOVA"
-strategy = "nova"
-model = "tuned"
-
-[model]
-endpoints = ["simulated:base"]
-"""
+TABLE = WHOLE.replace(', "ece", "auroc"', "")
 
 
 @pytest.fixture
@@ -119,7 +98,8 @@ def test_a_model_may_join_later_and_nothing_is_asked_again(place):
 
 
 def test_rules_and_retention_have_tables_of_their_own(place):
-    systems = TABLE.replace('[[systems]]\nname = "Ensemble"\nmethod = "ensemble"\n', "")
+    ensemble = '[[systems]]\nname = "Ensemble"\nmethod = "ensemble"\nstrategy = "cot"\n'
+    systems = TABLE.replace(ensemble, "")
     (place / "rules.toml").write_text(systems.replace('picture = "forest"', 'table = "ablation"'))
     result = run(app, ["run", "rules.toml"])
     assert result.exit_code == 0, result.output
@@ -138,3 +118,84 @@ def test_mistakes_are_told_in_words(place):
     assert "nobody" in str(run(app, ["run", "mine.toml"]).exception)
     result = run(app, ["reproduce", "pie", "--model", "simulated:base", "--out", "x"])
     assert "pie" in str(result.exception)
+
+
+@pytest.fixture
+def shipped(place, monkeypatch):
+    """Two tables ship, one of which searches an index; and a third that only BM25 will do for."""
+    mine = load_grid("mine.toml")
+    found = Setting(name="found", groups="retrieved", search="dense", k=2)
+    grids = {
+        "plain": mine,
+        "dense": replace(mine, settings=(*mine.settings, found)),
+        "words": replace(mine, settings=(replace(found, search="bm25"),)),
+    }
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", tuple(grids))
+    monkeypatch.setattr(reproducing, "load_grid", grids.get)
+    return place
+
+
+def reproduce(*more):
+    return run(app, ["reproduce", *more, "--model", "simulated:base", "--out", "out"])
+
+
+def test_all_without_an_index_makes_what_needs_none_and_names_the_rest(shipped):
+    result = reproduce("all")
+    assert result.exit_code == 1, result.output
+    assert "wrote out/page.md: 1 table\n" in result.output
+    assert "left out dense: it needs --index and --encoder\n" in result.output
+    assert "left out words: it needs --index\n" in result.output
+    text = (shipped / "out/page.md").read_text()
+    wants = "`dense` needs `--index` and `--encoder`; `words` needs `--index`."
+    assert f"Left out, for want of what they need: {wants}" in text
+    assert text.count("novarag reproduce plain --model") == 2
+    html = (shipped / "out/page.html").read_text()
+    assert html.count("novarag reproduce plain --model") == 2
+    assert '<h2 id="plain">' in html
+
+
+def test_a_table_by_name_is_refused_without_its_index(shipped):
+    result = reproduce("words")
+    assert result.exit_code == 1  # in tests the error itself comes out; `novarag` ends with 2
+    assert "needs an index" in str(result.exception)
+    assert reproduce("plain").exit_code == 0
+
+
+def test_an_index_without_its_encoder_serves_words_alone(shipped, monkeypatch):
+    asked = []
+
+    async def search(self, mode, queries, k):
+        asked.append(mode)
+        return [[Passage(text=f"{q} Nobody knows.")] * k for q in queries]
+
+    monkeypatch.setattr("novarag.flows.reproduce.bench._Search.__call__", search)
+    questions = "novarag.flows.reproduce.groups._questions"
+    groups = list(iter_groups(shipped / "groups.jsonl"))
+    monkeypatch.setattr(questions, lambda *_: [g.question for g in groups])
+    result = reproduce("all", "--index", "corpus.db")
+    assert result.exit_code == 1, result.output
+    assert asked == ["bm25"]
+    assert "left out dense: it needs --encoder\n" in result.output
+    assert "left out words" not in result.output
+    again = reproduce("all")  # what was retrieved is in the folder, and needs no index
+    assert "wrote out/page.md: 2 tables\n" in again.output
+    assert "left out words" not in again.output
+
+
+def test_methods_are_asked_by_cot_or_as_one_says(shipped):
+    drawn = shipped / "out" / "draws"
+    assert reproduce("plain", "--method-strategy", "nobody").exception is not None
+    assert not drawn.exists()
+    assert reproduce("plain").exit_code == 0
+    (mine,) = (folder / "base" for folder in drawn.iterdir())
+    assert {folder.name for folder in mine.iterdir()} == {"cot", "vanilla", "nova"}
+    assert reproduce("plain", "--method-strategy", "multi-step").exit_code == 0
+    assert (mine / "multi-step").is_dir()
+    assert "--method-strategy multi-step" in (shipped / "out/page.md").read_text()
+
+
+def test_a_smoke_page_says_in_its_first_line_what_it_shows(shipped):
+    assert reproduce("plain", "--profile", "smoke").exit_code == 0
+    first = (shipped / "out/page.md").read_text().partition("\n")[0]
+    assert first.startswith("# Mine")
+    assert first.endswith(": a smoke run, which shows only that tables run")

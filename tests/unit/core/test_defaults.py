@@ -39,7 +39,7 @@ from tests.support.verbs import verbs
 
 VERBS = {
     "ask": (defaults.ACCESS, defaults.ASK),
-    "estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE),
+    "estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE, defaults.ESTIMATE),
     "noise": (defaults.ACCESS, defaults.ASK, defaults.NOISE),
     "reproduce": (defaults.ACCESS, defaults.TABLE),
     "answer": (defaults.DESK,),

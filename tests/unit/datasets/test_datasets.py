@@ -23,7 +23,7 @@ from novarag.datasets import (
     rows_stand_alone,
     strict_kind,
 )
-from novarag.datasets.files import read_table
+from novarag.datasets.open_table import read_table
 from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import FORMATS, Labels
 from novarag.taxonomy import GroupKind
@@ -82,8 +82,12 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
         ("a.jsonl", "", "has no rows"),
         ("a.parquet", "not parquet", "cannot be read"),
         ("a.csv", "", "cannot be read"),
-        ("a.xlsx", "x", "ending '.xlsx' is not known"),
-        ("a", "x", r"ending '\(none\)' is not known"),
+        ("a.xlsx", "x", "cannot be read .it is no .xlsx"),
+        ("a", "x", "has no rows"),
+        ("a.csv", "x,y\n\0,1", "cannot be read .it holds bytes that are no text"),
+        ("a.json", "[1]", "its list holds other things than objects"),
+        ("a.json", '{"a": ', "this is no table in JSON"),
+        ("a.log", "started", "no line holds a record"),
     ],
 )
 def test_files_that_cannot_be_read_say_why(tmp_path, name, content, says):
@@ -160,12 +164,13 @@ def test_without_a_question_column_every_row_is_its_own(tmp_path):
     assert not rows_stand_alone(load(tmp_path, ROWS))
 
 
-def test_percents_only_when_told(tmp_path):
+def test_one_may_be_a_percent_or_all(tmp_path):
     rows = [{"confidence": 90, "correct": 1}, {"confidence": 1, "correct": 0}]
     assert load(tmp_path, rows, percent=True)["confidence"].to_list() == [0.9, 0.01]
+    assert load(tmp_path, rows, values={"1": 1.0})["confidence"].to_list() == [0.9, 1.0]
     error = problem(tmp_path, rows)
-    assert (error.row, error.column) == (1, "confidence")
-    assert "`percent=True`" in error.hint
+    assert (error.row, error.column) == (2, "confidence")
+    assert "`percent=True` for 1 %, or `values={'1': 1.0}` for 100 %" in error.hint
 
 
 @pytest.mark.parametrize("right", ["true", "True", "1", "yes", 1, 1.0, True])
@@ -181,13 +186,13 @@ def test_nan_and_marked_values_are_unread(tmp_path):
 def test_cells_that_make_no_sense_are_named_with_a_hint(tmp_path):
     error = problem(tmp_path, [ROWS[0], {"confidence": -1, "correct": 1, "question": "q"}])
     assert (error.row, error.column) == (2, "confidence")
-    assert "`unread=(-1,)`" in error.hint
+    assert "`unread=('-1',)`" in error.hint
     error = problem(
         tmp_path, [{"confidence": 0.5, "correct": 1}, {"confidence": "high", "correct": 1}]
     )
     assert (error.row, error.column) == (2, "confidence")
     assert "'high' is not a number" in str(error)
-    for rows in ([0.5, True], [0.5, False, 1], [None, True]):  # no truth value is a confidence
+    for rows in ([0.5, True], [0.5, False, 0], [None, True]):  # no truth value is a confidence
         error = problem(tmp_path, [{"confidence": value, "correct": 1} for value in rows])
         assert (error.row, error.column) == (2, "confidence")
         assert "is not a number" in str(error)
@@ -255,7 +260,7 @@ def test_columns_of_lists_and_files_that_do_not_fit(tmp_path):
 
 def test_percents_that_are_fractions_are_refused(tmp_path):
     error = problem(tmp_path, [{"confidence": 0.9, "correct": 1}], percent=True)
-    assert "leave out `percent=True`" in error.hint
+    assert "else leave `percent` out" in error.hint
 
 
 def test_answers_are_graded_against_a_gold_column(tmp_path):
@@ -337,14 +342,14 @@ def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="NOVARAG_DATA"):
         load_benchmark("nq")
     with pytest.raises(DataError, match="no such file"):
-        load_benchmark("nq", root=tmp_path)
+        load_benchmark("nq", data=tmp_path)
     for wrong in ({"name": "squad"}, {"name": "nq", "split": "train"}, {"name": "nq", "k": 4}):
         with pytest.raises(UnknownName):
-            load_benchmark(**wrong, root=tmp_path)
+            load_benchmark(**wrong, data=tmp_path)
     with pytest.raises(UnknownName):
-        load_pool("nq", root=tmp_path)
+        load_pool("nq", data=tmp_path)
     with pytest.raises(UnknownName):
-        load_originals("nq", split="train", root=tmp_path)
+        load_originals("nq", split="train", data=tmp_path)
 
 
 @pytest.mark.parametrize(

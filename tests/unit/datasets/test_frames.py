@@ -99,12 +99,12 @@ def test_empty_cells_are_unread_or_ungraded():
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([{"confidence": 85, "correct": 1}], {}, "pass `percent=True` if"),
-        ([{"confidence": 0.85, "correct": 1}], {"percent": True}, "leave out `percent=True`"),
-        ([{"confidence": 336, "correct": 1}], {}, r"pass `unread=\(336,\)` if"),
+        ([{"confidence": 8, "correct": 1}], {}, "pass `out_of=10`, or `percent=True` if"),
+        ([{"confidence": 0.85, "correct": 1}], {"percent": True}, "else leave `percent` out"),
+        ([{"confidence": 336, "correct": 1}], {}, r"or `unread=\('336',\)` if"),
         ([{"confidense": 0.5, "correct": 1}], {}, "did you mean 'confidense'.*pass `confidence=NAME`"),
-        ([{"confidence": "sure", "correct": 1}], {}, r"row 1, column 'confidence'.*use `reply`"),
-        ([{"confidence": 0.5, "correct": "maybe"}], {}, "neither true nor false"),
+        ([{"confidence": "sure", "correct": 1}], {}, r"row 1, column 'confidence'.*`values=\{'sure': SHARE\}`"),
+        ([{"confidence": 0.5, "correct": "maybe"}], {}, "neither right nor wrong"),
         ([{"confidence": 0.5, "correct": 1}], {"question": "id"}, "pass `question=NAME`"),
     ],
 )  # fmt: skip
@@ -148,3 +148,10 @@ def test_figures_as_a_frame():
     assert "fewer than the 50" in refused["refusal"][0]
     assert frame.filter(group="macro average", metric="ece")["value"][0] == found.macro["ece"].value
     assert frame.filter(pl.col("refusal").is_null())["metric"].null_count() == 0
+
+
+def test_what_an_error_asks_for_can_be_said():
+    table = [{"confidence": 0.9, "correct": "up"}, {"confidence": 95, "correct": "meh"}]
+    taken = take_answers(table, mixed=True, right=("up",))
+    assert taken["confidence"].to_list() == [0.9, 0.95]
+    assert taken["correct"].to_list() == [True, False]

@@ -1,17 +1,13 @@
 """What the proof is made from: splits that share nothing, and replies that say what is known."""
 
-import json
-import random
-import subprocess
-import sys
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.nova import drills, reading, splits, warmup
-from novarag.datasets import load_groups
+from experiments.nova import drills, prepare, splits, warmup, windows
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
@@ -50,16 +46,13 @@ def make_groups(count):
 
 
 @given(count=st.integers(5, 30), seed=st.integers(0, 9), order=st.randoms())
-def test_splits_hold_whole_questions_once_whatever_the_order_of_the_rows(count, seed, order):
-    groups = make_groups(count)
-    parts = splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
-    ids = {name: {g.question.id for g in part} for name, part in parts.items()}
-    assert [len(i) for i in ids.values()] == [2, 3, count - 5]
-    assert len(set.union(*ids.values())) == count
-    assert all(len(part) == 3 * len(ids[name]) for name, part in parts.items())
-    order.shuffle(groups)
-    again = splits.split(groups, {"a": 2, "b": 3, "c": None}, seed)
-    assert {name: {g.question.id for g in part} for name, part in again.items()} == ids
+def test_splits_hold_every_question_once_whatever_the_order_of_the_rows(count, seed, order):
+    names = [f"q{i}" for i in range(count)]
+    parts = splits.split(names, {"a": 2, "b": 3, "c": None}, seed)
+    assert [len(part) for part in parts.values()] == [2, 3, count - 5]
+    assert set.union(*parts.values()) == set(names)
+    order.shuffle(names)
+    assert splits.split(names, {"a": 2, "b": 3, "c": None}, seed) == parts
 
 
 def test_the_order_is_the_seeds_not_the_files():
@@ -72,16 +65,24 @@ def test_the_order_is_the_seeds_not_the_files():
 
 def test_a_split_that_cannot_be_filled_is_an_error():
     with pytest.raises(DataError, match="there are 2 questions for 'a', 3 are needed"):
-        splits.split(make_groups(2), {"a": 3}, 0)
+        splits.split(["x", "y"], {"a": 3}, 0)
 
 
-def test_a_test_question_gives_one_group_and_the_kinds_are_even():
-    groups = [*make_groups(9), make_group("closed", form="yes/no")]
-    taken = splits.one_each(groups, 6, 0)
-    assert [g.kind for g in taken] == 2 * list(GroupKind)
-    assert len({g.question.id for g in taken}) == 6
-    every = splits.one_each(groups, 99, 0)
-    assert len(every) == 9  # the yes/no question is not asked
+def test_questions_take_sizes_and_kinds_in_turn():
+    sizes = {3: make_groups(12), 5: [replace(g, id=f"{g.id[:-1]}5") for g in make_groups(12)]}
+    taken = splits.dealt(sizes, 0)
+    assert len({g.question.id for g in taken}) == len(taken) == 12
+    assert [g.id[-1] for g in taken] == 6 * ["3", "5"]
+    counted = {(g.id[-1], g.kind): 0 for g in taken}
+    assert len(counted) == 6  # every kind at every size
+    every = splits.dealt(sizes, 0, each=True)
+    assert len(every) == 36
+    assert {g.question.id: g.id[-1] for g in every} == {g.question.id: g.id[-1] for g in taken}
+
+
+def test_what_a_question_lacks_another_of_its_groups_stands_for():
+    lone = [make_group(f"q{i}", "irrelevant") for i in range(4)]
+    assert len(splits.dealt({3: lone, 5: []}, 0)) == 4
 
 
 def question(name, text):
@@ -101,9 +102,30 @@ def test_a_question_on_two_sides_is_found_by_its_id_or_its_words(learnt, tests):
         splits.check_disjoint(learnt, tests)
 
 
-def test_tests_may_share_questions_with_each_other():
-    both = [question("a", "Who?")]
-    splits.check_disjoint({"warm": [question("b", "When?")]}, {"k3": both, "k5": both})
+def test_fresh_questions_are_apart_from_those_asked_before():
+    with pytest.raises(DataError, match="test-clean and test-asked share"):
+        splits.check_disjoint(
+            {"warm": [question("b", "When?")]},
+            {"test-clean": [question("a", "Who?")], "test-asked": [question("z", "who")]},
+        )
+    splits.check_disjoint({"warm": [question("b", "When?")]}, {"test": [question("a", "Who?")]})
+
+
+def test_the_budget_counts_questions_that_no_split_above_has():
+    told = prepare.budget({"own": make_groups(4), "graded": make_groups(6)[:9]})
+    assert told == [
+        {"split": "own", "questions": 4, "new": 4, "groups": 12},
+        {"split": "graded", "questions": 3, "new": 0, "groups": 9},
+    ]
+
+
+def test_graded_questions_are_training_questions_once_each():
+    own = make_groups(8)
+    graded = prepare._graded(own)
+    assert len({g.question.id for g in graded}) == len(graded) == 8
+    assert graded == prepare._graded(list(reversed(own))) or {g.question.id for g in graded} == {
+        g.question.id for g in own
+    }
 
 
 def test_passages_that_share_eight_words_share_a_run():
@@ -115,91 +137,65 @@ def test_passages_that_share_eight_words_share_a_run():
     assert splits.gold_runs([make_group()]) == {"the lamp was lit in 1871"}
 
 
-def test_a_reading_group_has_its_gold_and_two_texts_that_do_not_answer():
-    golds = [
-        (
-            Question(id=f"q{i}", text="When?", answers=(f"18{i}",)),
-            Passage(text=f"In 18{i}.", kind=PassageKind.GOLD),
-        )
-        for i in range(10, 16)
-    ]
-    spoiler = Passage(text="In 1810 or 1811 and 1812.", kind=PassageKind.GOLD)
-    golds.append((Question(id="s", text="?", answers=("1811",)), spoiler))
-    groups = splits.reading_groups(golds, 0, asked=3)
-    assert [g.question.id for g in groups] == ["q10", "q11", "q12"]
-    for group in groups:
-        assert sorted(group.kinds) == ["gold", "irrelevant", "irrelevant"]
-        stating = [p.kind for p in group.passages if splits.states(p.text, group.question)]
-        assert stating == [PassageKind.GOLD]
-    with pytest.raises(DataError, match="fewer than 2"):
-        splits.reading_groups(golds[:2], 0)
-
-
-def test_gold_is_original_and_states_the_answer():
-    groups = [make_group(), make_group("yes", form="yes/no"), make_group("b", answers=("1900",))]
-    groups.append(make_group("c", shown=("twin", "far", "far")))
-    found = splits.gold_of([*groups, groups[0]])
-    assert [(q.id, p.text) for q, p in found] == [("q0", TEXTS["gold"].text)]
-
-
-# --- reading rows
+# --- windows
 
 WORDS = st.lists(st.sampled_from(["lamp", "oil", "lit.", "sea", "It", "1871", "why?"]), min_size=1)
 
 
-@given(words=WORDS, longest=st.integers(1, 12), seed=st.integers(0, 5))
-def test_a_window_is_part_of_the_text_holds_the_answer_and_is_short(words, longest, seed):
+@given(words=WORDS, longest=st.integers(1, 12))
+def test_a_window_is_part_of_the_text_holds_the_answer_and_is_short(words, longest):
     text = " ".join(words)
-    found = reading.window(text, random.Random(seed), answer="1871", longest=longest)
-    assert (found is None) == ("1871" not in words)
-    if found is not None:
+    cut = windows.windows(text, answer="1871", longest=longest)
+    assert bool(cut) == ("1871" in words)
+    for found in cut:
         assert found in text
         assert len(found.split()) <= longest
         assert contains(normalize(found), "1871")
-        if len(words) <= longest:
-            assert 2 * len(found.split()) >= min(longest, len(words))
 
 
 def test_a_window_ends_with_a_sentence_where_it_can():
     text = "One two three. Four five six. Seven eight nine ten eleven twelve."
-    cuts = {reading.window(text, random.Random(i), answer="five", longest=6) for i in range(20)}
-    assert cuts == {"One two three. Four five six.", "Four five six."}
-    assert reading.window("a b c d e f", random.Random(0), answer="f", longest=4) in {
-        "c d e f",
-        "d e f",
-        "e f",
-    }
-    assert reading.window("x y z", random.Random(0), answer="x y z", longest=2) is None
+    assert windows.windows(text, answer="five", longest=6) == [
+        "One two three. Four five six.",
+        "Four five six.",
+    ]
+    assert windows.windows("x y z", answer="x y z", longest=2) == []
 
 
-def row(**changes):
-    return {
-        "qid": "n1", "dataset": "nq-open-oracle", "question": "When?", "gold_ids": ["a"],
-        "answers": ["in the year of our lord 1871", "1871"], "same_as": [],
-    } | changes  # fmt: skip
+def test_the_window_with_most_of_the_questions_words_is_shown():
+    cut = ["Lamps need oil.", "The oil lamp was lit in May.", "Bread."]
+    assert windows.nearest(cut, "When was the oil lamp lit?") == cut[1]
+    assert windows.nearest([], "When?") is None
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"dataset": "clapnq-dev"},
-        {"same_as": ["naacl-nq-test-46"]},
-        {"gold_ids": ["a", "b"]},
-        {"gold_ids": ["c"]},
-        {"answers": ["yes"]},
-        {"answers": ["it was lit in 1871 there"]},
-    ],
-)
-def test_a_question_without_one_short_answer_in_one_text_is_not_taken(changes):
-    texts = {"a": "yes: it was lit in 1871 there", "b": "1871 again", "c": "nothing"}
-    assert reading.answered([row(**changes)], texts) == []
+def test_a_group_is_cut_with_its_evidence_or_not_at_all():
+    long = "Salt comes by sea. " * 12
+    gold = replace(TEXTS["gold"], text=f"{long}{TEXTS['gold'].text} {long}")
+    false = replace(TEXTS["false"], text=f"{long}Lit in 1999. {long}", claim="1999")
+    group = replace(make_group(), passages=(gold, false, TEXTS["near"]))
+    cut = windows.shorten(group)
+    assert all(len(p.text.split()) <= windows.WORDS for p in cut.passages)
+    assert [p.kind for p in cut.passages] == [p.kind for p in group.passages]
+    assert "1871" in cut.passages[0].text
+    assert "1999" in cut.passages[1].text
+    lost = replace(group, passages=(replace(gold, text=long), false, TEXTS["near"]))
+    assert windows.shorten(lost) is None
+    leak = replace(group, passages=(gold, false, replace(TEXTS["near"], text="It is of 1871.")))
+    assert windows.shorten(leak) is None
+    twice = replace(group, passages=(gold, TEXTS["near"], TEXTS["near"]))
+    assert windows.shorten(twice) is None
 
 
-def test_the_answer_that_the_text_holds_comes_first_and_a_text_serves_once():
-    pairs = reading.answered([row(), row(qid="n2")], {"a": "lit\nin 1871"})
-    [(question, passage)] = pairs
-    assert question.answers == ("1871", "in the year of our lord 1871")
-    assert passage.text == "lit in 1871"
+def test_a_found_passage_off_the_topic_is_irrelevant_and_needs_one_on_it_beside():
+    def found(text):
+        return Passage(text=text, kind=PassageKind.RELEVANT, provenance=Provenance.RETRIEVED)
+
+    asked = replace(make_group().question, text="When was the harbour lighthouse lit?")
+    near, far = found("The harbour lighthouse is tall."), found("Bread rises slowly.")
+    kept = windows.shorten(PassageGroup(question=asked, passages=(near, far), id="g"))
+    assert [p.kind for p in kept.passages] == [PassageKind.RELEVANT, PassageKind.IRRELEVANT]
+    off = PassageGroup(question=asked, passages=(far, found("Oil is dear.")), id="g")
+    assert windows.shorten(off) is None
 
 
 # --- replies in the strategies' forms
@@ -266,7 +262,7 @@ def test_vanilla_is_two_lines():
 def test_a_claim_is_what_the_text_says_first():
     false = TEXTS["false"]
     assert warmup.claim_of(false, ["1871"]) == false.claim
-    assert warmup.claim_of(replace(TEXTS["gold"], claim="in 1871"), ["x"]) == "in 1871"
+    assert warmup.claim_of(replace(TEXTS["gold"], claim="in 1871"), ["1871"]) == "1871"
     assert warmup.claim_of(TEXTS["twin"], ["no", "1871"]) == "1871"
     assert warmup.claim_of(TEXTS["twin"], ["no", "never"]) == "no"
 
@@ -275,37 +271,37 @@ def test_a_claim_is_what_the_text_says_first():
     shown=st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=5).filter(
         lambda names: "false" not in names or "gold" in names
     ),
-    percent=st.integers(0, 100),
     answer=st.sampled_from(["1871", "the sea, at night", "Mr. O'Hara", "yes", "$1,000.50"]),
 )
-def test_every_reply_is_read_back(shown, percent, answer):
+def test_every_reply_is_read_back(shown, answer):
     group = make_group(shown=shown, answers=(answer,))
-    rows = [
-        (group, name, warmup.make_row(group, name, [percent / 100], 0))
-        for name in ("nova", *warmup.ROTATED)
-    ]
+    names = ("nova", "label-only", *warmup.ROTATED)
+    rows = [(group, name, warmup.make_row(group, name)) for name in names]
     warmup.check_rows(rows)
     assert rows[0][2].prompt == STRATEGIES["nova"].render(group).text
-    assert {r.confidence for _, _, r in rows} == {percent / 100}
+
+
+def test_the_answer_is_the_accepted_one_that_the_passages_give():
+    row = warmup.make_row(make_group(answers=("in the year of our lord 1871", "1871")), "vanilla")
+    assert row.completion.startswith("Answer: 1871\n")
 
 
 def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
-    rows = warmup.make_rows(make_groups(6), [0.5, 0.9], 0)
+    rows = warmup.make_rows(make_groups(6))
     assert len(rows) == 18 + 12
     shown = [(name, row.kind) for _, name, row in rows]
     assert all(shown.count(("nova", kind)) == 6 for kind in GroupKind)
     for kind in GroupKind:
         wanted = 0 if kind is GroupKind.IRRELEVANT else 2
         assert all(shown.count((name, kind)) == wanted for name in warmup.ROTATED)
-    assert {row.confidence for _, _, row in rows} == {0.5, 0.9}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("Confidence: 70%", "", "is not read"),
+        (r"Confidence: \d+%", "", "is not read"),
         ("Answer: 1871", "Answer: 1872", "is read as answer '1872'"),
-        ("70%", "71%", "is read with confidence 0.71"),
+        (r"\d%$", "4%", "is read with confidence"),
         ("Step 2: ", "Then: ", "is not in the form"),
         ("Passage 3: Relevant", "Passage 3: Irrelevant", "is read with classes"),
         ("Consistent", "Conflicting", "is read with judgment conflicting"),
@@ -313,9 +309,9 @@ def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
 )
 def test_a_reply_that_says_something_else_is_caught(old, new, fault):
     group = make_group()
-    row = warmup.make_row(group, "nova", [0.7], 0)
+    row = warmup.make_row(group, "nova")
     assert warmup.fault_of(group, "nova", row) is None
-    wrong = replace(row, completion=row.completion.replace(old, new))
+    wrong = replace(row, completion=re.sub(old, new, row.completion))
     with pytest.raises(DataError, match=fault):
         warmup.check_rows([(group, "nova", wrong)])
 
@@ -323,7 +319,7 @@ def test_a_reply_that_says_something_else_is_caught(old, new, fault):
 def test_a_reply_that_the_funnel_would_drop_is_caught(monkeypatch):
     group = make_group()
     monkeypatch.setattr(warmup, "fault_of", lambda *_: None)
-    row = warmup.make_row(group, "nova", [0.7], 0)
+    row = warmup.make_row(group, "nova")
     wrong = replace(row, completion=row.completion.replace("Consistent", "Conflicting"))
     with pytest.raises(DataError, match="the funnel drops 1 nova rows"):
         warmup.check_rows([(group, "nova", wrong)])
@@ -334,132 +330,71 @@ def test_long_answers_do_not_fit():
     assert not warmup.fits(make_group(answers=("x" * 79,)))
 
 
-# --- the whole
+# --- drills
 
 
-@pytest.mark.data
-def test_the_proof_is_prepared_without_a_question_on_two_sides(root, data, tmp_path):
-    subprocess.run(
-        [sys.executable, "-m", "experiments.nova.prepare", tmp_path, "--data", data], cwd=root,
-        check=True, capture_output=True,
-    )  # fmt: skip
-    files = {p.stem: load_groups(p) for p in (tmp_path / "groups").glob("*.jsonl")}
-    sizes = {name: len({g.question.id for g in groups}) for name, groups in files.items()}
-    assert sizes == {
-        "warm-k3": 100, "sample-k3": 70, "dev-k3": 84, "reader-dev-k3": 100, "reader-test-k3": 150,
-        "test-hotpotqa-k3": 120, "test-hotpotqa-k5": 120, "test-nq-k3": 120, "test-nq-k5": 120,
-        "test-bamboogle-k3": 80, "test-bamboogle-k5": 80,
-    }  # fmt: skip
-    for name in ("hotpotqa", "nq", "bamboogle"):
-        asked = [[(g.question.id, g.kind) for g in files[f"test-{name}-k{k}"]] for k in (3, 5)]
-        assert asked[0] == asked[1]
-        assert {len(g.passages) for g in files[f"test-{name}-k5"]} == {5}
-    tested = {"reader-test-k3", *(name for name in files if name.startswith("test-"))}
-    known = {splits.plain(g.question.text) for name in tested for g in files[name]}
-    rows = [
-        json.loads(line) for line in (tmp_path / "warmup/train.jsonl").read_bytes().splitlines()
-    ]
-    texts = [r["prompt"][0]["content"] for r in rows]
-    asked = {splits.plain(t.split("Question: ")[1].split("\n")[0]) for t in texts}
-    asked |= {splits.plain(g.question.text) for n in set(files) - tested for g in files[n]}
-    assert len(asked) == 100 + 70 + 84 + 100 + 1000
-    assert asked.isdisjoint(known)
-    drills = [r for r in rows if r["group"].endswith("/drill")]
-    assert (len(drills), len(rows)) == (1000, 1000 + 3 * 100 + 2 * 100)
-    assert all((r["confidence"] is None) == ("Confidence:" not in str(r)) for r in rows)
-    assert {r["question"] for r in rows if r not in drills} == {
-        g.question.id for g in files["warm-k3"]
-    }
-    facts = json.loads((tmp_path / "facts.json").read_text())
-    assert facts["warmup"]["rows"] == len(rows)
-    assert str(tmp_path) not in json.dumps(facts)
-
-
-# --- drills ----------------------------------------------------------------------------------
-
-
-def _pairs(count):
-    return [
-        (
-            Question(
-                id=f"q{i}", text=f"Who built the mill of town {i}?", answers=(f"Anna Ode{i}",)
-            ),
-            Passage(
-                text=f"The mill of town {i} stands by the river. It was built by Anna Ode{i} long ago."
-                " Many came to see it, and it still turns in spring.",
-                kind=PassageKind.GOLD,
-            ),
+def _pool(i):
+    asked = Question(
+        id=f"q{i}", text=f"Who built the mill of town {i}?", answers=("Nobody", f"Anna Ode{i}")
+    )
+    gold = Passage(
+        text=f"The mill of town {i} stands by the river. It was built by Anna Ode{i} long ago."
+        " Many came to see it, and it still turns in spring.",
+        kind=PassageKind.GOLD,
+        provenance=Provenance.RETRIEVED,
+    )
+    near = [
+        Passage(
+            text=f"A mill of town {i} was sold in spring {n}. Nothing is left of it today.",
+            kind=PassageKind.RELEVANT,
+            provenance=Provenance.RETRIEVED,
         )
-        for i in range(count)
+        for n in range(4)
     ]
+    return PassageGroup(question=asked, passages=(gold, *near), id=f"q{i}")
 
 
-def test_drills_are_of_every_kind_and_say_what_their_kinds_say():
-    groups = list(drills.drills(_pairs(30), 0))
-    assert {g.kind for g in groups} == set(GroupKind)
-    assert len({g.id for g in groups}) == len(groups)
+def _families(count):
+    pools = [_pool(i) for i in range(count)]
+    shown = [replace(p.question, answers=p.question.answers[1:]) for p in pools]
+    return drills.families(pools, drills.Exchange(shown, 0))
+
+
+def test_drills_are_of_every_kind_and_size_and_say_what_their_kinds_say():
+    groups = list(drills.drills(_families(60), 0))
+    assert len({g.id for g in groups}) == len(groups) > 50
+    counted = {kind: [g for g in groups if g.kind is kind] for kind in GroupKind}
+    assert 0.25 < len(counted[GroupKind.IRRELEVANT]) / len(groups) < 0.42
+    assert min(map(len, counted.values())) > 8
+    assert 0.4 < sum(len(g.passages) == 5 for g in groups) / len(groups) < 0.6
     for group in groups:
-        answer = normalize(group.question.answers[0])
         for passage in group.passages:
-            said = contains(normalize(passage.text), answer)
+            said = windows.stated(passage.text, group.question) is not None
             assert said == (passage.kind is PassageKind.GOLD)
             if passage.kind is PassageKind.COUNTERFACTUAL:
                 assert contains(normalize(passage.text), normalize(passage.claim))
+        kinds = {p.kind for p in group.passages}
+        assert PassageKind.COUNTERFACTUAL not in kinds or PassageKind.GOLD in kinds
 
 
-def test_drills_ask_in_words_of_no_strategy_and_answer_where_a_passage_does():
-    rows = drills.drill_rows(_pairs(60), [0.9], 0, count=50)
-    assert len(rows) == 50
-    assert {len(group.passages) for group, _, _ in rows} == {3, 5}
+def test_drill_rows_are_in_every_form_are_read_back_and_state_one_number():
+    rows = drills.drill_rows(_families(40), 0, count=96)
+    assert len(rows) == 96
+    forms = {name for _, name, _ in rows}
+    assert forms == {None, "nova", "vanilla", "cot", "noise-aware", "label-only"}
     for group, name, row in rows:
+        assert name is None or warmup.fault_of(group, name, row) is None
+        assert name not in {"vanilla", "label-only"} or group.kind is not GroupKind.IRRELEVANT
+        assert len(re.findall(r"Confidence: \d\d%", row.completion)) == 1  # to be masked
+        if group.kind is not GroupKind.IRRELEVANT:
+            assert f"Answer: Anna Ode{row.question[1:]}\n" in row.completion
         if name is None:
             first_lines = {s.render(group).text.split("\n")[0] for s in STRATEGIES.values()}
             assert row.prompt.split("\n")[0] not in first_lines
-            assert ("\nAnswer: Anna" in row.completion) == (group.kind is not GroupKind.IRRELEVANT)
-            assert row.completion.startswith(warmup.steps_of(group).strip())
-            assert "Confidence" not in row.completion
-    vanilla = [(group, row) for group, name, row in rows if name == "vanilla"]
-    assert len(vanilla) == 4
-    for group, row in vanilla:
-        assert group.kind is not GroupKind.IRRELEVANT
-        assert warmup.fault_of(group, "vanilla", row) is None
-
-
-def test_noise_in_a_drill_is_what_answers_another_question():
-    noise = [
-        (f"mill of town {group.question.id[1:]} ", passage.text)
-        for group in drills.drills(_pairs(12), 0)
-        for passage in group.passages
-        if passage.kind is PassageKind.IRRELEVANT
-    ]
-    assert noise
-    assert not any(own in text for own, text in noise)
+            assert row.completion.startswith(warmup.steps_of(group))
+    assert len({(row.group, name) for _, name, row in rows}) == 96  # questions come round anew
 
 
 def test_an_answer_that_stays_in_the_text_is_not_exchanged():
     assert drills.exchanged("Ode built it.", "Ode", "Lund") == "Lund built it."
     assert drills.exchanged("Nobody built it.", "Ode", "Lund") is None
-
-
-def test_a_tossed_passage_tells_nothing_of_the_others():
-    groups = list(drills.tossed(_pairs(400), 0))
-    first = [[p.kind is not PassageKind.IRRELEVANT for p in g.passages[:2]] for g in groups]
-    after = {said: [two for one, two in first if one is said] for said in (True, False)}
-    shares = {said: sum(found) / len(found) for said, found in after.items()}
-    assert abs(shares[True] - shares[False]) < 0.15
-    assert all(0.35 < share < 0.65 for share in shares.values())
-    for group in groups:
-        kinds = {p.kind for p in group.passages}
-        assert PassageKind.COUNTERFACTUAL not in kinds or PassageKind.GOLD in kinds
-        own = f"mill of town {group.question.id[1:]} "
-        noise = [p for p in group.passages if p.kind is PassageKind.IRRELEVANT]
-        assert not any(own in p.text for p in noise)
-
-
-def test_tossed_rows_are_in_every_form_and_are_read_back():
-    rows = drills.toss_rows(_pairs(80), [0.9], 0, count=64)
-    assert len(rows) == 64
-    assert {name for _, name, _ in rows} == {None, "nova", "vanilla", "cot", "noise-aware"}
-    for group, name, row in rows:
-        assert name is None or warmup.fault_of(group, name, row) is None
-        assert name in {None, "nova"} or group.kind is not GroupKind.IRRELEVANT

@@ -24,7 +24,10 @@ NAMES = list(STAGES)
 # — the naive funnel —
 
 
-def naive(rows, *, rules="stated", alignment="brier", balance="uniform", common=1, seed=0):
+def naive(
+    rows, *, rules="stated", alignment="brier", balance="uniform", common=1, seed=0,
+    unfiltered=False,
+):  # fmt: skip
     """Return the identities kept, and {(model, kind, stage, reason): count} of the dropped."""
     dropped = {}
     shares = {}
@@ -43,21 +46,16 @@ def naive(rows, *, rules="stated", alignment="brier", balance="uniform", common=
                 dropped[identity(row)] = (stage, reason)
         left = kept
 
-    drop("format", lambda r: r["flaw"] or (None if r["judgments"] else "no passage classes"))
-    drop("judgment", misjudged)
-    drop("rules", {"stated": against_rules, "keyword": without_words}[rules])
-    best = choose(left, shares, alignment, seed)
-    drop(
-        "alignment",
-        lambda r: (
-            "not graded" if r["correct"] is None
-            else None if best[asked(r)] == r["sample"] else "another response is better aligned"
-        ),
-    )  # fmt: skip
+    if unfiltered:
+        drop("format", lambda r: r["flaw"])
+        drop("alignment", lambda r: "not graded" if r["correct"] is None else None)
+    else:
+        drop("format", lambda r: r["flaw"] or (None if r["judgments"] else "no passage classes"))
+        drop("judgment", misjudged)
+        drop("rules", {"stated": against_rules, "keyword": without_words}[rules])
+        drop("alignment", another(choose(left, shares, alignment, seed), alignment))
     if common > 1:
-        models = {}
-        for row in left:
-            models.setdefault((row["question"], row["group"]), set()).add(row["model"])
+        models = models_of(left)
         drop(
             "common",
             lambda r: (
@@ -73,6 +71,24 @@ def naive(rows, *, rules="stated", alignment="brier", balance="uniform", common=
             lambda r: None if identity(r) in chosen else "more of its kind than balance allows",
         )
     return {identity(r) for r in left}, dropped
+
+
+def models_of(rows):
+    models = {}
+    for row in rows:
+        models.setdefault((row["question"], row["group"]), set()).add(row["model"])
+    return models
+
+
+def another(best, alignment):
+    why = "of its group was drawn" if alignment == "share" else "is better aligned"
+
+    def reason_of(row):
+        if row["correct"] is None:
+            return "not graded"
+        return None if best[asked(row)] == row["sample"] else f"another response {why}"
+
+    return reason_of
 
 
 def asked(row):
@@ -140,6 +156,8 @@ def choose(rows, shares, alignment, seed):
             said = shares[asked(row)]
             target = Fraction(sum(x is True for x in said), len(said))
         loss = (Fraction(str(row["confidence"])) - target) ** 2
+        if alignment == "share":
+            loss = Fraction(0)
         entry = loss, splitmix(number(seed, "alignment", row), row["sample"]), row["sample"]
         best[asked(row)] = min(best.get(asked(row), entry), entry)
     return {key: entry[2] for key, entry in best.items()}
@@ -172,9 +190,10 @@ def draw(rows, balance, seed):
         {},
         {"rules": "keyword"},
         {"alignment": "soft"},
+        {"unfiltered": True, "balance": "none"},
         {"common": 2},
         {"balance": "downsample-consistent"},
-        {"balance": "none", "seed": 7},
+        {"alignment": "share", "balance": "none", "seed": 7},
         {"alignment": "soft", "common": 2, "balance": "downsample-consistent", "seed": 3},
     ],
     ids=str,
@@ -218,8 +237,14 @@ def test_the_funnel_equals_a_naive_one(chosen):
     assert Tally.of(told) == found.tally
 
 
-def test_soft_targets_are_the_share_of_all_samples():
-    found = funnel(table(ROWS[:1600]), options=Options(alignment="soft", balance="none"))
+@pytest.mark.parametrize(
+    "chosen",
+    [{"alignment": "soft"}, {"alignment": "share"}, {"alignment": "share", "unfiltered": True}],
+    ids=str,
+)
+def test_soft_targets_are_the_share_of_all_samples(chosen):
+    found = funnel(table(ROWS[:1600]), options=Options(**chosen, balance="none"))
+    assert found.kept.height
     shares = {}
     for row in ROWS[:1600]:
         shares.setdefault(row["group"], []).append(row["correct"] is True)
@@ -241,7 +266,7 @@ some_rows = st.builds(
 some_options = st.builds(
     Options,
     rules=st.sampled_from(["stated", "keyword"]),
-    alignment=st.sampled_from(["brier", "soft"]),
+    alignment=st.sampled_from(["brier", "soft", "share"]),
     balance=st.sampled_from(["uniform", "downsample-consistent", "none"]),
     common=st.integers(0, 3),
     seed=st.integers(0, 9),
@@ -351,6 +376,29 @@ def test_right_at_90_and_wrong_at_10_percent_tie():
 
 
 # — edges —
+
+
+def test_what_a_reply_stated_does_not_choose_it_where_the_number_is_written():
+    rows = [row for row in ROWS[:4800] if row["correct"] is not None]
+    options = Options(alignment="share", balance="none")
+    kept = funnel(table(rows), BY_GROUP, options=options).kept
+    other = [row | {"confidence": 1 - row["confidence"], "correct": True} for row in rows]
+    assert kept.height
+    assert kept.select(WHO).equals(funnel(table(other), BY_GROUP, options=options).kept.select(WHO))
+
+
+def test_a_teacher_must_have_been_asked():
+    rows = table(ROWS[:160])
+    options = Options(alignment="teacher", balance="none")
+    with pytest.raises(DataError, match="a teacher's targets are not there"):
+        funnel(rows, options=options)
+    targets = pl.Series([None, *[0.3] * (rows.height - 1)], dtype=pl.Float64)
+    found = funnel(rows.with_columns(target=targets), options=options)
+    assert found.kept["target"].unique().to_list() == [0.3]
+    whole = Options(alignment="teacher", balance="none", unfiltered=True)
+    found = funnel(rows.with_columns(target=pl.lit(0.3)), options=whole)
+    graded = rows.filter(pl.col("correct").is_not_null() & pl.col("flaw").is_null())
+    assert found.kept.height == graded.height
 
 
 def test_groups_without_a_kind_cannot_be_balanced():

@@ -126,7 +126,7 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
         path.write_text(told, "utf-8")
         second = run(app, ["build", str(path)])
     assert "no [noise]" in second.output
-    assert "groups of 28 questions" in second.output
+    assert "30 groups of 30 questions" in second.output
     assert "were audited" in second.output
 
 

@@ -49,7 +49,10 @@ def test_in_a_script(corpus, tmp_path):
     assert (again.seen, again.added, again.held) == (5, 2, 5)
     assert " a second), 3 already there; the index has 5" in str(again)
     nothing = build_index(corpus, tmp_path / "x.db", k1=1.2)
-    assert str(nothing) == "0 passages added, 5 already there; the index has 5"
+    assert str(nothing) == (
+        "5 documents, cut into 5 passages of at most 100 words\n"
+        "0 passages added, 5 already there; the index has 5"
+    )
 
 
 def test_inside_a_running_loop_and_with_an_encoder_of_ones_own(corpus, tmp_path):

@@ -45,7 +45,7 @@ def truth(picked):
 def test_from_a_log_to_a_calibration(tmp_path):
     told, out = [], tmp_path / "sheet"
     picked = novarag.pick_answers(made_log(), out, n=60, tell=told.append)
-    assert {event.path for event in told} == {out / "sheet.html", out / "picked.json"}
+    assert {event.path for event in told[1:]} == {out / "sheet.html", out / "picked.json"}
     assert repr(picked) == (
         f"Picked {picked.sheet}: 60 of 380 questions in {len(picked.strata)} strata, 20 unread"
     )
@@ -103,13 +103,13 @@ def test_questions_of_a_calibration_are_left_out(tmp_path):
 
 
 def test_the_sheet_shows_the_texts_and_no_confidence(tmp_path):
-    log = made_log().with_columns(stated=pl.col("confidence"), why=pl.lit(f"because {EVIL}"))
+    log = made_log().with_columns(stated=pl.col("confidence"), why=pl.lit(f"hearsay {EVIL}"))
     novarag.pick_answers(
         log.drop("confidence"), tmp_path / "a", n=60, columns=Columns(confidence="stated")
     )
     page = (tmp_path / "a" / "sheet.html").read_text()
     assert page.count("passages 2</bdi>") == 60
-    assert "because" not in page
+    assert "hearsay" not in page
     assert "<script>alert" not in page
     assert "\u202e" not in page
     assert "0.95" not in page
@@ -117,7 +117,7 @@ def test_the_sheet_shows_the_texts_and_no_confidence(tmp_path):
         log, tmp_path / "b", n=60, columns=Columns(confidence="stated"), show=["why"]
     )
     page = (tmp_path / "b" / "sheet.html").read_text()
-    assert page.count("because &lt;script&gt;") == 60
+    assert page.count("hearsay &lt;script&gt;") == 60
     assert "passages 2" not in page
 
 

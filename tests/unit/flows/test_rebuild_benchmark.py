@@ -21,7 +21,7 @@ def released(monkeypatch):
     monkeypatch.setattr(clean, "SIZES", (3, 4))
     monkeypatch.setattr(clean, "check_inputs", lambda _: ["nq is not the released file"])
     monkeypatch.setattr(
-        clean, "clean_pools", lambda name, root: {"test": pools[:30] if name == "nq" else pools[:9]}
+        clean, "clean_pools", lambda name, data: {"test": pools[:30] if name == "nq" else pools[:9]}
     )
 
 

@@ -1,6 +1,7 @@
 """Training from Python, with a stand-in for the trainer."""
 
 import asyncio
+import hashlib
 import json
 import threading
 
@@ -8,7 +9,9 @@ import pytest
 
 import novarag
 from novarag.flows.events import Note, Notice, TrainingProgress
+from novarag.sft.export_folder import seal_card
 from novarag.sft.train import training as module
+from tests.support.tiny_model import make_tokenizer
 from tests.support.tiny_training import Killed, StandIn, row, write_base, write_rows
 
 
@@ -35,6 +38,7 @@ def test_from_an_export_to_a_model(engine, export, base, tmp_path):
     settings = novarag.TrainingSettings(batch=4, epochs=1.0)
     done = novarag.train_model(export, base, out, settings=settings, merge=True, tell=told.append)
     assert told[0] == Note("tiny, other: 5 samples")
+    assert told[1] == Note("2 steps in all, of 4 samples: a smaller `batch` gives more")
     steps = [event.now.step for event in told if isinstance(event, TrainingProgress)]
     assert steps == [1, 2, 3, 4, 5, 6]
     assert done.adapter.is_dir()
@@ -50,6 +54,26 @@ def test_from_an_export_to_a_model(engine, export, base, tmp_path):
         "  6 steps, loss 2.000 to 0.333",
         "  merged: yes",
     ]
+
+
+@pytest.mark.parametrize(
+    ("loss", "unfiltered"), [("text", 0), ("mean-brier", 0), ("mean-brier", 1)]
+)
+@pytest.mark.usefixtures("engine")
+def test_filtered_replies_are_no_measure_of_confidence(tmp_path, loss, unfiltered):
+    base = write_base(tmp_path / "digits")
+    make_tokenizer(base, digits=True)
+    said = [{"role": "assistant", "content": "Answer: x\nConfidence: 70%"}]
+    export = write_rows(tmp_path / "export", [row(i, completion=said) for i in range(3)])
+    funnel = {"settings": {"alignment": "brier", "unfiltered": bool(unfiltered)}, "counts": []}
+    rows = hashlib.sha256((export / "train.jsonl").read_bytes()).hexdigest()
+    card = {"made_by": "novarag export", "files": [{"name": "train.jsonl", "sha256": rows}]}
+    card |= {"funnel": funnel | {"reasons": []}, "label_only": False}
+    (export / "card.json").write_text(json.dumps(seal_card(card)))
+    told, settings = [], novarag.TrainingSettings(loss=loss, batch=2)
+    novarag.train_model(export, base, tmp_path / "m", settings=settings, tell=told.append)
+    warned = [e for e in told if isinstance(e, Note) and "these replies were filtered" in e.text]
+    assert len(warned) == (loss != "text" and not unfiltered)
 
 
 def test_a_killed_training_goes_on_in_a_loop_or_a_thread(engine, export, base, tmp_path):

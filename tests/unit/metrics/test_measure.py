@@ -6,7 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag import Passage, PassageGroup, PassageKind, Question, UsageError, measure
+from novarag import (
+    Passage,
+    PassageGroup,
+    PassageKind,
+    Question,
+    UnsettledTable,
+    UsageError,
+    measure,
+)
 from novarag.metrics import LEAST_ROWS, METRICS, measure_table, noise_floor
 from novarag.metrics.baselines import FOLDS, base_rate, constant, folds, isotonic
 from novarag.metrics.tally import make_rows
@@ -156,14 +164,15 @@ def test_all_right_has_no_auroc_and_says_so():
 
 
 def test_missing_columns_and_empty_tables_are_named():
-    with pytest.raises(UsageError, match="no column"):
+    with pytest.raises(UnsettledTable, match="no such column"):
         measure(respondent().drop("correct"))
+    with pytest.raises(UnsettledTable, match="is a number other than 0 and 1"):
+        measure(respondent().with_columns(correct=pl.lit(0.3)))
     with pytest.raises(UsageError, match="no column"):
         measure(respondent(), by="nope")
     for bad, says in (
         ({"confidence": 90.0}, "divide percents"),
         ({"confidence": -0.5}, "divide percents"),
-        ({"correct": 0.3}, "true or false"),
         ({"question": None}, "needs a question"),
     ):
         with pytest.raises(UsageError, match=says):

@@ -82,7 +82,32 @@ def test_the_questions_words_are_reported_and_do_not_gate(monkeypatch):
     assert len(found.compared) == 4
     said = next(line for line in repr(found).splitlines() if line.startswith("question alone"))
     assert "irrelevant 1.00" in said
-    assert said.endswith("reported and does not gate until the data are rebuilt")
+    assert said.endswith("evidence is about its question, so this is reported and does not gate")
+    assert "100% of the groups without evidence hold a passage relevant" in repr(found)
+    assert found.topical == 1
+
+
+def test_the_questions_words_may_not_tell_the_kinds_of_evidence_apart():
+    """Groups without evidence are no part of it, whatever the words say of them."""
+    groups = [
+        replace(
+            g,
+            passages=tuple(
+                replace(p, text=f"{p.text} {g.question.text if g.kind == 'consistent' else ''}")
+                for p in g.passages
+            ),
+        )
+        for g in made_up_groups(0, groups=90)
+    ]
+    [found] = [f for f in audit(groups).shortcuts if f.cue == "evidence"]
+    assert (found.kind, found.majority) == ("counterfactual", 0.5)
+    assert found.accuracy > 0.95
+    assert found.auroc > 0.95
+    assert all("question's words" in said for said in found.telling)
+    alike = [f for f in audit(made_up_groups(0, groups=90)).findings if f.cue == "evidence"]
+    assert [f.excess < 0.2 for f in alike] == [True]
+    only = [g for g in groups if g.kind != "consistent"]
+    assert "evidence" not in {f.cue for f in audit(only).findings}
 
 
 R = PassageKind.RELEVANT
@@ -214,5 +239,5 @@ def test_two_processes_print_the_same(tmp_path):
     here = CliRunner().invoke(app, command)
     assert other.stdout == here.output
     told = json.loads(here.output)
-    assert (told["comparisons"], told["level"]) == (32, 0.95)
+    assert (told["comparisons"], told["level"]) == (33, 0.95)
     assert {f["cue"] for f in told["findings"] if not f["gates"]} == {"question"}

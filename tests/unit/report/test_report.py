@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 
 from novarag import measure
+from novarag.metrics import measure_table
 from novarag.report import Heading, summary, to_html, to_json, to_markdown, write_report
 from novarag.report.svg import reliability, risk_coverage
-from novarag.report.words import number, plain_text
-from novarag.texts import escape_markdown
+from novarag.report.templating import template_text, text_hash
+from novarag.report.words import number
+from novarag.texts import escape_markdown, plain_text
 
 HEADING = Heading(title="A title", sources=["a.csv"], made="2026-01-01", version="0", notes=["n"])
 
@@ -43,10 +45,17 @@ def test_page_needs_nothing_from_outside():
     html = to_html(report(table(), by=[]), HEADING)
     assert "http://" not in html
     assert "https://" not in html
-    assert "<script" not in html
+    assert html.count("<script") == 1  # ours, known to the policy by its hash
+    assert f"script-src 'sha256-{text_hash(template_text('slider.js'))}'" in html
     assert " style=" not in html
     assert "default-src 'none'" in html
     assert html.count("<svg") == 2
+
+
+def test_a_page_without_a_slider_may_run_no_script():
+    html = to_html(report(table(5)), HEADING)
+    assert "<script" not in html
+    assert "script-src" not in html
 
 
 def test_three_files_are_written(tmp_path):
@@ -90,8 +99,6 @@ def test_a_table_too_small_still_makes_a_page():
         (table(right=lambda c: (c >= 0.5) * 1.0), "clearly tells"),
         (table(1000, right=lambda c: 0.4 + 0.2 * c), "tells right answers from wrong ones"),
         (table(right=lambda c: 1 + 0 * c), "All answers were right"),
-        (table(right=lambda c: 0.2 + 0 * c), "not attainable"),
-        (table(600, right=lambda c: (c >= 0.5) * 1.0), "wrong at most one time in ten"),
         (table(right=lambda c: c * 0.2), "is worth less than always stating the accuracy"),
         (table(600), "beats always stating the accuracy"),
         (table(300, c=0.5, right=lambda c: c), "not shown to differ in worth"),
@@ -102,6 +109,17 @@ def test_summary_in_plain_words(frame, says):
     lines = " ".join(summary(report(frame)))
     assert says in lines
     assert "ECE" not in lines
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (table(right=lambda c: 0.2 + 0 * c), "not attainable"),
+        (table(600, right=lambda c: (c >= 0.5) * 1.0), "wrong at most one time in ten"),
+    ],
+)
+def test_without_decisions_a_threshold_is_said_to_be_unchecked(frame, says):
+    assert says in " ".join(summary(measure_table(frame, replicates=150)))
 
 
 def test_the_summary_does_not_contradict_itself():
@@ -163,5 +181,5 @@ def test_many_groups_are_listed_but_not_all_drawn():
     frame = pl.concat([table(60, seed=i).with_columns(g=pl.lit(f"g{i:02d}")) for i in range(30)])
     html = to_html(measure(frame, by="g", replicates=100), HEADING)
     assert "The first 24 of 30 groups are drawn" in html
-    assert html.count("<svg") == 26
+    assert html.count("<svg") == 72  # a small one of each, two large ones where each is judged
     assert "60 of 1740" in html

@@ -1,13 +1,14 @@
 """Tables as data: where their groups come from, how they are measured, what the page says."""
 
 import asyncio
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from novarag import DataError, Passage, PassageGroup, Question, UsageError
 from novarag.calls import Cost
-from novarag.config.grid import EXPERIMENTS, Grid, Setting, System, is_grid, load_grid
+from novarag.config.grid import DATASETS, EXPERIMENTS, Grid, Setting, System, is_grid, load_grid
 from novarag.datasets.groups import group_line
 from novarag.errors import UnknownName
 from novarag.flows.reproduce.cells import CellInput, Precision, measure_ablation, measure_grid
@@ -45,6 +46,33 @@ def test_equal_groups_have_equal_keys_in_whatever_table():
     assert len(set(keys)) == len(keys)
     assert Setting(groups="closed-book", k=0).key == "closed-book"
     assert Setting(groups="clean", split="train").key == "clean-train-k3"
+    assert Setting(groups="clean").label == "clean-k3"
+    assert Setting(groups="file", file="own/five.jsonl").label == "file-five"  # of any size
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_tables_are_asked_as_in_the_paper_unless_one_says_otherwise(name):
+    found = load_grid(name)
+    assert found.ask.max_tokens == 2048  # L159
+    asked = [system for system in found.systems if system.method != "verbal"]
+    assert {system.strategy for system in asked if system.model == "base"} <= {"cot"}  # L1918
+    other = found.asked_by("vanilla")
+    for before, after in zip(found.systems, other.systems, strict=True):
+        moved = before.method != "verbal" and before.model == "base"
+        assert after == (replace(before, strategy="vanilla") if moved else before)
+
+
+def test_a_table_of_ones_own_may_have_longer_replies(tmp_path):
+    mine = tmp_path / "mine.toml"
+    mine.write_text("[ask]\nmax_tokens = 9000\n")
+    assert load_grid("main-k3", mine).ask.max_tokens == 9000
+    mine.write_text("[ask]\nstructured = true\n")
+    found = load_grid("main-k3", mine).ask
+    assert (found.max_tokens, found.structured) == (2048, True)
+
+
+def test_raters_see_ten_questions_of_each_set():
+    assert load_grid("human-study").datasets == DATASETS  # L1130
 
 
 @pytest.mark.parametrize(

@@ -327,5 +327,5 @@ def test_pickled_weights_are_refused(tmp_path):
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(UsageError, match=r"novarag\[encoder\]"):
+    with pytest.raises(UsageError, match=r"\.\[encoder\]"):
         asyncio.run(open_encoder("facebook/contriever"))

@@ -20,7 +20,7 @@ from novarag.retrieval.chunks import cut
 from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.fusion import fuse
 from novarag.retrieval.manifest import Manifest
-from novarag.retrieval.milvus import create_index, open_index
+from novarag.retrieval.milvus import Index, create_index, open_index
 from novarag.retrieval.searching import MilvusRetriever
 
 TEXTS = {
@@ -217,6 +217,22 @@ def test_a_graph_needs_a_server(tmp_path):
     with pytest.raises(UsageError, match="needs a server"):
         build(tmp_path / "x.db", vectors="graph")
     assert not (tmp_path / "x.db").exists()
+
+
+def test_a_graph_is_walked_for_the_papers_hundred_candidates():
+    asked = []
+
+    class Engine:
+        def search(self, name, data, **how):
+            asked.append(how["search_params"]["params"])
+            return [[] for _ in data]
+
+    for vectors in ("graph", "exact"):
+        manifest = Manifest(encoder=Toy().identity, vectors=vectors)
+        index = Index(Engine(), "passages", "http://nowhere", manifest)
+        for k in (5, 300):
+            index.by_vectors(np.zeros((1, 26), dtype=np.float32), k=k)
+    assert asked == [{"ef": 100}, {"ef": 300}, {}, {}]
 
 
 def test_another_encoder_is_refused_where_vectors_count(filled):

@@ -586,7 +586,7 @@ def test_a_place_that_cannot_be_opened():
 
 def test_the_ray_driver_says_what_it_needs(tmp_path, monkeypatch):
     monkeypatch.setattr("novarag.runs.ray_cluster.ray", None)
-    with pytest.raises(UsageError, match=r"novarag\[ray\]"):
+    with pytest.raises(UsageError, match=r"\.\[ray\]"):
         go(begin(tmp_path), driver=Driver.RAY)
 
 

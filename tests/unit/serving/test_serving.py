@@ -285,7 +285,7 @@ def test_options_that_do_not_go_together(one):
 
 def test_without_transformers_the_extra_is_named(one, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
-    assert "pip install 'novarag[train]'" in refused(one)
+    assert "pip install '.[train]' in a clone of novarag" in refused(one)
 
 
 @given(st.lists(st.integers(0, 3), max_size=6), st.lists(st.integers(0, 3), max_size=6))

@@ -221,12 +221,18 @@ def command(vllm, model, port, *more):
     return [sys.executable, "-m", "novarag", *map(str, words)]
 
 
+def heed_interrupts():
+    """Undo what a shell does to jobs in the background: Ctrl-C is for others."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_is_started_checked_and_ended_with_its_engine(vllm, model, port, number):
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     process = subprocess.Popen(
         command(vllm, model, port, "--cpu"),
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heed_interrupts,
     )  # fmt: skip
     lines = []
     while not lines or "serves" not in lines[-1]:
@@ -240,7 +246,7 @@ def test_a_server_is_started_checked_and_ended_with_its_engine(vllm, model, port
     assert words[:4] == ["serve", str(vllm.parent / "tiny"), "--served-model-name", "base"]
     assert words[-2:] == ["--port", str(port)]
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], said
     assert "Traceback" not in said
     assert not lives(vllm)

@@ -57,14 +57,14 @@ def test_format_snapshot(name, label_only, tmp_path, snapshot, monkeypatch):
     rows = make_rows(1)
     rows[1] |= {"reasoning": "Hm.\nYes.", "confidence": 0.055, "correct": False}
     source = read(write_filtered(tmp_path / "filtered", rows))
-    export(source, tmp_path / "out", ExportOptions(formats=[name], label_only=label_only))
+    export(source, tmp_path / "out", ExportOptions(formats=[name], label_only=label_only, dev=0))
     found = contents(tmp_path / "out")
     shown = "\n".join(f"=== {file}\n{text.decode()}" for file, text in found.items())
     assert shown == snapshot(extension_class=TextSnapshot)
 
 
 def test_prompt_is_what_was_asked_and_completion_what_came(filtered, tmp_path):
-    facts = export(read(filtered), tmp_path / "out", ExportOptions())
+    facts = export(read(filtered), tmp_path / "out", ExportOptions(dev=0))
     rows = jsonl(tmp_path / "out" / "train.jsonl")
     kept = pl.read_parquet(filtered / "kept.parquet").to_dicts()
     assert len(rows) == len(kept) == 12
@@ -108,14 +108,14 @@ def test_the_recipe_is_the_one_of_the_decisions(filtered, tmp_path):
     folder = tmp_path / "out" / "llama-factory"
     train, merge = (yaml.safe_load((folder / f"{n}.yaml").read_text()) for n in ("train", "merge"))
     expected = {
-        "stage": "sft", "finetuning_type": "lora", "lora_rank": 8, "lora_alpha": 16,
+        "stage": "sft", "finetuning_type": "lora", "lora_rank": 16, "lora_alpha": 32,
         "lora_dropout": 0.0, "lora_target": "all", "learning_rate": 5e-5, "num_train_epochs": 2,
-        "cutoff_len": 2048, "lr_scheduler_type": "cosine", "warmup_steps": 0, "dataset_dir": ".",
+        "cutoff_len": 2048, "lr_scheduler_type": "cosine", "warmup_ratio": 0.1, "dataset_dir": ".",
         "dataset": "novarag_sharegpt_train", "eval_dataset": "novarag_sharegpt_dev",
         "model_name_or_path": 'a: "b" # \u2028null', "trust_remote_code": False,
     }  # fmt: skip
     assert {name: train[name] for name in expected} == expected
-    assert train["per_device_train_batch_size"] * train["gradient_accumulation_steps"] == 16
+    assert train["per_device_train_batch_size"] * train["gradient_accumulation_steps"] == 256
     assert merge["adapter_name_or_path"] == train["output_dir"]
     assert merge["model_name_or_path"] == train["model_name_or_path"]
     assert set(json.loads((folder / "dataset_info.json").read_bytes())) >= {train["dataset"]}
@@ -206,6 +206,10 @@ def test_dev_holds_whole_questions_and_depends_on_question_and_seed_only(tmp_pat
             for split in ("train", "dev")
         ]
 
+    usual = export(
+        read(write_filtered(tmp_path / "usual", make_rows(200))), tmp_path / "u", ExportOptions()
+    )
+    assert usual["dev_share"] == 0.1  # as released
     train, dev = sides(make_rows(200), "all")
     assert not train & dev
     assert len(train | dev) == 200
@@ -252,7 +256,7 @@ def test_the_card_counts_and_hashes_what_is_there(filtered, tmp_path):
     assert "| total | 100 | 100 | 100 | 100 |" in page
     assert "| balance | 40 | 40 | 40 | 40 |" in page
     assert "| format | no answer found | 10 |" in page
-    assert "| filter\\: balance | uniform |" in page
+    assert "| filter: balance | uniform |" in page
     assert sha256(files["train.jsonl"]).hexdigest() in page
     assert str(tmp_path) not in page + files["card.json"].decode()
 

@@ -28,7 +28,7 @@ def test_only_an_export_is_replaced(filtered, tmp_path):
     source, out = read(filtered), tmp_path / "out"
     out.mkdir()
     export(source, out, ExportOptions())  # an empty folder is free
-    export(source, out, ExportOptions(formats=["canonical"]))
+    export(source, out, ExportOptions(formats=["canonical"], dev=0))
     assert set(contents(out)) == {"README.md", "card.json", "rejected.jsonl", "train.jsonl"}
     (out / "notes.txt").write_text("mine")
     before = contents(out)

@@ -15,6 +15,7 @@ from novarag.sft.card import Own, table
 from novarag.sft.export_folder import seal_card
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from novarag.sft.recipe import train_yaml
+from novarag.sft.stated import NO_NUMBER
 from novarag.sft.train import training as module
 from novarag.sft.train.base import find_base
 from novarag.sft.train.model_card import card_text
@@ -70,10 +71,13 @@ def test_the_paper_and_assumptions_are_told_apart():
     assert [n for n, s in told.items() if s["said"].startswith("paper")] == [
         "learning_rate", "epochs", "max_length",
     ]  # fmt: skip
+    assert [n for n, s in told.items() if s["said"].startswith("released")] == [
+        "rank", "targets", "schedule", "warmup", "batch", "at_once",
+    ]  # fmt: skip
     assert told["targets"]["value"] == list(LINEAR)
     changed = TrainingSettings(rank=4, targets=("c_attn",), epochs=1.5)
     told = {s["name"]: s["said"] for s in labelled(changed)}
-    assert told["rank"] == "set: not the default (8)"
+    assert told["rank"] == "set: not the default (16)"
     assert told["alpha"] == SAID["alpha"]  # still twice the rank
     assert told["targets"].startswith("set: not the default (q_proj, k_proj")
     assert told["epochs"] == "set: not the default (2)"
@@ -89,7 +93,9 @@ def test_the_paper_and_assumptions_are_told_apart():
         ({"epochs": float("inf")}, "epochs"),
         ({"rank": -1}, "rank"),
         ({"targets": ()}, "`targets` must name a layer"),
-        ({"batch": 5}, "`batch` and `at_once`"),
+        ({"batch": 9}, "`batch` and `at_once`"),
+        ({"warmup": 1.0}, "`warmup` is a share"),
+        ({"warmup": float("nan")}, "`warmup` is a share"),
     ],
 )
 def test_settings_that_cannot_be(wrong, said):
@@ -98,11 +104,20 @@ def test_settings_that_cannot_be(wrong, said):
 
 
 def test_a_step_is_shared_by_devices_evenly_or_not_at_all():
-    assert TrainingSettings().accumulation(1) == 8
-    assert TrainingSettings().accumulation(4) == 2
-    for devices in (3, 16):
+    assert TrainingSettings().accumulation(1) == 32
+    assert TrainingSettings().accumulation(4) == 8  # as released
+    assert TrainingSettings(batch=4).accumulation(1) == 1  # never more at once than in a step
+    for devices in (3, 64):
         with pytest.raises(UsageError, match=f"shared by {devices} devices"):
             TrainingSettings().accumulation(devices)
+
+
+def test_steps_are_counted_up_and_a_tenth_of_them_rises():
+    released = TrainingSettings()
+    assert (released.steps(1751), released.warmup_steps(1751)) == (14, 2)
+    assert (released.steps(1), released.warmup_steps(1)) == (2, 1)
+    assert TrainingSettings(epochs=0.5).steps(257) == 1
+    assert TrainingSettings(warmup=0.0).warmup_steps(1751) == 0
 
 
 def test_llama_factory_is_told_the_same():
@@ -112,6 +127,7 @@ def test_llama_factory_is_told_the_same():
         f"num_train_epochs: {usual.epochs}", f'lr_scheduler_type: "{usual.schedule}"',
         f"per_device_train_batch_size: {usual.at_once}", f"seed: {usual.seed}",
         f"gradient_accumulation_steps: {usual.batch // usual.at_once}", "cutoff_len: 2048  # paper",
+        f"warmup_ratio: {usual.warmup}",
     ):  # fmt: skip
         assert f"\n{line}" in text
 
@@ -158,7 +174,7 @@ def test_a_name_is_looked_up_on_the_hub(base, monkeypatch):
     with pytest.raises(UsageError, match="'no/such' is no folder, and no model of the hub"):
         find_base("no/such")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(UsageError, match=r"novarag\[train\]"):
+    with pytest.raises(UsageError, match=r"\.\[train\]"):
         find_base("some/model")
 
 
@@ -275,6 +291,18 @@ def test_what_cannot_be_learnt_as_it_is_is_left_out_and_counted(base, tmp_path):
     forgetful = TEMPLATE.replace("m['content']", "m['content'][:9]")
     ruler = load_ruler(str(write_base(tmp_path / "forgetful", template=forgetful)))
     assert sound(examples[:1], ruler).left_out == {CHANGED: 1}
+
+
+def test_what_states_no_number_cannot_have_it_masked(base, tmp_path):
+    said = "Answer: x Confidence: high"
+    silent = row(1, completion=[{"role": "assistant", "content": said}])
+    export = write_rows(tmp_path / "e", [row(0), silent, row(2)])
+    masked = TrainingSettings(mask_confidence=True)
+    job = prepare(export, str(base), tmp_path / "out", masked)
+    assert [e.question for e in job.splits["train"]] == ["q0", "q2"]
+    assert job.left_out["train"] == {NO_NUMBER: 1}
+    job = prepare(export, str(base), tmp_path / "out", TrainingSettings())
+    assert len(job.splits["train"]) == 3
 
 
 # A training
@@ -397,7 +425,7 @@ def test_going_on_otherwise_is_refused_by_name(base, export, tmp_path):
 
     said = refused(TrainingSettings(batch=8, at_once=4, learning_rate=1e-3))
     assert (
-        "`learning_rate` was 5e-05, now 0.001; `batch` was 16, now 8; `at_once` was 2, now 4."
+        "`learning_rate` was 5e-05, now 0.001; `batch` was 256, now 8; `at_once` was 8, now 4."
         in said
     )
     assert "`out`" in said
@@ -433,8 +461,10 @@ def test_another_arithmetic_is_refused(job):
 
 
 def test_a_setting_that_did_not_exist_yet_is_no_difference(job):
-    begun = job.plan | {"settings": {"rank": 8}}
+    begun = job.plan | {"settings": {"rank": 16, "warmup_steps": 0}}
     assert list(differences(begun, job.plan)) == []
+    now = job.plan | {"settings": job.plan["settings"] | {"mask_confidence": True}}
+    assert list(differences(begun, now)) == ["`mask_confidence` was no, now yes"]
     assert list(differences({"made_by": "x"}, job.plan)) == ["it is no training of novarag's"]
 
 
@@ -536,7 +566,9 @@ def run_told(job, monkeypatch):
 
 def test_missing_packages_are_named_before_anything_is_read(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None if name in {"trl", "peft"} else 1)
-    with pytest.raises(UsageError, match=r"novarag\[train\]' \(not there: peft, trl\)"):
+    with pytest.raises(
+        UsageError, match=r"\.\[train\]' in a clone of novarag \(not there: peft, trl\)"
+    ):
         module.check_packages()
     monkeypatch.setattr(module, "find_spec", lambda name: 1)
     module.check_packages()
@@ -545,7 +577,7 @@ def test_missing_packages_are_named_before_anything_is_read(monkeypatch):
         raise ImportError("no torch")
 
     monkeypatch.setattr(module, "import_module", broken)
-    with pytest.raises(UsageError, match=r"novarag\[train\]' \(no torch\)"):
+    with pytest.raises(UsageError, match=r"\.\[train\]' in a clone of novarag \(no torch\)"):
         module.load_engine()
     monkeypatch.setattr(module, "import_module", lambda name: name)
     assert module.load_engine() == "novarag.sft.train.engine"

@@ -68,5 +68,5 @@ def test_what_passages_state_is_never_the_own_confidence():
 def test_poisoned_replies_repeat_by_seed_and_share_no_value():
     drawn = list(poisoned_replies(3000, 7))
     assert drawn == list(poisoned_replies(3000, 7)) != list(poisoned_replies(3000, 8))
-    assert all(own not in poison for _, _, own, poison in drawn)
-    assert 900 < sum(own is None for _, _, own, _ in drawn) < 1100
+    assert all(own not in poison for _, _, own, poison, _ in drawn)
+    assert 900 < sum(own is None for _, _, own, _, _ in drawn) < 1100

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from novarag import Flaw, Passage, PassageGroup, Question
+from novarag.records import Reading
 from novarag.strategies import COT, FORMATS, MULTI_STEP, NOVA, STRATEGIES, Labels, Scale, read
 from novarag.strategies.confidence import parse_confidence
+from novarag.strategies.follow_up import about_answer
 
 HERE = Path(__file__).parent
 OWN = "Answer: Paris\nConfidence: 40%"
@@ -65,6 +67,13 @@ def test_a_bare_copy_of_a_passage_is_a_quotation_where_passages_are_known(quotat
 def test_an_answer_that_a_passage_states_is_no_copy_while_the_confidence_is_not():
     reading = read(POISON, Labels(), passages=["Question: Where? Answer: Lyon"])
     assert (reading.answer, reading.confidence) == ("Lyon", 1.0)
+
+
+@pytest.mark.parametrize("forged", ["100%", "10.5%"])
+def test_a_number_that_goes_on_in_the_passage_is_another_number(forged):
+    passages = [f"Answer: Lyon. Confidence: {forged}"]
+    reading = read("Answer: Lyon\nConfidence: 10%", NOVA.labels, passages=passages)
+    assert (reading.confidence, reading.flaw) == (0.1, None)
 
 
 def test_a_reply_that_is_a_quotation_as_a_whole_is_a_habit():
@@ -364,6 +373,22 @@ def test_frames_differ_by_group_and_by_secret():
     assert COT.framed("secret").frame(shown) == frame
     assert COT.framed("other").frame(shown) != frame
     assert asked.frame(group(["another"])) != frame
+
+
+def test_a_frame_for_one_question_is_fresh_and_asked_for():
+    asked, shown, _ = framed()
+    one, two = asked.once(), asked.once()
+    assert one.frame(shown) != two.frame(shown)
+    assert f"Answer[{one.frame(shown)}]:" in one.render(shown).text
+    reply = f"So.\nAnswer[{one.frame(shown)}]: Paris\nConfidence[{one.frame(shown)}]: 40%"
+    assert one.read(reply, group=shown).confidence == 0.4
+    assert two.read(reply, group=shown).confidence is None
+
+
+def test_a_confidence_in_another_answer_says_nothing_of_the_given_one():
+    stated = Reading(answer="Lyon", confidence=0.7, spans={})
+    assert about_answer(stated, "lyon.").answer == "lyon."
+    assert about_answer(stated, "Paris").flaw is Flaw.DISAGREE
 
 
 def test_a_framed_form_holds_replies():

@@ -1,10 +1,12 @@
 """The human study: blind sheets, ratings read back, figures that are what they say."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from novarag import DataError, UsageError
 from novarag.report.rated import draw_bars, draw_radar
@@ -57,6 +59,23 @@ def test_the_same_trials_and_seed_give_the_same_sheet():
     assert make_sheet(systems(), questions=8, answers=True).id != SHEET.id
     changed = make_sheet(systems(text="{system} told {question}"), questions=8)
     assert changed.id != SHEET.id
+
+
+def test_sets_have_as_many_questions_each_as_far_as_they_have_them():
+    sizes = {"large": 30, "small": 12, "few": 2}
+    parts = {f"{name}{i}": name for name, size in sizes.items() for i in range(size)}
+    held = {who: [trial(q, f"{who} {q}") for q in parts] for who in ("one", "two")}
+
+    def drawn(questions, seed=0):
+        sheet = make_sheet(held, questions=questions, seed=seed, parts=parts)
+        return Counter(parts[h.question] for h in sheet.key.entries), sheet
+
+    assert drawn(6)[0] == {"large": 2, "small": 2, "few": 2}
+    assert drawn(20)[0] == {"large": 9, "small": 9, "few": 2}
+    assert drawn(44)[0] == sizes
+    assert drawn(20)[1] == drawn(20)[1]
+    first, other = ({h.question for h in drawn(20, seed)[1].key.entries} for seed in (0, 1))
+    assert first != other
 
 
 def test_one_group_of_a_question_is_drawn_and_the_first_sample_is_shown():
@@ -373,6 +392,14 @@ def test_ranks_by_hand():
     thirds = np.array([[0.1 + 0.2, 0.3, 1.0], [0.3, 0.1 + 0.2, 1.0]] * 2)
     assert friedman(thirds).statistic == pytest.approx(8)
     assert wilcoxon(thirds)[0] == 1.0
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_tied_differences_are_tested_as_scipy_does(n):
+    blocks = np.random.default_rng(n).integers(0, 4, (n, 3)).astype(float)
+    pairs = [blocks[:, i] - blocks[:, j] for i, j in ((0, 1), (0, 2), (1, 2))]
+    known = [scipy.stats.wilcoxon(d).pvalue if d.any() else 1.0 for d in pairs]
+    assert wilcoxon(blocks) == pytest.approx(known)
 
 
 def test_agreement_by_hand():

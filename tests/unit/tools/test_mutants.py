@@ -17,7 +17,8 @@ def test_every_mutant_fits_the_code():
     ("change", "said"),
     [
         ({1: "src/novarag/gone.py"}, "there is no src/novarag/gone.py"),
-        ({2: "words that were never there"}, "has no 'words that were never there'"),
+        ({2: "words that were never there"}, "has 'words that were never there' 0 times"),
+        ({2: "return"}, "has 'return' "),
         ({4: "tests/gone.py"}, "there is no tests/gone.py"),
         ({4: "tests/laws/test_core_laws.py::test_gone"}, "has no test_gone"),
     ],

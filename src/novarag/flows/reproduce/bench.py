@@ -101,6 +101,21 @@ class Bench:
         stands_in = system.model not in self.models
         return replace(system, name=f"{system.name} (prompt only)") if stands_in else system
 
+    # — what is at hand —
+
+    def lacking(self, grid: Grid) -> tuple[str, ...]:
+        """Name the parameters that a table needs and that are not at hand; mostly none.
+
+        Groups that were retrieved before are in the folder, and need neither index nor encoder.
+        """
+        searched = {
+            setting.search
+            for setting, dataset, _ in grid.cells()
+            if setting.groups == "retrieved" and not self._file(setting, dataset).is_file()
+        }
+        wanted = {"index": bool(searched), "encoder": bool(searched - {"bm25"})}
+        return tuple(name for name, needed in wanted.items() if needed and not getattr(self, name))
+
     # — asking —
 
     async def ask(self, grids: Sequence[Grid], stop: Stop) -> None:
@@ -127,7 +142,7 @@ class Bench:
                 if halt.is_set():
                     return
                 setting, dataset, role, strategy = ask
-                about = f"{dataset}, {setting.key}: {self.names[role]}, {strategy}"
+                about = f"{dataset}, {setting.label}: {self.names[role]}, {strategy}"
                 self.tell(Note(f"[{number}/{len(asks)}] {about}"))
                 try:
                     self._drawn[ask] = await self._draws(ask).draw(
@@ -237,13 +252,13 @@ class Bench:
         if file in self._groups:
             return
         if not file.is_file():
-            self.tell(Note(f"making groups: {dataset}, {setting.key}"))
+            self.tell(Note(f"making groups: {dataset}, {setting.label}"))
             scope = DataScope(
                 data=self.data, questions=self.questions, seed=self.seed, search=search
             )
             found = await make_groups(setting, dataset, scope)
             if not found:
-                raise UsageError(f"{dataset} has no groups for {setting.key}")
+                raise UsageError(f"{dataset} has no groups for {setting.label}")
             write_whole(file, b"".join(map(group_line, found)))
         self._groups[file] = list(iter_groups(file))
 

@@ -12,6 +12,7 @@ from novarag.defaults import TABLE
 from novarag.flows.reproduce.papers import AVERAGE, printed, printed_swap
 from novarag.metrics import measure_table
 from novarag.metrics.ablation import SYSTEMS, evidence_set, swap
+from novarag.metrics.baselines import WORD_OVERLAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,8 @@ class Cell:
     """One row of a table: who was asked what, and what came of it.
 
     `failed` counts groups that a failed request left without an answer. `floor` is the ECE that a
-    perfectly calibrated system stays under, `constant` the Brier score of the mean accuracy.
+    perfectly calibrated system stays under, `constant` the Brier score of the mean accuracy;
+    `overlap` has the figures of the word-overlap baseline, where there are passages.
     """
 
     setting: str
@@ -46,6 +48,7 @@ class Cell:
     failed: int = 0
     floor: float | None = None
     constant: float | None = None
+    overlap: Mapping[str, Figure] = field(default_factory=dict)
     refusal: str | None = None
 
 
@@ -109,7 +112,7 @@ def _cell(grid: Grid, asked: CellInput, panel: Panel) -> Cell:
     shown = {metric: panel.figures[metric] for metric in grid.metrics if metric in panel.figures}
     beside = {m: printed(grid, asked.setting, asked.system, asked.dataset, m) for m in grid.metrics}
     return Cell(
-        setting=asked.setting.name or asked.setting.key,
+        setting=asked.setting.name or asked.setting.label,
         dataset=asked.dataset,
         system=asked.system.name,
         rows=panel.rows,
@@ -127,7 +130,8 @@ def _accompanied(cell: Cell, panel: Panel) -> Cell:
     if panel.floor is None:
         return cell
     constant = panel.baselines["constant"]["brier"].value
-    return replace(cell, floor=panel.floor.line, constant=constant)
+    overlap = panel.baselines.get(WORD_OVERLAP, {})
+    return replace(cell, floor=panel.floor.line, constant=constant, overlap=overlap)
 
 
 def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
@@ -141,7 +145,7 @@ def _averages(grid: Grid, mine: Sequence[CellInput], whole: Measurement) -> list
     """
     first = mine[0]
     row = Cell(
-        setting=first.setting.name or first.setting.key,
+        setting=first.setting.name or first.setting.label,
         dataset=AVERAGE,
         system=first.system.name,
         rows=whole.overall.rows,

@@ -45,11 +45,11 @@ async def make_groups(setting: Setting, dataset: str, where: DataScope) -> list[
     """Make the groups of a setting for one dataset; the same arguments give the same groups."""
     match setting.groups:
         case "released":
-            whole = load_benchmark(dataset, split=setting.split, k=setting.k, root=where.data)
+            whole = load_benchmark(dataset, split=setting.split, k=setting.k, data=where.data)
             found = [assemble(g.question, g.passages, seed=where.seed, id=g.id) for g in whole]
         case "clean":
             pools = _pools(dataset, where.data)[setting.split]
-            found = training_groups(pools, k=setting.k, seed=where.seed).groups
+            found = training_groups(pools, k=setting.k, seed=where.seed, topical=True).groups
         case "mix":
             found = _mixed(setting, dataset, where)
         case "retrieved":
@@ -81,7 +81,7 @@ def _limited(groups: list[PassageGroup], where: DataScope) -> list[PassageGroup]
 
 @lru_cache(maxsize=8)
 def _pools(dataset: str, data: Path | None) -> dict[str, list[PassageGroup]]:
-    return clean_pools(dataset, root=data)
+    return clean_pools(dataset, data=data)
 
 
 @lru_cache(maxsize=8)
@@ -104,7 +104,7 @@ def _mixed(setting: Setting, dataset: str, where: DataScope) -> list[PassageGrou
 
 
 def _questions(dataset: str, where: DataScope) -> list[Question]:
-    rows = load_benchmark(dataset, k=3, root=where.data)
+    rows = load_benchmark(dataset, k=3, data=where.data)
     return list({row.question.id: row.question for row in rows}.values())
 
 

@@ -10,7 +10,7 @@ from novarag.report.words import each, number, span, title_of
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from novarag.config.grid import Grid
     from novarag.flows.reproduce.cells import Cell, Printed
@@ -28,8 +28,10 @@ _PAPER = (
 _READING = (
     "Intervals are 95 %, by a bootstrap of whole questions. Each ECE stands beside its noise floor,"
     " the line a perfectly calibrated system stays under, and each Brier score beside that of a"
-    " constant. Calls and tokens are an answer's, as if its method were run alone; failed counts"
-    " groups without an answer, as a request of theirs was given up."
+    " constant; Brier and AUROC beside those of word overlap, which sees how many of the question's"
+    " words the passages hold, fitted on other questions. Calls and tokens are an answer's, as if"
+    " its method were run alone; failed counts groups without an answer, as a request of theirs was"
+    " given up."
 )
 
 
@@ -55,6 +57,7 @@ class PageHeader:
     date: str
     models: dict[str, str]
     notes: Sequence[str] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def page(tables: Sequence[TableResult], header: PageHeader) -> str:
@@ -67,6 +70,7 @@ def page(tables: Sequence[TableResult], header: PageHeader) -> str:
         *([_PAPER, ""] if any(t.grid.paper or t.grid.quotes for t in tables) else []),
         _READING, "",
         *_overview(tables, header.date),
+        *_left_out(header.left_out),
     ]  # fmt: skip
     for table in tables:
         lines += ["", *_section(table)]
@@ -96,6 +100,14 @@ def _overview(tables: Sequence[TableResult], date: str) -> list[str]:
     return lines
 
 
+def _left_out(names: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Name the tables that could not be made, and the options that each needs."""
+    if not names:
+        return []
+    told = [f"`{n}` needs {' and '.join(f'`--{p}`' for p in wants)}" for n, wants in names.items()]
+    return ["", f"Left out, for want of what they need: {'; '.join(told)}."]
+
+
 def _headline(table: TableResult) -> Cell | None:
     """Pick what the overview shows: the last system's average, or its last cell."""
     if not table.grid.metrics:
@@ -108,7 +120,7 @@ def _headline(table: TableResult) -> Cell | None:
 def _section(table: TableResult) -> list[str]:
     grid = table.grid
     lines = [f'## {grid.title} <span id="{table.name}"></span>', "", f"`{table.command}`", ""]
-    keys = ", ".join(f"`{key}`" for key in dict.fromkeys(s.key for s in grid.settings))
+    keys = ", ".join(f"`{key}`" for key in dict.fromkeys(s.label for s in grid.settings))
     papers = ", ".join(f"`{label}`" for label in grid.paper)
     where = papers or ("only in its text" if grid.quotes else "nowhere")
     lines.append(f"Groups: {keys}. In the paper: {where}. {grid.note}".rstrip())
@@ -169,14 +181,15 @@ def _beside(values: Printed, metric: str) -> str:
 
 
 def _ours(metric: str, cell: Cell) -> list[str]:
-    """Show a figure, an ECE with its noise floor and a Brier score with that of a constant."""
+    """Show a figure with what it is read beside: noise floor, constant, word overlap."""
     figure = cell.figures.get(metric)
     if figure is None:
         return [f"refused: {cell.refusal}" if cell.refusal else _NONE, _NONE]
     more = {"ece": ("floor", cell.floor), "brier": ("constant", cell.constant)}.get(metric)
-    said = number(metric, figure.value)
-    if more is not None and more[1] is not None:
-        said += f" ({more[0]} {more[1]:.3f})"
+    beside = [f"{more[0]} {more[1]:.3f}"] if more is not None and more[1] is not None else []
+    if metric in {"brier", "auroc"} and metric in cell.overlap:
+        beside.append(f"word overlap {number(metric, cell.overlap[metric].value)}")
+    said = number(metric, figure.value) + (f" ({', '.join(beside)})" if beside else "")
     return [said, span(metric, figure)]
 
 

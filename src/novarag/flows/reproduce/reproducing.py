@@ -37,18 +37,22 @@ _SIMULATED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How much is asked, and how closely it is measured."""
+    """How much is asked, and how closely it is measured; `shows` ends the title of the page."""
 
     questions: int | None = None
     replicates: int = TABLE.replicates
     least: int = TABLE.least
     replies: Replies = field(default_factory=Replies)
     says: str = ""
+    shows: str = ""
     notes: tuple[str, ...] = ()
 
 
 PROFILES = {
-    "full": Profile(says="Every question of every set was asked; replies were not held to a form."),
+    "full": Profile(
+        replies=Replies(max_tokens=TABLE.reply_tokens),
+        says="Every question of every set was asked; replies were not held to a form.",
+    ),
     "smoke": Profile(
         questions=20,
         replicates=500,
@@ -56,21 +60,30 @@ PROFILES = {
         replies=Replies(structured=True, max_tokens=200, step_length=60),
         says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
         " shows that every table runs; its figures say little of the model.",
+        shows=": a smoke run, which shows only that tables run",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """The page that was written, its tables, and how many answers their requests failed to get."""
+    """The page that was written, its tables, and how many answers their requests failed to get.
+
+    `left_out` names the tables of "all" that want something which is not at hand, and the
+    parameters that would bring it.
+    """
 
     page: Path
     tables: tuple[TableResult, ...]
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Show the page and its tables."""
         names = ", ".join(f"{table.name} ({len(table.cells):,} rows)" for table in self.tables)
-        return f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names})"
+        told = f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names}"
+        if self.left_out:
+            told += f";\n  left out: {', '.join(self.left_out)}"
+        return f"{told})"
 
     @property
     def failed(self) -> int:
@@ -93,17 +106,22 @@ async def reproduce_async(
     notes: Sequence[str] = (),
     seed: int = 0,
     max_tokens: int | None = None,
+    method_strategy: str = TABLE.method_strategy,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,
 ) -> Reproduction:
     """Make tables and figures of the paper again, with the models at hand.
 
-    `tables` are names of shipped tables, or "all". Where `tuned` or `label_only` is missing the
-    base answers for it, prompted, and the table says so. The same call goes on where it was cut
-    off; `Unfinished` says that it was.
+    `tables` are names of shipped tables, or "all": then those that need an index, or its encoder,
+    are left out and named where there is none. Where `tuned` or `label_only` is missing the
+    base answers for it, prompted, and the table says so. Replies have at most `max_tokens` tokens,
+    the paper's 2,048 by default. Ensemble, P(True) and the sampling methods are asked by
+    `method_strategy`, the paper's CoT by default. The same call goes on where it was cut off;
+    `Unfinished` says that it was.
     """
     from novarag.flows.reproduce.bench import Bench
+    from novarag.strategies import find_strategy
 
     wanted = [tables] if isinstance(tables, str) else list(tables)
     names = list(EXPERIMENTS) if ALL in wanted else wanted
@@ -127,12 +145,20 @@ async def reproduce_async(
         seed=seed,
         tell=tell,
     )
-    grids = {name: load_grid(name) for name in names}
+    find_strategy(method_strategy)
+    grids = {name: load_grid(name).asked_by(method_strategy) for name in names}
+    left_out = {}
+    if ALL in wanted:
+        left_out = {name: lacks for name, grid in grids.items() if (lacks := bench.lacking(grid))}
+        grids = {name: grid for name, grid in grids.items() if name not in left_out}
     more = {"--seed": seed or None, "--profile": profile if profile != "full" else None}
-    more |= {"--max-tokens": max_tokens, "--index": index, "--encoder": encoder}
+    other = method_strategy if method_strategy != TABLE.method_strategy else None
+    more |= {"--method-strategy": other, "--max-tokens": max_tokens}
+    more |= {"--index": index, "--encoder": encoder}
     commands = {name: _command(name, grid, roles, more) for name, grid in grids.items()}
     file = Path(out) / "page.md" if page is None else Path(page)
-    return await _make_page(bench, grids, commands, how, file, stop or Stop())
+    made = await _make_page(bench, grids, commands, how, file, stop or Stop(), left_out=left_out)
+    return replace(made, left_out=left_out)
 
 
 reproduce = synchronous(reproduce_async)
@@ -206,12 +232,15 @@ async def _make_page(
     profile: Profile,
     file: Path,
     stop: Stop,
+    *,
+    left_out: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Reproduction:
     """Ask, measure, and write the page with its pictures beside it."""
     from novarag.atomic import write_whole
     from novarag.flows.reproduce.cells import Precision
     from novarag.flows.reproduce.page import PageHeader, page
     from novarag.flows.reproduce.tables import make_table
+    from novarag.report.tables_page import tables_html
 
     await bench.ask(list(grids.values()), stop)
     how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)
@@ -222,17 +251,21 @@ async def _make_page(
         named = {f"{file.stem}-{name}": picture for name, picture in table.pictures.items()}
         made.append(replace(table, pictures=named))
     header = PageHeader(
-        title=_title(list(grids.values()), simulated=bench.simulated),
+        title=_title(list(grids.values()), simulated=bench.simulated) + profile.shows,
         banner=_SIMULATED if bench.simulated else profile.says,
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         models=bench.names,
         notes=[*([profile.says] if bench.simulated else []), *profile.notes],
+        left_out=left_out or {},
     )
     for table in made:
         for picture, content in table.pictures.items():
             write_whole(file.parent / picture, content.encode())
-    write_whole(file, page(made, header).encode())
+    text = page(made, header)
+    pictures = {name: content for table in made for name, content in table.pictures.items()}
+    write_whole(file.with_suffix(".html"), tables_html(text, pictures).encode())
+    write_whole(file, text.encode())
     return Reproduction(page=file, tables=tuple(made))
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.flows.overlaps import with_overlap
 from novarag.flows.reproduce.bench import SAMPLED
 from novarag.flows.reproduce.cells import CellInput, measure_ablation, measure_grid
 from novarag.flows.reproduce.page import TableResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from novarag.config.grid import Grid
     from novarag.flows.reproduce.bench import Bench
-    from novarag.flows.reproduce.cells import Measured, Precision
+    from novarag.flows.reproduce.cells import Cell, Measured, Precision
+    from novarag.records import Trial
 
 
 RATED = 40
-"""Questions on a rating sheet, as many as in the paper."""
+"""Questions on a rating sheet, as many as in the paper: ten of each of its four sets."""
 
 
 def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> TableResult:
@@ -43,13 +48,14 @@ def _asked(grid: Grid, bench: Bench) -> list[CellInput]:
     rows = []
     for setting, dataset, system in grid.cells():
         table, cost = bench.estimates(setting, dataset, system)
+        groups = bench.named_groups(setting, dataset, system)
         row = CellInput(
             setting=setting,
             dataset=dataset,
             system=system,
-            table=table,
+            table=with_overlap(table, groups),
             cost=cost,
-            failed=len(bench.named_groups(setting, dataset, system)) - table.height,
+            failed=len(groups) - table.height,
         )
         rows.append(row)
     return rows
@@ -68,22 +74,25 @@ def _pictures(made: TableResult, found: Measured, mark: str) -> dict[str, str]:
         panels = [(asked.system.name, panel) for asked, panel in found.panels]
         return {f"{made.name}.svg": standalone(diagrams(panels, label=grid.title), mark=mark)}
     if grid.picture == "forest":
-        return {
-            f"{made.name}-{dataset}.svg": standalone(
-                forest(
-                    [
-                        Line(name=cell.setting, figures=cell.figures)
-                        for cell in found.cells
-                        if cell.dataset == dataset
-                    ],
-                    grid.metrics,
-                    label=f"{grid.title}, {dataset}",
-                ),
-                mark=mark,
-            )
-            for dataset in grid.datasets
-        }
+        drawn = {}
+        for dataset in grid.datasets:
+            cells = [cell for cell in found.cells if cell.dataset == dataset]
+            named = zip(_names(cells), cells, strict=True)
+            lines = [Line(name=name, figures=cell.figures) for name, cell in named]
+            picture = forest(lines, grid.metrics, label=f"{grid.title}, {dataset}")
+            drawn[f"{made.name}-{dataset}.svg"] = standalone(picture, mark=mark)
+        return drawn
     return {}
+
+
+def _names(cells: Sequence[Cell]) -> list[str]:
+    """Name the lines of a picture by what they differ in: their setting, their system, or both."""
+    settings, systems = ({getattr(c, part) for c in cells} for part in ("setting", "system"))
+    if len(systems) == 1:
+        return [cell.setting for cell in cells]
+    if len(settings) == 1:
+        return [cell.system for cell in cells]
+    return [f"{cell.system}, {cell.setting}" for cell in cells]
 
 
 def _retention(grid: Grid, bench: Bench) -> list[str]:
@@ -123,14 +132,16 @@ def _study(made: TableResult, bench: Bench) -> TableResult:
     from novarag.report.sheet import write_sheet
     from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
 
-    trials = {
-        system.name: [t for found in bench.greedy(s, d, system).values() for t in found]
-        for s, d, system in made.grid.cells()
-    }
+    trials: dict[str, list[Trial]] = defaultdict(list)
+    parts: dict[str, str] = {}
+    for setting, dataset, system in made.grid.cells():
+        for found in bench.greedy(setting, dataset, system).values():
+            trials[system.name] += found
+            parts |= {t.group.question.id: dataset for t in found}
     shared = set.intersection(*({t.group.id for t in found} for found in trials.values()))
     every = (t.group for found in trials.values() for t in found)
     asked = len({group.question.id for group in every if group.id in shared})
-    sheet = make_sheet(trials, questions=min(RATED, asked), seed=bench.seed)
+    sheet = make_sheet(trials, questions=min(RATED, asked), seed=bench.seed, parts=parts)
     folder, lines = bench.out / "study", list[str]()
     folder.mkdir(exist_ok=True)
     if not (folder / "key.json").is_file():  # ratings need the key of the sheet they rate
@@ -150,7 +161,7 @@ def _study(made: TableResult, bench: Bench) -> TableResult:
             "",
         ]
     pictures = {
-        f"{made.name}-{name}.svg": standalone(draw(report), "study.css", mark=_mark(bench))
+        f"{made.name}-{name}.svg": standalone(draw(report), mark=_mark(bench))
         for name, draw in (("bars", draw_bars), ("radar", draw_radar))
     }
     return replace(made, lines=[*lines, *rated_lines(report)], pictures=pictures)

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 
 from novarag.errors import UsageError
+from novarag.imports import with_extra
 
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -69,7 +70,7 @@ def _from_hub(name: str) -> Path:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError
     except ImportError:
-        raise UsageError("training needs: pip install 'novarag[train]'") from None
+        raise UsageError(f"training needs: {with_extra('train')}") from None
     try:
         return Path(
             snapshot_download(

@@ -31,6 +31,7 @@ from novarag.errors import StorageError, UsageError
 from novarag.sft.formats import canonical_row
 from novarag.sft.lengths import DATE
 from novarag.sft.train.checkpoints import keep_last, seal
+from novarag.sft.train.losses import LevelTrainer, mask_numbers, set_level_loss
 from novarag.sft.train.progress import Progress
 from novarag.texts import plain_text
 
@@ -97,13 +98,13 @@ def make_trainer(job: TrainingJob) -> SFTTrainer:
     exact = precision() == "float32"
     devices = max(1, int(SFTConfig(output_dir=str(job.out), **_place()).world_size))
     rounds = settings.accumulation(devices)
-    steps = -(-len(job.splits["train"]) // settings.batch) * settings.epochs
+    samples = len(job.splits["train"])
     config = SFTConfig(
         output_dir=str(job.out / "checkpoints"),
         learning_rate=settings.learning_rate,
         num_train_epochs=settings.epochs,
         lr_scheduler_type=settings.schedule,
-        warmup_steps=settings.warmup_steps,
+        warmup_steps=settings.warmup_steps(samples),
         per_device_train_batch_size=settings.at_once,
         per_device_eval_batch_size=settings.at_once,
         gradient_accumulation_steps=rounds,
@@ -116,7 +117,7 @@ def make_trainer(job: TrainingJob) -> SFTTrainer:
         packing=False,
         pad_to_multiple_of=_WIDTH,
         save_strategy="steps",
-        save_steps=settings.save_every or max(1, round(steps / 10)),
+        save_steps=settings.save_every or max(1, round(settings.steps(samples) / 10)),
         eval_strategy="epoch" if "dev" in job.splits else "no",
         logging_steps=1,
         logging_nan_inf_filter=False,
@@ -126,7 +127,7 @@ def make_trainer(job: TrainingJob) -> SFTTrainer:
     )
     model = load_model(job.base.place, "float32" if exact else "bfloat16")
     _check_targets(model, settings.targets)
-    return _Trainer(
+    trainer = _Trainer(
         model=model,
         args=config,
         train_dataset=_rows(job.splits["train"]),
@@ -140,6 +141,11 @@ def make_trainer(job: TrainingJob) -> SFTTrainer:
             task_type="CAUSAL_LM",
         ),
     )
+    if settings.mask_confidence:
+        mask_numbers(trainer, job)
+    if settings.is_scored:
+        set_level_loss(trainer, job)
+    return trainer
 
 
 def _place() -> dict[str, bool]:
@@ -207,7 +213,7 @@ def _written(place: Path) -> Iterator[None]:
         ) from error
 
 
-class _Trainer(SFTTrainer):  # type: ignore[misc]  # a library without types
+class _Trainer(LevelTrainer):
     """Says in one line why a checkpoint could not be written."""
 
     def _save_checkpoint(self, *args: Any, **named: Any) -> None:  # noqa: ANN401

@@ -10,12 +10,15 @@ import orjson
 
 from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
+from novarag.filters.options import WRITTEN
 from novarag.sft.examples import Example
 from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
+from novarag.sft.stated import NO_NUMBER
+from novarag.sft.train.places import number_place
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from novarag.sft.lengths import Ruler
@@ -34,13 +37,23 @@ class Dataset:
 
     @property
     def variant(self) -> str:
-        """Name what is taught: `nova`, `soft`, `label-only`, or `other` rows without a card."""
+        """Name what is taught: `nova`, `soft`, `label-only`, … or `other` rows without a card."""
         if self.card is None:
             return "other"
         if self.card.get("label_only"):
             return "label-only"
         settings = self.card["funnel"].get("settings", {})
-        return "soft" if settings.get("alignment") == "soft" else "nova"
+        if settings.get("unfiltered"):
+            return "own-replies"
+        alignment = settings.get("alignment")
+        return str(alignment) if alignment in {"soft", *WRITTEN} else "nova"
+
+    @property
+    def is_filtered(self) -> bool:
+        """Say whether a card tells that replies were dropped for what they say."""
+        if self.card is None:
+            return False
+        return not self.card["funnel"].get("settings", {}).get("unfiltered", False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +62,12 @@ class Sound:
 
     examples: tuple[Example, ...]
     left_out: dict[str, int]
+
+    def where(self, fit: Callable[[Example], bool], *, otherwise: str) -> Sound:
+        """Leave out, for one reason, what does not fit."""
+        kept = tuple(example for example in self.examples if fit(example))
+        gone = len(self.examples) - len(kept)
+        return Sound(examples=kept, left_out=self.left_out | ({otherwise: gone} if gone else {}))
 
 
 def read_dataset(folder: Path) -> Dataset:
@@ -122,6 +141,7 @@ def _example(line: bytes, source: str, number: int) -> Example:
             answer="",
             confidence=float(row.get("confidence") or 0),
             correct=row.get("correct"),
+            target=None if row.get("target") is None else float(row["target"]),
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
@@ -140,13 +160,18 @@ def _said(messages: Sequence[dict[str, str]], role: str) -> str:
     return message["content"]
 
 
-def sound(examples: Iterable[Example], ruler: Ruler) -> Sound:
-    """Leave out, and count, what the model's own tokenizer says cannot be learnt as it is."""
+def sound(examples: Iterable[Example], ruler: Ruler, *, numbered: bool = False) -> Sound:
+    """Leave out, and count, what the model's own tokenizer says cannot be learnt as it is.
+
+    With `numbered`, what states no plain number as its confidence is left out, too.
+    """
     fit, reasons = [], Counter[str]()
     for example in examples:
-        _, reason = ruler.measure(example)
+        reason = example.fault or ruler.measure(example)[1]
         if reason is None and not ruler.begins_as_asked(example):
             reason = OTHERWISE
+        if reason is None and numbered and number_place(ruler, example) is None:
+            reason = NO_NUMBER
         if reason is None:
             fit.append(example)
         else:

@@ -1,13 +1,18 @@
-"""The settings of a training, each with where it is from: the paper, or an assumption of ours."""
+"""The settings of a training, each with where it is from.
+
+`paper` is what the paper states, `released` what the LLaMA-Factory files say that its authors
+released since, `assumed` a choice of ours where neither says anything.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 from novarag.defaults import TRAIN
-from novarag.errors import UsageError
+from novarag.errors import UnknownName, UsageError
+from novarag.sft.levels import Levels
 
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a llama-like model, which LLaMA-Factory calls `all`."""
@@ -16,23 +21,40 @@ SAID = {
     "learning_rate": "paper: 5e-5",
     "epochs": "paper: 2 epochs",
     "max_length": "paper: 2048 tokens",
-    "rank": "assumed: the paper keeps the defaults of LLaMA-Factory",
-    "alpha": "assumed: twice the rank, the default",
-    "dropout": "assumed: the default",
-    "targets": "assumed: all linear layers, the default",
-    "schedule": "assumed: cosine",
-    "warmup_steps": "assumed: none, the default",
-    "batch": "assumed: 16 samples a step, over all devices",
-    "at_once": "assumed: samples on one device at once; no result depends on it but by rounding",
-    "seed": "assumed: the default",
+    "rank": "released: 16",
+    "alpha": "assumed: twice the rank, the default of LLaMA-Factory",
+    "dropout": "assumed: none, the default of LLaMA-Factory",
+    "targets": "released: all linear layers",
+    "schedule": "released: cosine",
+    "warmup": "released: a tenth of the steps",
+    "batch": "released: 8 a device, 8 times, on four devices: 256 samples a step",
+    "at_once": "released: 8 a device; no result depends on it but by rounding",
+    "seed": "assumed: the default of LLaMA-Factory",
     "gradient_checkpointing": "assumed: less memory for more work",
     "save_every": "assumed: about ten checkpoints a training",
+    "mask_confidence": "as the paper: the number of the confidence is learnt like any other token",
+    "loss": "as the paper: cross-entropy of the whole completion",
+    "levels": "ours: ten levels of confidence, where the loss is on these alone",
 }
+
+LOSSES = ("text", "level-entropy", "tokenized-brier", "mean-brier")
+"""What may be minimised: the completion's cross-entropy, or a score of the confidence alone."""
+
+
+LATER = {"mask_confidence": False, "loss": "text", "levels": 10}
+"""Settings that came later, with what a training was that does not know them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How a model is trained; `save_every` 0 means about ten checkpoints in all."""
+    """How a model is trained.
+
+    `warmup` is the share of steps in which the learning rate rises; `at_once` is at most a step's
+    samples; `save_every` 0 means about ten checkpoints in all. `mask_confidence` leaves the number
+    of the stated confidence out of the loss: a warm-up then teaches the form of a reply, and
+    nothing about how sure to be. Any `loss` but `text` is on the tokens of the confidence alone, of
+    which there are `levels`.
+    """
 
     learning_rate: float = TRAIN.learning_rate
     epochs: float = TRAIN.epochs
@@ -42,12 +64,15 @@ class TrainingSettings:
     dropout: float = 0.0
     targets: tuple[str, ...] = LINEAR
     schedule: str = "cosine"
-    warmup_steps: int = 0
+    warmup: float = TRAIN.warmup
     batch: int = TRAIN.batch
     at_once: int = TRAIN.at_once
     seed: int = TRAIN.seed
     gradient_checkpointing: bool = TRAIN.gradient_checkpointing
     save_every: int = TRAIN.save_every
+    mask_confidence: bool = False
+    loss: str = TRAIN.loss
+    levels: int = TRAIN.levels
 
     def __post_init__(self) -> None:
         if self.alpha is None:
@@ -56,13 +81,39 @@ class TrainingSettings:
         for name in positive:
             if not 0 < getattr(self, name) < inf:
                 raise UsageError(f"`{name}` must be a number above 0")
+        if not 0 <= self.warmup < 1:
+            raise UsageError("`warmup` is a share of the steps, from 0 to below 1")
+        self._check_loss()
         if not self.targets:
             raise UsageError("`targets` must name a layer")
+        object.__setattr__(self, "at_once", min(self.at_once, self.batch))
         if self.batch % self.at_once:
             raise UsageError(
                 f"a step of {self.batch} samples cannot be taken {self.at_once} at a time; give"
                 " `batch` and `at_once` such that the first is a multiple of the second"
             )
+
+    def _check_loss(self) -> None:
+        if self.loss not in LOSSES:
+            raise UnknownName(self.loss, LOSSES)
+        Levels(self.levels)
+        if self.mask_confidence and self.is_scored:
+            raise UsageError(
+                f"`mask_confidence` leaves out all that `loss={self.loss!r}` looks at; give one"
+            )
+
+    @property
+    def is_scored(self) -> bool:
+        """Say whether the loss is on the confidence alone."""
+        return self.loss != TRAIN.loss
+
+    def steps(self, samples: int) -> int:
+        """Return how many steps a training on some samples takes."""
+        return ceil(ceil(samples / self.batch) * self.epochs)
+
+    def warmup_steps(self, samples: int) -> int:
+        """Return in how many of its steps the learning rate rises."""
+        return ceil(self.steps(samples) * self.warmup)
 
     def accumulation(self, devices: int) -> int:
         """Return how many times samples are taken on each device for one step."""

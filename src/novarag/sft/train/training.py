@@ -11,12 +11,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import StorageError, UsageError
+from novarag.imports import with_extra
 from novarag.sft.card import count_examples
 from novarag.sft.lengths import Ruler, load_ruler
+from novarag.sft.levels import Levels
 from novarag.sft.train.base import Base, find_base
 from novarag.sft.train.checkpoints import newest, step_of
 from novarag.sft.train.model_card import write_card
 from novarag.sft.train.rows import read_dataset, sound
+from novarag.sft.train.scored import NO_LEVEL, level_tokens, take_turns
 from novarag.sft.train.settings import TrainingSettings, labelled
 from novarag.sft.train.workdir import PLAN, TOLD, check_place, finished, write_json
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from novarag.sft.examples import Example
     from novarag.sft.train.progress import Progress
-    from novarag.sft.train.rows import Dataset
+    from novarag.sft.train.rows import Dataset, Sound
 
 MADE_BY = "novarag train"
 _NEEDED = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
@@ -62,7 +65,9 @@ def prepare(export: Path, model: str, out: Path, settings: TrainingSettings) -> 
     dataset = read_dataset(export)
     base = find_base(model)
     ruler = load_ruler(base.place, longest=settings.max_length)
-    checked = {name: sound(examples, ruler) for name, examples in dataset.splits.items()}
+    checked = {
+        name: _checked(examples, ruler, settings) for name, examples in dataset.splits.items()
+    }
     if not checked["train"].examples:
         said = "; ".join(f"{n:,}: {why}" for why, n in checked["train"].left_out.items())
         raise UsageError(f"no sample is left to train on ({said or 'train.jsonl is empty'})")
@@ -77,6 +82,18 @@ def prepare(export: Path, model: str, out: Path, settings: TrainingSettings) -> 
     )
     check_place(job.out, job.plan)
     return job
+
+
+def _checked(examples: tuple[Example, ...], ruler: Ruler, settings: TrainingSettings) -> Sound:
+    """Leave out what cannot be learnt as it is, by the loss that is to be minimised."""
+    if not settings.is_scored:
+        return sound(examples, ruler, numbered=settings.mask_confidence)
+    levels = Levels(settings.levels)
+    found = sound(take_turns(examples, levels), ruler)
+    if not found.examples:
+        return found
+    tokens = level_tokens(found.examples[0], ruler, levels)
+    return found.where(lambda example: tokens.fit(example, ruler), otherwise=NO_LEVEL)
 
 
 def is_lead() -> bool:
@@ -122,9 +139,7 @@ def check_packages() -> None:
     """See that the packages of training are there, before minutes are spent on anything else."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageError(
-            f"training needs: pip install 'novarag[train]' (not there: {', '.join(missing)})"
-        )
+        raise UsageError(f"training needs: {with_extra('train')} (not there: {', '.join(missing)})")
 
 
 def load_engine() -> Any:  # noqa: ANN401 - a module
@@ -132,7 +147,7 @@ def load_engine() -> Any:  # noqa: ANN401 - a module
     try:
         return import_module("novarag.sft.train.engine")
     except ImportError as error:
-        raise UsageError(f"training needs: pip install 'novarag[train]' ({error})") from None
+        raise UsageError(f"training needs: {with_extra('train')} ({error})") from None
 
 
 def _fit(

@@ -8,7 +8,7 @@ import orjson
 
 from novarag.atomic import drafts_of, write_whole
 from novarag.errors import DataError, StorageError, UsageError
-from novarag.sft.train.settings import shown
+from novarag.sft.train.settings import LATER, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ def _pairs(
     begun: Mapping[str, Any], now: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
     for name, value in now["settings"].items():
-        yield f"`{name}`", begun["settings"].get(name, value), value
+        yield f"`{name}`", begun["settings"].get(name, LATER.get(name, value)), value
     files = {file["name"]: file["sha256"] for file in begun["files"]}
     ours = {file["name"]: file["sha256"] for file in now["files"]}
     for name in sorted(files.keys() | ours.keys()):

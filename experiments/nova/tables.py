@@ -1,0 +1,127 @@
+"""The answers of every system in one table: from runs, estimates, calibrations and cheap floors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from experiments.nova import plan
+from novarag.datasets import load_groups
+from novarag.flows.overlaps import overlap_table
+from novarag.metrics.baselines import folds, word_overlap
+from novarag.runs import open_run
+from novarag.uncertainty.signals import token_signal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COLUMNS = [
+    "question", "group", "kind", "answer", "confidence", "correct", "abstained", "flaw",
+    "passages_judged", "passages_right", "group_judged", "group_right",
+]  # fmt: skip
+PROMPTS = {
+    "base, vanilla": "warm-vanilla", "base, CoT": "warm-cot",
+    "base, noise-aware": "warm-noise-aware", "base, NOVA prompt": "warm-nova",
+}  # fmt: skip
+TRAINED = {
+    "label-only": "label-only-label-only", "NOVA (brier)": "brier-nova", "soft": "soft-nova",
+    "share": "share-nova", "teacher": "teacher-nova",
+    "confidence alone": "confident-1-nova", "confidence alone, then Brier": "confident-2-nova",
+}  # fmt: skip
+METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
+LIKELIHOOD = "likelihood"
+PARTS = ("clean", "retrieved", "released", "asked")
+
+
+def trials(place: Path, *more: str) -> pl.DataFrame:
+    """Read the finished trials of a run."""
+    return open_run(place).trials_table([*COLUMNS, *more])
+
+
+def label_of(who: str) -> str:
+    """Name a trained system as the tables do."""
+    return next(name for name, run in TRAINED.items() if run.startswith(f"{who}-"))
+
+
+def answers(build: Path, part: str) -> pl.DataFrame:
+    """Put the answers of every system to one part of the test questions in one table."""
+    found = [table.with_columns(system=pl.lit(name)) for name, table in _systems(build, part)]
+    whole = pl.concat(found, how="vertical_relaxed")
+    overlaps = overlap_table(load_groups(build / "groups" / f"test-{part}.jsonl"))
+    return with_size(whole).join(overlaps, on="group", how="left", maintain_order="left")
+
+
+def with_size(table: pl.DataFrame) -> pl.DataFrame:
+    """Add how many passages each row's group has, by its name, where that says so."""
+    return table.with_columns(k=pl.col("group").str.extract(r"k(\d)").cast(pl.Int64))
+
+
+def _systems(build: Path, part: str) -> Iterator[tuple[str, pl.DataFrame]]:
+    for name, run in (PROMPTS | TRAINED).items():
+        if (place := build / "runs" / f"test-{run}-{part}").exists():
+            yield name, trials(place)
+    sampled = build / "runs" / f"test-warm-sampled-{part}" / "estimates.parquet"
+    if sampled.exists():
+        table = pl.read_parquet(sampled)
+        for method, name in METHODS.items():
+            yield name, table.filter(pl.col("method") == method).select(COLUMNS)
+    for strategy in ("vanilla", "nova"):
+        yield from _other_road(build, strategy, part)
+
+
+def _other_road(build: Path, strategy: str, part: str) -> Iterator[tuple[str, pl.DataFrame]]:
+    place = build / "runs" / f"test-warm-{strategy}-{part}"
+    if not place.exists():
+        return
+    yield f"{LIKELIHOOD}, base {strategy}", by_likelihood(place)
+    for count in plan.GRADED:
+        for signal in ("", f"-{LIKELIHOOD}"):
+            path = build / "calibrated" / f"{strategy}-{count}{signal}-{part}.parquet"
+            more = f", {LIKELIHOOD}" if signal else ""
+            if path.exists():
+                yield f"base {strategy} + calibration ({count}{more})", calibrated(place, path)
+
+
+def by_likelihood(place: Path) -> pl.DataFrame:
+    """State how likely the model found the tokens of its answer, as they are."""
+    said = {
+        (trial.group.id, trial.sample): token_signal(LIKELIHOOD, trial) for trial in open_run(place)
+    }
+    table = trials(place, "sample")
+    likely = [said.get(key) for key in table.select("group", "sample").iter_rows()]
+    chance = [None if value is None else min(math.exp(value), 1.0) for value in likely]
+    return table.with_columns(confidence=pl.Series(chance, dtype=pl.Float64)).select(COLUMNS)
+
+
+def calibrated(place: Path, path: Path) -> pl.DataFrame:
+    """Take the calibrated confidences of a run's answers."""
+    made = pl.read_parquet(path, columns=["group", "calibrated"])
+    table = trials(place).join(made, on="group", how="left", maintain_order="left")
+    return table.with_columns(confidence=pl.col("calibrated")).select(COLUMNS)
+
+
+def floors(table: pl.DataFrame, overlaps: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """State what needs no model for a system's answers: a constant, and word overlap.
+
+    Both are fitted on the other folds of the same questions, as `measure` does.
+    """
+    read = table.filter(pl.col("correct").is_not_null() & pl.col("confidence").is_not_null())
+    numbers = read.select("group").join(overlaps, on="group", how="left", maintain_order="left")
+    overlap = np.array(numbers["word_overlap"].to_list(), dtype=float)
+    names = sorted(read["question"].unique())
+    place = {name: i for i, name in enumerate(names)}
+    question = np.array([place[q] for q in read["question"]], dtype=np.intp)
+    fold = folds(names)
+    right = read["correct"].to_numpy().astype(bool)
+    own = fold[question]
+    rate = np.array([right[own != f].mean() if (own != f).any() else right.mean() for f in own])
+    return {
+        "a constant": read.with_columns(confidence=pl.Series(rate)),
+        "word overlap": read.with_columns(
+            confidence=pl.Series(word_overlap(overlap, right, question, fold))
+        ),
+    }

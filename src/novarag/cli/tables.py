@@ -1,0 +1,208 @@
+"""The options of every verb that reads a table of answers, said once.
+
+A verb takes `columns: Columns`; `@reads_tables()` puts the options in its place, and builds it.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import sys
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from novarag.datasets.columns import Columns
+
+TABLES = (
+    "CSV, TSV, JSONL, JSON, Parquet, Excel, logs, exports of evaluation tools, a folder of them, or"
+    " - for standard input; or folders of runs."
+)
+"""What a table may be, for the help of arguments."""
+
+_STDIN = "-"
+
+
+def _listed(help_text: str, *names: str) -> Any:  # noqa: ANN401 - an annotation
+    return Annotated[list[str] | None, typer.Option(*names, help=f"{help_text}; comma-separated.")]
+
+
+ConfidenceColumn = Annotated[
+    str,
+    typer.Option(help="Column with the confidence: 0.85, 85%, 0,85 or 85; empty where unread."),
+]
+CorrectColumn = Annotated[
+    str,
+    typer.Option(
+        help="Column that says whether the answer is right: true/false, 1/0, yes/no, up/down,"
+        " thumbs, ticks, right/wrong."
+    ),
+]
+QuestionColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that names the question; default 'question', else each row is its own."
+    ),
+]
+Percent = Annotated[
+    bool, typer.Option("--percent", help="Bare numbers of the confidence column are 0 to 100.")
+]
+OutOf = Annotated[
+    float | None, typer.Option(help="What bare confidences are parts of: 1, 5, 10, 100, ….")
+]
+Mixed = Annotated[
+    bool, typer.Option("--mixed", help="0.85 and 85 both mean 85 % in the confidence column.")
+]
+DecimalComma = Annotated[
+    bool,
+    typer.Option(
+        "--decimal-comma", help="Confidences such as 0,85 stand without quotes in a comma file."
+    ),
+]
+ReplyColumn = Annotated[
+    str | None,
+    typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
+]
+GoldColumn = Annotated[
+    str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
+]
+AnswerColumn = Annotated[
+    str, typer.Option(help="Column with the answer, for --gold without --reply.")
+]
+StateColumn = Annotated[
+    str | None,
+    typer.Option(help="Column with the evidence state; default 'evidence' where there is one."),
+]
+SignalColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with one more number that may tell right from wrong, such as the likelihood"
+        " of the answer; it counts only where it helps."
+    ),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that says how many answers a row stands for; default 'weight' where there is"
+        " one."
+    ),
+]
+
+_OPTIONS: dict[str, tuple[Any, object]] = {
+    "confidence": (ConfidenceColumn, "confidence"),
+    "correct": (CorrectColumn, "correct"),
+    "question": (QuestionColumn, None),
+    "percent": (Percent, False),
+    "out_of": (OutOf, None),
+    "mixed": (Mixed, False),
+    "values": (_listed("What single confidences mean, such as high=90%", "--value"), None),
+    "unread": (
+        _listed("Values that mark an unread reply, such as -1; * is all that is none"),
+        None,
+    ),
+    "right": (_listed("Values that mean right, such as 4,5 or >=0.5; others are wrong"), None),
+    "wrong": (_listed("Values that mean wrong; without --right others are right"), None),
+    "ungraded": (_listed("Values of answers that nobody graded"), None),
+    "decimal_comma": (DecimalComma, False),
+    "reply": (ReplyColumn, None),
+    "gold": (GoldColumn, None),
+    "answer": (AnswerColumn, "answer"),
+    "state": (StateColumn, None),
+    "signal": (SignalColumn, None),
+    "weight": (WeightColumn, None),
+}
+"""Every field of `Columns`: its option, and its default."""
+for _kind, _ in _OPTIONS.values():
+    _kind.__metadata__[0].rich_help_panel = "What the table holds"
+
+GRADES = frozenset({"correct", "right", "wrong", "ungraded", "gold", "weight", "signal"})
+"""The fields that say whether answers are right, or are fitted to that."""
+
+
+def reads_tables(
+    *,
+    without: frozenset[str] = frozenset(),
+    **others: Any,  # noqa: ANN401 - annotations
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Put the options of `Columns` in the place of a verb's parameter `columns`.
+
+    A verb may leave options out, or describe some of them otherwise.
+    """
+    options = [
+        inspect.Parameter(name, _EITHER, annotation=others.get(name, kind), default=default)
+        for name, (kind, default) in _OPTIONS.items()
+        if name not in without
+    ]
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        @wraps(verb)
+        def called(**given: Any) -> None:  # noqa: ANN401 - what typer found
+            fields = {option.name: given.pop(option.name) for option in options}
+            verb(columns=make_columns(**fields), **given)
+
+        hints = get_type_hints(verb, include_extras=True, localns={"Columns": object})
+        parts: list[inspect.Parameter] = []
+        for name, own in inspect.signature(verb).parameters.items():
+            parts += options if name == "columns" else [own.replace(annotation=hints[name])]
+        called.__signature__ = inspect.Signature(_sorted(parts))  # type: ignore[attr-defined]
+        called.__annotations__ = {part.name: part.annotation for part in parts}
+        return called
+
+    return decorate
+
+
+_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def _sorted(parts: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Put what must be given first, as a signature wants it."""
+    return sorted(parts, key=lambda part: part.default is not inspect.Parameter.empty)
+
+
+def make_columns(
+    *,
+    values: list[str] | None = None,
+    unread: list[str] | None = None,
+    right: list[str] | None = None,
+    wrong: list[str] | None = None,
+    ungraded: list[str] | None = None,
+    **fields: Any,  # noqa: ANN401 - the options as they are
+) -> Columns:
+    """Build the record of columns from options."""
+    from novarag.datasets.columns import Columns
+
+    return Columns(
+        values=dict(map(_meaning, _parts(values))),
+        unread=_parts(unread),
+        right=_parts(right),
+        wrong=_parts(wrong),
+        ungraded=_parts(ungraded),
+        **fields,
+    )
+
+
+def _parts(given: list[str] | None) -> tuple[str, ...]:
+    """Split lists at commas; a part that holds one stands in quotes, as in CSV."""
+    rows = csv.reader(given or [], skipinitialspace=True)
+    return tuple(part.strip() for row in rows for part in row if part.strip())
+
+
+def _meaning(text: str) -> tuple[str, float]:
+    """Read `high=90%`."""
+    from novarag.cli.shares import parse_share
+
+    value, found, share = text.rpartition("=")
+    if not found:
+        raise typer.BadParameter(f"{text!r} names no share; write high=90%.")
+    return value, parse_share(share, whole=True)
+
+
+def given_tables(places: list[str] | list[Path]) -> list[str | Path | BinaryIO]:
+    """Return tables as they were named; - is standard input."""
+    return [sys.stdin.buffer if str(place) == _STDIN else place for place in places]

@@ -1,0 +1,144 @@
+"""Tables in archives: workbooks of spreadsheets, and logs of inspect_ai. Nothing is evaluated."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, time, timedelta
+from io import BytesIO
+from struct import unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+from novarag.datasets.files import frame_of
+from novarag.errors import DataError, UsageError
+from novarag.imports import with_extra
+from novarag.tables.exports import shape_samples
+from novarag.tables.names import find_column
+from novarag.texts import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from zipfile import ZipInfo
+
+    import polars as pl
+
+LARGEST = 1 << 30
+"""Bytes that an archive may unpack to; a small file can claim to hold far more."""
+
+_ZSTANDARD = 93
+_SAVE = "open it in a spreadsheet once and save it, or save the sheet as CSV."
+_NO_RESULT = re.compile(
+    rb"(?:</f>|<f[^<>]{0,400}/>)\s{0,9}(?:<v\s{0,9}/>|<v>\s{0,9}</v>)?\s{0,9}</c>"
+)
+
+
+class Unpacked(NamedTuple):
+    """The table of an archive, what it was taken for, and what its columns are called."""
+
+    frame: pl.DataFrame
+    said: str
+    names: dict[str, str]
+
+
+def read_archive(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
+    """Read a workbook, or a log of inspect_ai."""
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            parts = archive.namelist()
+            if sum(part.file_size for part in archive.infolist()) > LARGEST:
+                raise _wrong(source, "it unpacks to over a gigabyte", "write it as CSV.")
+            if any(name.startswith("xl/") for name in parts):
+                _check_formulas(archive, source)
+                return _workbook(content, source, wanted)
+            if any(name.startswith("samples/") for name in parts):
+                return _samples(archive, content)
+    except (BadZipFile, NotImplementedError, ValueError, KeyError) as error:
+        hint = "write the log as JSON with `inspect log convert`, or the sheet as CSV."
+        raise _wrong(source, f"the file cannot be read ({error})", hint) from error
+    raise _wrong(source, "this archive holds no table", "unpack it, and name the tables in it.")
+
+
+def _wrong(source: str, problem: str, hint: str) -> DataError:
+    return DataError(f"{problem}.", hint=hint, source=source)
+
+
+def _check_formulas(archive: ZipFile, source: str) -> None:
+    """Refuse formulas without their results: their cells would look empty."""
+    for name in archive.namelist():
+        if name.startswith("xl/worksheets/") and _NO_RESULT.search(archive.read(name)):
+            raise _wrong(source, "formulas stand in it without their results", _SAVE)
+
+
+def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
+    try:
+        from python_calamine import CalamineError, load_workbook
+    except ImportError:
+        raise UsageError(
+            f"{source} is a workbook, which needs python-calamine: {with_extra('excel')}, or"
+            " save the sheet as CSV"
+        ) from None
+    try:
+        book = load_workbook(BytesIO(content))
+        sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+    except CalamineError as error:
+        raise _wrong(source, f"the file cannot be read ({error})", _SAVE) from error
+    filled = {name: rows for name, rows in sheets.items() if len(rows) > 1}
+    if not filled:
+        raise _wrong(source, "no sheet has rows below a head", "give a file with rows.")
+    fitting = [name for name, rows in filled.items() if _has(rows[0], wanted)] or list(filled)
+    if len(fitting) > 1:
+        listed = ", ".join(map(repr, fitting))
+        hint = "keep one of them, or save it as CSV."
+        raise _wrong(source, f"several sheets may be meant ({listed})", hint)
+    rows = filled[fitting[0]]
+    others = f" of {len(sheets)}" if len(sheets) > 1 else ""
+    return Unpacked(_framed(rows, source), f"Excel, sheet {fitting[0]!r}{others}", {})
+
+
+def _has(head: Sequence[object], wanted: Sequence[str]) -> bool:
+    names = [str(name) for name in head]
+    return all(isinstance(find_column(name, names), str) for name in wanted)
+
+
+def _framed(rows: list[list[Any]], source: str) -> pl.DataFrame:
+    head = [str(name).strip() or f"column {i}" for i, name in enumerate(rows[0], 1)]
+    twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
+    if twice:
+        raise DataError(
+            f"{head.count(twice[0])} columns have this name.",
+            hint="give each column a name of its own.",
+            source=source,
+            column=twice[0],
+        )
+    filled = [row for row in rows[1:] if any(cell != "" for cell in row)]
+    return frame_of([dict(zip(head, map(_cell, row), strict=True)) for row in filled])
+
+
+def _cell(value: object) -> object:
+    if value == "":
+        return None
+    return str(value) if isinstance(value, (date, time, timedelta)) else value
+
+
+def _samples(archive: ZipFile, content: bytes) -> Unpacked:
+    parts = sorted(archive.infolist(), key=lambda part: (len(part.filename), part.filename))
+    found = [p for p in parts if p.filename.startswith("samples/") and p.filename.endswith(".json")]
+    samples = [parse_json(_unpacked(archive, content, part)) for part in found]
+    shaped = shape_samples([one for one in samples if isinstance(one, dict)])
+    return Unpacked(frame_of(shaped.rows), shaped.said, dict(shaped.names))
+
+
+def _unpacked(archive: ZipFile, content: bytes, part: ZipInfo) -> bytes:
+    """Unpack a part; those in Zstandard, which our zipfile cannot, by whoever can."""
+    if part.compress_type != _ZSTANDARD:
+        return archive.read(part)
+    begin = part.header_offset
+    name, extra = unpack("<HH", content[begin + 26 : begin + 30])
+    start = begin + 30 + name + extra
+    packed = content[start : start + part.compress_size]
+    try:
+        from pyarrow import decompress
+    except ImportError:
+        raise NotImplementedError("it is packed with Zstandard, which needs pyarrow") from None
+    made: bytes = decompress(packed, part.file_size, codec="zstd", asbytes=True)
+    return made

@@ -1,0 +1,118 @@
+"""Feedback as graded answers: what `fit_calibration` and `set_gate` take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from novarag.calibration.reference import Reference
+from novarag.errors import DataError
+from novarag.flows.looping import synchronous
+from novarag.gateway.audit.database import connected
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from polars import DataFrame
+
+    from novarag.calibration.graded import Source
+
+_GRADED = """
+select
+    lpad(to_hex(d.question_digest), 16, '0') as question,
+    d.stated as confidence,
+    f.verdict = 1 as correct,
+    (array['conflicting', 'consistent', 'insufficient'])[d.evidence] as evidence,
+    s.served as model,
+    s.prompt as strategy,
+    d.id::text as id
+from decisions d
+join sources s on s.id = d.source
+join feedback f on f.id = d.id and f.day = d.day and f.tenant = d.tenant
+where s.answered = $1
+    and d.day between ($2::timestamptz at time zone 'UTC')::date
+        and ($3::timestamptz at time zone 'UTC')::date
+    and f.day between ($2::timestamptz at time zone 'UTC')::date
+        and ($3::timestamptz at time zone 'UTC')::date
+    and d.time >= $2 and d.time < $3
+    and s.prompt <> '' and d.shown and d.stated is not null and d.action in (1, 2, 3, 4)
+order by d.time, d.id
+"""
+
+
+async def graded_from_audit_async(
+    dsn: str, model: str, since: datetime, until: datetime
+) -> DataFrame:
+    """Return the answers of a model that users said were right or wrong, as a table.
+
+    A row is an answer that the user saw, with the confidence as it was stated; `question` is a
+    digest, `model` the name at its server, `strategy` the hash of its prompt. Answers that policies
+    got with other passages, or with none, and answers that were only scored here, are left out:
+    they are of another population. Whoever grades chooses what to grade, and answers that were held
+    back are never graded: a calibration fitted on these rows speaks for answers like them.
+    """
+    import polars as pl
+
+    if since.tzinfo is None or until.tzinfo is None:
+        raise ValueError("`since` and `until` need a time zone")
+    async with connected(dsn, command=None) as connection:
+        rows = await connection.fetch(_GRADED, model, since, until)
+    if not rows:
+        raise DataError(
+            f"no answer of {model!r} in this time has feedback.",
+            hint="name the model as the settings file does, and see that /v1/feedback is called.",
+        )
+    text = dict.fromkeys(("question", "evidence", "model", "strategy", "id"), pl.String)
+    schema = {"confidence": pl.Float64, "correct": pl.Boolean, **text}
+    columns = {name: [row[name] for row in rows] for name in schema}
+    return pl.DataFrame(columns, schema=schema)
+
+
+graded_from_audit = synchronous(graded_from_audit_async)
+
+_FIRST_ANSWERS = """
+select coalesce((array['conflicting', 'consistent', 'insufficient'])[evidence], '') as state,
+    floor(stated * 100 + 0.5)::int as percent, count(*) as answers
+from (
+    select distinct on (d.question_digest) d.evidence, d.stated
+    from (
+        select d.question_digest, d.evidence, d.stated
+        from decisions d join sources s on s.id = d.source
+        where s.model = $1 and s.answered = $1 and s.served = $2 and s.prompt = $3
+            and d.day between ($4::timestamptz at time zone 'UTC')::date
+                and ($5::timestamptz at time zone 'UTC')::date
+            and d.time >= $4 and d.time < $5
+            and d.stated is not null and d.action in (1, 2, 3)
+        order by d.time desc limit 100000
+    ) d
+) one
+group by 1, 2
+order by 1, 2
+"""
+_ASKED_AGAIN = """
+select exists (
+    select from decisions d join sources s on s.id = d.source
+    where s.model = $1
+        and d.day between ($2::timestamptz at time zone 'UTC')::date
+            and ($3::timestamptz at time zone 'UTC')::date
+        and d.time >= $2 and d.time < $3 and d.action in (4, 5, 6, 7)
+)
+"""
+
+
+async def reference_from_audit(
+    dsn: str, model: str, source: Source, since: datetime, until: datetime
+) -> Reference | None:
+    """Count what all answers of a model looked like, graded or not: what drift is held against.
+
+    Feedback is chosen, so the graded answers alone look unlike the others. None where policies had
+    questions asked again in this time: the audit does not hold the first answers of those.
+    """
+    async with connected(dsn, command=None) as connection:
+        if await connection.fetchval(_ASKED_AGAIN, model, since, until):
+            return None
+        names = (model, source.model, source.prompt)
+        rows = await connection.fetch(_FIRST_ANSWERS, *names, since, until)
+    counts: dict[str, dict[int, int]] = {}
+    for row in rows:
+        counts.setdefault(row["state"], {})[row["percent"]] = row["answers"]
+    return Reference(counts=counts, of="answers of the audit")

@@ -1,0 +1,70 @@
+"""Migrations: numbered plain SQL, each applied once, by one process at a time."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from novarag.errors import StorageError
+
+if TYPE_CHECKING:
+    import asyncpg
+
+LOCK = 0x6E6F7661  # the advisory lock that migrations and partitions are made under
+_TABLE = """
+create table if not exists migrations (
+    number integer primary key,
+    digest text not null,
+    applied timestamptz not null default now()
+)
+"""
+
+
+def migrations() -> dict[int, str]:
+    """Return the packaged migrations by number."""
+    folder = files("novarag.gateway.audit") / "migrations"
+    found = {
+        int(entry.name.removesuffix(".sql")): entry.read_text("utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".sql")
+    }
+    return dict(sorted(found.items()))
+
+
+async def migrate(connection: asyncpg.Connection, known: dict[int, str] | None = None) -> int:
+    """Apply the migrations that a database lacks; return how many there were.
+
+    A database that is ahead is left as it is: migrations only add, so that two versions of the
+    gateway can run side by side. One whose past differs from ours is refused.
+    """
+    known = migrations() if known is None else known
+    if not await _missing(connection, known):
+        return 0
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
+        await connection.execute(_TABLE)
+        missing = await _missing(connection, known)
+        for number in missing:
+            await connection.execute(known[number])
+            await connection.execute(
+                "insert into migrations (number, digest) values ($1, $2)",
+                number,
+                _digest(known[number]),
+            )
+    return len(missing)
+
+
+async def _missing(connection: asyncpg.Connection, known: dict[int, str]) -> list[int]:
+    if await connection.fetchval("select to_regclass('migrations')") is None:
+        return list(known)
+    rows = await connection.fetch("select number, digest from migrations")
+    applied = {row["number"]: row["digest"] for row in rows}
+    for number, digest in applied.items():
+        if number in known and digest != _digest(known[number]):
+            raise StorageError(f"migration {number} of the audit's database is not the one we have")
+    return [number for number in known if number not in applied]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,247 @@
+"""One request as the audit keeps it: numbers and digests; texts only where the operator says so."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from novarag.gateway.settings import Action, Mode
+from novarag.records import Flaw
+from novarag.taxonomy import EvidenceState, Utility
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from enum import StrEnum
+
+    from novarag.calls import Usage
+    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.requests import Asked
+
+ROUTES: Final = ("chat", "stream", "score")
+DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")
+VERDICTS: Final = ("right", "wrong")
+_LONGEST_NAME = 256
+_BIGINT = Struct(">q")
+
+
+def _numbers(words: Iterable[StrEnum | str]) -> dict[str, int]:
+    """Number words from 1 on, as the database does. New words go to the end, none ever moves."""
+    return {str(word): number for number, word in enumerate(words, start=1)}
+
+
+CODES: Final = {
+    "route": _numbers(ROUTES),
+    "mode": _numbers(Mode),
+    "decision": _numbers(DECISIONS),
+    "action": _numbers(Action),
+    "evidence": _numbers(EvidenceState),
+    "flaw": _numbers(Flaw),
+    "judgment": _numbers(Utility),
+    "verdict": _numbers(VERDICTS),
+}
+"""The number of each word of each enumeration."""
+
+
+def time_of(identity: str) -> datetime:
+    """Return the time that an id holds (UUID version 7)."""
+    millis = int(identity[:8] + identity[9:13], 16)
+    return datetime.fromtimestamp(millis / 1000, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is kept of texts: how long they are, digests of them, and they themselves if wanted."""
+
+    question_digest: int | None = None
+    passages_digest: int | None = None
+    answer_digest: int | None = None
+    question_length: int | None = None
+    passages_length: int | None = None
+    answer_length: int | None = None
+    question: str | None = None
+    passages: tuple[str, ...] | None = None
+    answer: str | None = None
+
+
+class Keeper:
+    """Says what is kept of texts: digests with the operator's key, and no texts unless `keep`."""
+
+    def __init__(self, *, keep: bool = False, key: bytes = b"") -> None:
+        self._keep, self._key = keep, key[: blake2b.MAX_KEY_SIZE]
+
+    def words(self, question: str, passages: Sequence[str], answer: str | None) -> Words:
+        """Sum up the texts of one request."""
+        joined = "\0".join(passages)
+        return Words(
+            question_digest=self.digest(question),
+            passages_digest=self.digest(joined),
+            answer_digest=None if answer is None else self.digest(answer),
+            question_length=len(question),
+            passages_length=sum(map(len, passages)),
+            answer_length=None if answer is None else len(answer),
+            question=_clean(question) if self._keep else None,
+            passages=tuple(map(_clean, passages)) if self._keep else None,
+            answer=_clean(answer) if self._keep and answer is not None else None,
+        )
+
+    def digest(self, text: str) -> int:
+        """Return 64 bits of a keyed hash, as PostgreSQL's bigint holds them."""
+        hashed = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key)
+        (number,) = _BIGINT.unpack(hashed.digest())
+        return int(number)
+
+
+def _clean(text: str) -> str:
+    """Take out what PostgreSQL and JSON cannot hold."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One request and its outcome.
+
+    `model` is the name that the client asked for, `answered` that of the model of the settings file
+    whose answer it is, `served` its name at its `upstream`, `prompt` the hash of its template.
+    `decision` is "none" for what was passed on as it came, "failed" for what never got an answer;
+    `shown` says whether the user saw the model's answer.
+    """
+
+    id: str
+    tenant: str
+    model: str
+    answered: str
+    served: str
+    upstream: str
+    prompt: str
+    settings: str
+    route: str
+    mode: str
+    status: int
+    decision: str
+    action: str | None = None
+    evidence: str | None = None
+    flaw: str | None = None
+    stated: float | None = None
+    confidence: float | None = None
+    low: float | None = None
+    high: float | None = None
+    calibrated: bool = False
+    shown: bool = False
+    judgments: tuple[int, ...] | None = None
+    prompt_tokens: int | None = None
+    reply_tokens: int | None = None
+    latency_ms: float | None = None
+    words: Words = Words()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackRow:
+    """What a user said of an answer, and when."""
+
+    id: str
+    tenant: str
+    verdict: str
+    time_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requested:
+    """What is known of a request before its outcome."""
+
+    tenant: str
+    route: str
+    respondent: Respondent
+    settings: str
+    began: float
+
+    @classmethod
+    def now(cls, respondent: Respondent, *, tenant: str, route: str, settings: str) -> Requested:
+        """Begin to watch a request."""
+        return cls(
+            tenant=tenant, route=route, respondent=respondent, settings=settings,
+            began=time.perf_counter(),
+        )  # fmt: skip
+
+    def row(self, identity: str, **more: Any) -> AuditRow:  # noqa: ANN401 - fields of the row
+        """Write the row of this request, with what its outcome adds."""
+        asked, answered = self.respondent, more.pop("by", self.respondent)
+        prompt = more.pop("prompt", answered.strategy.template.hash)
+        return AuditRow(
+            id=identity,
+            tenant=self.tenant[:_LONGEST_NAME],
+            model=asked.name,
+            answered=answered.name,
+            served=answered.settings.name[:_LONGEST_NAME],
+            upstream=answered.settings.upstream,
+            prompt=prompt,
+            settings=self.settings,
+            route=self.route,
+            mode=str(asked.settings.mode),
+            latency_ms=(time.perf_counter() - self.began) * 1000,
+            **more,
+        )
+
+
+def decided(  # noqa: PLR0913 - the facts of one request
+    requested: Requested,
+    identity: str,
+    asked: Asked,
+    made: Decision,
+    *,
+    shown: bool,
+    keeper: Keeper,
+    by: Respondent | None = None,
+) -> AuditRow:
+    """Write the row of a decision; `by` is the model that answered where it was not the asked."""
+    answer = made.answer
+    low, high = answer.interval or (None, None)
+    judged = CODES["judgment"]
+    return requested.row(
+        identity,
+        by=by or requested.respondent,
+        prompt=made.prompt,
+        status=200,
+        decision=made.decision,
+        action=str(made.action),
+        evidence=answer.evidence and str(answer.evidence),
+        flaw=answer.flaw and str(answer.flaw),
+        stated=answer.stated,
+        confidence=answer.confidence,
+        low=low,
+        high=high,
+        calibrated=answer.calibrated,
+        shown=shown,
+        judgments=None if answer.judgments is None else tuple(judged[w] for w in answer.judgments),
+        **_tokens(made.usage),
+        words=_words(keeper, asked, answer.answer),
+    )
+
+
+def failed(
+    requested: Requested, identity: str, status: int, *, keeper: Keeper, asked: Asked | None = None
+) -> AuditRow:
+    """Write the row of a request that got no answer, by the status that the client was sent."""
+    words = Words() if asked is None else _words(keeper, asked, None)
+    return requested.row(identity, status=status, decision="failed", words=words)
+
+
+def passed(
+    requested: Requested, identity: str, status: int, usage: Usage | None = None
+) -> AuditRow:
+    """Write the row of a request that was passed on as it came."""
+    return requested.row(identity, status=status, decision="none", shown=True, **_tokens(usage))
+
+
+def _tokens(usage: Usage | None) -> dict[str, int | None]:
+    if usage is None:
+        return {"prompt_tokens": None, "reply_tokens": None}
+    return {"prompt_tokens": usage.prompt, "reply_tokens": usage.completion}
+
+
+def _words(keeper: Keeper, asked: Asked, answer: str | None) -> Words:
+    texts = [passage.text for passage in asked.group.passages]
+    return keeper.words(asked.group.question.text, texts, answer)

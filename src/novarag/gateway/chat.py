@@ -1,0 +1,171 @@
+"""Chat completions: ours decided on and answered, all others passed on as they came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.gateway.connection import EventSender, send_whole
+from novarag.gateway.decisions import CHAT, refused
+from novarag.gateway.live import LiveAnswer, follow
+from novarag.gateway.replies import (
+    Chunks,
+    completion,
+    headers_of,
+    passed_headers,
+    user_text,
+    verdict,
+)
+from novarag.gateway.requests import (
+    BadRequest,
+    ChatRequest,
+    asked_about,
+    documents_of,
+    not_ours,
+    parse,
+    question_of,
+)
+from novarag.gateway.settings import Mode
+from novarag.gateway.sse import data_of
+from novarag.gateway.upstream import Unavailable, events_of
+from novarag.gateway.usage import usage_in
+
+if TYPE_CHECKING:
+    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.exchange import Exchange
+    from novarag.gateway.requests import Asked
+    from novarag.gateway.upstream import Content
+
+
+async def serve_chat(exchange: Exchange, body: bytes) -> None:
+    """Answer one request for a chat completion."""
+    request: ChatRequest = parse(ChatRequest, body)
+    route = "stream" if request.stream else "chat"
+    respondent = exchange.respondent(request.model, route=route)
+    reason = not_ours(request, searches=respondent.settings.search is not None)
+    if reason is not None:
+        await _not_ours(exchange, respondent, (request, body), reason)
+        return
+    limits = exchange.snapshot.settings.limits
+    question, documents = question_of(request), documents_of(request)
+    if not documents and respondent.settings.search is not None:
+        documents = [*await exchange.snapshot.finders[respondent.settings.search].find(question)]
+    exchange.asked = asked = asked_about(question, documents, limits)
+    if request.stream and respondent.settings.mode is Mode.ANNOTATE:
+        await _streamed(exchange, respondent, request, asked)
+        return
+    made = await exchange.snapshot.decider.decide(respondent.name, asked, request)
+    await _decided(exchange, request, asked, made)
+
+
+async def _not_ours(
+    exchange: Exchange, respondent: Respondent, given: tuple[ChatRequest, bytes], reason: str
+) -> None:
+    request, body = given
+    if request.novarag is not None and reason != "no passages":
+        raise BadRequest(
+            f"a request with {reason} gets no confidence; leave `novarag` out to have it passed"
+            " on as it is",
+            param="novarag",
+        )
+    if request.stream:
+        await _pass_events(exchange, respondent, _renamed(respondent, request, body), reason)
+        return
+    reply = await respondent.upstream.post(CHAT, _renamed(respondent, request, body))
+    await _pass_whole(exchange, respondent, reply, reason)
+
+
+async def _pass_whole(
+    exchange: Exchange, respondent: Respondent, reply: Content, reason: str
+) -> None:
+    clean = respondent.upstream.without_keys(reply.body)
+    after = [(b"retry-after", reply.after.encode("latin-1", "replace"))] if reply.after else []
+    kind = reply.kind.encode("latin-1", "replace")
+    headers = [*passed_headers(reason), *after]
+    exchange.passed(reply.status, usage_in(reply.body))
+    await send_whole(exchange.send, reply.status, clean, headers, kind=kind)
+
+
+async def _decided(exchange: Exchange, request: ChatRequest, asked: Asked, made: Decision) -> None:
+    snapshot = exchange.snapshot
+    told = verdict(exchange.id, asked, made, snapshot.version)
+    text = user_text(made, snapshot.settings.texts)
+    exchange.decided(asked, made, shown=made.text is not None)
+    if not request.stream:
+        body = completion(request.model, text, told, made.usage)
+        await send_whole(exchange.send, 200, body, headers_of(told))
+        return
+    events, chunks = EventSender(exchange.send), _chunks(request, exchange.id)
+    await events.begin(headers_of(told))
+    await events.event(chunks.text(text, first=True))
+    for event in chunks.end(told, made.usage):
+        await events.event(event)
+    await events.end()
+
+
+async def _streamed(
+    exchange: Exchange, respondent: Respondent, request: ChatRequest, asked: Asked
+) -> None:
+    """Show the answer as soon as its line is whole, and the verdict when the reply is."""
+    snapshot, identity, events = exchange.snapshot, exchange.id, EventSender(exchange.send)
+    chunks, live = _chunks(request, identity), LiveAnswer(respondent, asked, request)
+    async with respondent.upstream.stream(CHAT, orjson.dumps(live.body)) as response:
+        if response.status != 200:
+            raise refused(response.status, response.headers.get("Retry-After"))
+        await events.begin([(b"x-novarag-id", identity.encode())])
+        async for text in follow(response, live, snapshot.settings.limits.reply):
+            await events.event(chunks.text(text, first=True))
+    made = live.decide()
+    told = verdict(identity, asked, made, snapshot.version)
+    exchange.decided(asked, made, shown=live.shown is not None or made.text is not None)
+    if live.shown is None:
+        text = user_text(made, snapshot.settings.texts)
+        await events.event(chunks.text(text, first=True))
+    for event in chunks.end(told, made.usage):
+        await events.event(event)
+    await events.end()
+
+
+def _chunks(request: ChatRequest, identity: str) -> Chunks:
+    wanted = bool((request.stream_options or {}).get("include_usage"))
+    return Chunks(request.model, identity, usage=wanted)
+
+
+def _renamed(respondent: Respondent, request: ChatRequest, body: bytes) -> bytes:
+    """Return the body for the upstream: as it came, but for the model's name and what is ours."""
+    if request.model == respondent.settings.name and request.novarag is None:
+        return body
+    content: dict[str, Any] = orjson.loads(body)
+    content["model"] = respondent.settings.name
+    content.pop("novarag", None)
+    return orjson.dumps(content)
+
+
+async def _pass_events(
+    exchange: Exchange, respondent: Respondent, body: bytes, reason: str
+) -> None:
+    """Pass a stream on, event by event; one that was cut off never ends as if it were whole."""
+    upstream, events = respondent.upstream, EventSender(exchange.send)
+    end: bytes | None = None
+    usage = None
+    async with upstream.stream(CHAT, body) as response:
+        if response.status != 200:
+            await _pass_whole(exchange, respondent, await upstream.whole(response), reason)
+            return
+        await events.begin(passed_headers(reason))
+        async for event in events_of(response, _LONGEST_EVENT):
+            data = data_of(event)
+            usage = usage_in(data) or usage
+            if data == b"[DONE]":
+                end = event
+            elif end is None:
+                await events.event(upstream.without_keys(event))
+        if end is None:
+            raise Unavailable("the model's server ended its reply too early")
+    exchange.passed(200, usage)
+    await events.event(end)
+    await events.end()
+
+
+_LONGEST_EVENT = 1_000_000

@@ -1,0 +1,329 @@
+"""From a question with passages to a decision: strategy, reader, calibration, gate, policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.calibration.graded import Source
+from novarag.calls import CallError, Sampling
+from novarag.errors import UsageError
+from novarag.flows.calibrate import as_calibration
+from novarag.flows.gate import as_gate, score_name
+from novarag.flows.scoring import Scoring
+from novarag.gateway.settings import Action
+from novarag.gateway.upstream import Refused, Unavailable
+from novarag.llm.wire import read_reply, without_keys
+from novarag.strategies import CLOSED_BOOK, STRATEGIES, Strategy
+from novarag.strategies.follow_up import GIVEN_ANSWER, about_answer, propose
+from novarag.taxonomy import EvidenceState, Utility
+from novarag.trials import trial_of
+
+if TYPE_CHECKING:
+    from novarag.calls import Usage
+    from novarag.flows.scoring import Answer
+    from novarag.gateway.requests import Asked, ChatRequest, GivenPassage
+    from novarag.gateway.settings import Model, Policy
+    from novarag.gateway.upstream import Reached
+    from novarag.records import Completion, PassageGroup, Reading
+    from novarag.strategies.frames import Framed
+
+CHAT = "/chat/completions"
+_KEPT = ("temperature", "top_p", "seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is done about one question, and why.
+
+    `action` is what the policy did; `decision` whether the user gets an answer. `shown` numbers the
+    passages that the answer rests on, where the policy left some out. `prompt` is the hash of the
+    prompt that got the answer, and empty where somebody else asked for it. `first` is the first
+    answer of the model that was asked, where the policy had another one asked for.
+    """
+
+    answer: Answer
+    decision: str
+    action: Action
+    reason: str
+    text: str | None
+    usage: Usage | None = None
+    shown: tuple[int, ...] | None = None
+    model: str = ""
+    prompt: str = ""
+    first: Answer | None = None
+
+
+class Respondent:
+    """A model of the settings file, put together once: it asks, reads and scores."""
+
+    def __init__(
+        self, name: str, settings: Model, upstream: Reached, strategy: Strategy | None = None
+    ) -> None:
+        self.name, self.settings, self.upstream = name, settings, upstream
+        self.strategy = strategy or _strategy(settings.strategy)
+        self._framed = self.strategy.framed() if settings.frame else None
+        if settings.structured and self.strategy.form is None:
+            raise UsageError(f"models.{name}: {settings.strategy!r} has no form for `structured`")
+        made = None if settings.calibration is None else as_calibration(settings.calibration)
+        gate = None if settings.gate is None else as_gate(settings.gate)
+        self.calibration, self.calibration_name = made, score_name(made)
+        source = Source(model=settings.name, prompt=self.strategy.template.hash)
+        self.scoring = Scoring(source, made, gate, other_source=settings.other_source)
+
+    def _with_strategy(self, strategy: Strategy) -> Respondent:
+        """Return the same model with another prompt, whose confidence is as stated."""
+        bare = self.settings.model_copy(update={"calibration": None, "gate": None})
+        return Respondent(self.name, bare, self.upstream, strategy)
+
+    def prepare(self) -> Framed | Strategy:
+        """Return the strategy for one request, with labels of its own where they are framed."""
+        return self.strategy if self._framed is None else self._framed.once()
+
+    def body(
+        self, group: PassageGroup, strategy: Framed | Strategy, request: ChatRequest | None
+    ) -> dict[str, Any]:
+        """Write the request to the model: its instructions kept, the question in our form."""
+        kept = [m for m in (request.messages if request else ()) if m.role in _INSTRUCTIONS]
+        content: dict[str, Any] = {
+            "model": self.settings.name,
+            "messages": [
+                *(m.model_dump(exclude_none=True) for m in kept),
+                {"role": "user", "content": strategy.render(group).text},
+            ],
+            "temperature": 0.0,
+            "max_tokens": self._most_tokens(request),
+        }
+        if request is not None:
+            content |= {n: v for n in _KEPT if (v := getattr(request, n)) is not None}
+        if self.settings.structured:
+            content["structured_outputs"] = {"regex": self._form(group, strategy)}
+        if self.scoring.needs_logprobs:
+            content["logprobs"] = True
+        return content
+
+    def _most_tokens(self, request: ChatRequest | None) -> int:
+        """Leave room for the form around an answer: a client's limit is on what it will see."""
+        asked = None if request is None else request.max_completion_tokens or request.max_tokens
+        return self.settings.max_tokens + (asked or 0)
+
+    def _form(self, group: PassageGroup, strategy: Framed | Strategy) -> str:
+        if isinstance(strategy, Strategy):
+            return strategy.pattern(len(group.passages))
+        return strategy.pattern(group)
+
+    async def ask(
+        self, group: PassageGroup, request: ChatRequest | None = None
+    ) -> tuple[Answer, Usage | None]:
+        """Ask once, and say what the answer is worth."""
+        strategy = self.prepare()
+        content = self.body(group, strategy, request)
+        completion, usage = await self._complete(content)
+        return self.score(group, strategy, completion), usage
+
+    async def judge(self, group: PassageGroup, answer: str) -> tuple[Answer, Usage | None]:
+        """Ask for the confidence in an answer that was given; it is as stated."""
+        judge, about = self.judging, propose(group, answer)
+        strategy = judge.prepare()
+        completion, usage = await self._complete(judge.body(about, strategy, None))
+        reading = strategy.read(completion.text, group=about, truncated=completion.truncated)
+        return judge.worth(group, strategy, completion, about_answer(reading, answer)), usage
+
+    @cached_property
+    def judging(self) -> Respondent:
+        """The same model, asked about answers that somebody else gave."""
+        return self._with_strategy(GIVEN_ANSWER)
+
+    @cached_property
+    def remembering(self) -> Respondent:
+        """The same model, asked without passages."""
+        return self._with_strategy(CLOSED_BOOK)
+
+    async def _complete(self, content: dict[str, Any]) -> tuple[Completion, Usage | None]:
+        """Send a request to the model's server; return its reply without our keys."""
+        reply = await self.upstream.post(CHAT, orjson.dumps(content))
+        if reply.status != 200:
+            raise refused(reply.status, reply.after)
+        sampling = Sampling(max_tokens=content["max_tokens"])
+        try:
+            completions, usage = read_reply(reply.body, sampling, self.settings.name)
+        except CallError as error:
+            raise Unavailable(f"the model's server sent no proper reply: {error.detail}") from None
+        return without_keys(completions[0], self.upstream.secrets), usage
+
+    def score(
+        self, group: PassageGroup, strategy: Framed | Strategy, completion: Completion
+    ) -> Answer:
+        """Read a reply and say what it is worth."""
+        reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
+        return self.worth(group, strategy, completion, reading)
+
+    def worth(
+        self,
+        group: PassageGroup,
+        strategy: Framed | Strategy,
+        completion: Completion,
+        reading: Reading,
+    ) -> Answer:
+        """Say what a reply is worth that was read."""
+        trial = trial_of(reading, group, strategy, 0, completion)
+        return self.scoring.answer(trial, reading=reading)
+
+
+_INSTRUCTIONS = frozenset({"system", "developer"})
+
+
+def refused(status: int, after: str | None) -> Refused:
+    """Say that the model's server refused what we sent; a full server stays a full server."""
+    if status == 429:
+        seconds = float(after) if after and after.isdigit() else 1.0
+        return Refused("the model's server is at its limit", status=429, after=seconds)
+    return Refused(f"the model's server refused the request (HTTP {status})")
+
+
+class Decider:
+    """All respondents of a settings file: asks, and does what the policies say."""
+
+    def __init__(self, respondents: dict[str, Respondent]) -> None:
+        self._respondents = respondents
+
+    async def decide(self, name: str, asked: Asked, request: ChatRequest | None) -> Decision:
+        """Answer one question, or say what is done instead."""
+        respondent = self._respondents[name]
+        answer, usage = await respondent.ask(asked.group, request)
+        action = action_for(answer, respondent.settings.policy)
+        if action in {Action.ANSWER, Action.ABSTAIN, Action.CLARIFY}:
+            return settle(answer, action, usage=usage, by=respondent)
+        made = await self._again(respondent, action, (asked, answer), request)
+        return replace(made, first=answer, usage=_both(usage, made.usage))
+
+    async def _again(
+        self,
+        respondent: Respondent,
+        action: Action,
+        before: tuple[Asked, Answer],
+        request: ChatRequest | None,
+    ) -> Decision:
+        """Ask once more, as the policy says; what comes back must pass the gate by itself."""
+        asked, answer = before
+        shown: tuple[int, ...] | None = None
+        group, other = asked.group, respondent
+        if action is Action.ESCALATE:
+            other = self._respondents[str(respondent.settings.escalate_to)]
+        elif action is Action.CLOSED_BOOK:
+            return await self._from_memory(respondent, asked, answer, request)
+        else:
+            shown = preferred(asked.given, answer, action, respondent.settings.sources)
+            if not shown:
+                return settle(answer, Action.ABSTAIN, by=respondent, note=f"no passage to {action}")
+            group = replace(group, passages=tuple(group.passages[i] for i in shown))
+        again, usage = await other.ask(group, request)
+        passed = again.decision if again.decision is not None else "answer"
+        final = Action.ANSWER if passed == "answer" and again.answer is not None else Action.ABSTAIN
+        made = settle(again, final, usage=usage, by=other)
+        reason = _because(action, shown, made.reason)
+        return replace(made, action=action, shown=shown, reason=reason)
+
+    async def _from_memory(
+        self, respondent: Respondent, asked: Asked, answer: Answer, request: ChatRequest | None
+    ) -> Decision:
+        """Ask without the passages, as the paper does where evidence fails."""
+        group = replace(asked.group, passages=())
+        bare = respondent.remembering
+        again, usage = await bare.ask(group, request)
+        final = Action.ANSWER if again.answer is not None else Action.ABSTAIN
+        made = settle(again, final, usage=usage, by=bare)
+        return replace(
+            made,
+            answer=replace(again, evidence=answer.evidence),
+            action=Action.CLOSED_BOOK,
+            shown=(),
+            reason=_because(Action.CLOSED_BOOK, (), made.reason),
+        )
+
+
+def _both(first: Usage | None, second: Usage | None) -> Usage | None:
+    """Add up what two askings took."""
+    if first is None or second is None:
+        return first or second
+    return replace(
+        first,
+        prompt=first.prompt + second.prompt,
+        completion=first.completion + second.completion,
+    )
+
+
+def action_for(answer: Answer, policy: Policy) -> Action:
+    """Return what is done: the answer where the gate lets it through, else what the policy says."""
+    if answer.answer is None:
+        return policy.unread
+    if answer.decision == "answer":
+        return Action.ANSWER
+    by_state = {
+        EvidenceState.CONSISTENT: policy.consistent,
+        EvidenceState.CONFLICTING: policy.conflicting,
+        EvidenceState.INSUFFICIENT: policy.insufficient,
+        None: policy.unjudged,
+    }
+    action = by_state[answer.evidence]
+    gated = answer.decision == "abstain"
+    return Action.ABSTAIN if gated and action is Action.ANSWER else action
+
+
+def settle(
+    answer: Answer,
+    action: Action,
+    *,
+    usage: Usage | None = None,
+    by: Respondent | None = None,
+    note: str | None = None,
+) -> Decision:
+    """Make the decision that follows from an answer, of a model that was asked, and an action."""
+    gives = action is Action.ANSWER and answer.answer is not None
+    return Decision(
+        answer=answer,
+        decision="answer" if gives else "clarify" if action is Action.CLARIFY else "abstain",
+        action=action,
+        reason=answer.reason if note is None else f"{answer.reason}; {note}",
+        text=answer.answer if gives else None,
+        usage=usage,
+        model="" if by is None else by.name,
+        prompt="" if by is None else by.strategy.template.hash,
+    )
+
+
+def preferred(
+    given: tuple[GivenPassage, ...], answer: Answer, action: Action, sources: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Number the passages that a preference keeps, of those judged highly relevant."""
+    judged = answer.judgments or ()
+    bearing = [i for i, said in enumerate(judged) if said is Utility.HIGHLY_RELEVANT]
+    if action is Action.PREFER_RECENT:
+        dates = [given[i].date for i in bearing if given[i].date]
+        newest = max((d for d in dates if d is not None), default=None)
+        return tuple(i for i in bearing if newest is not None and given[i].date == newest)
+    for source in sources:
+        kept = tuple(i for i in bearing if given[i].source == source)
+        if kept:
+            return kept
+    return ()
+
+
+def _because(action: Action, shown: tuple[int, ...] | None, reason: str) -> str:
+    if action is Action.ESCALATE:
+        return f"asked another model; {reason}"
+    if action is Action.CLOSED_BOOK:
+        return f"asked without the passages; {reason}"
+    numbers = ", ".join(str(i + 1) for i in shown or ())
+    return f"asked again with passage {numbers} alone ({action}); {reason}"
+
+
+def _strategy(name: str) -> Strategy:
+    from novarag.strategies import find_strategy
+
+    if ":" in name:
+        raise UsageError(f"a gateway takes strategies by name ({', '.join(STRATEGIES)})")
+    return find_strategy(name)

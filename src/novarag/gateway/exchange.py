@@ -1,0 +1,116 @@
+"""One request from its first byte to its last: its settings, its id, and what the audit keeps."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from novarag.gateway.replies import new_id
+from novarag.gateway.tallies import Outcome, Tallies
+from novarag.gateway.upstream import Unavailable
+
+if TYPE_CHECKING:
+    from novarag.calls import Usage
+    from novarag.gateway.audit.recording import Audit
+    from novarag.gateway.audit.rows import Requested
+    from novarag.gateway.connection import Send
+    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.drift import Drift
+    from novarag.gateway.requests import Asked
+    from novarag.gateway.snapshot import Snapshot
+
+TENANT = "default"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a request is served with; its outcome is counted and kept before the client hears of it.
+
+    Without an audit nothing is kept. A request is watched from when its model is known: one that
+    names none is a mistake of the client, and no decision.
+    """
+
+    snapshot: Snapshot
+    send: Send
+    audit: Audit | None = None
+    tallies: Tallies = field(default_factory=Tallies)
+    tenant: str = TENANT
+    id: str = field(default_factory=new_id)
+    asked: Asked | None = None
+    outcome: Outcome | None = None
+    made: Decision | None = None
+    usage: Usage | None = None
+    drift: Drift | None = None
+    _began: float = field(default_factory=time.perf_counter)
+    _model: str | None = None
+    _route: str = ""
+    _requested: Requested | None = None
+    _ended: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long the request has taken until now."""
+        return time.perf_counter() - self._began
+
+    def respondent(self, name: str, *, route: str) -> Respondent:
+        """Return the model of a name, and begin to watch the request."""
+        found = self.snapshot.respondent(name)
+        self._model, self._route = found.name, route
+        if self.audit is not None:
+            from novarag.gateway.audit.rows import Requested
+
+            self._requested = Requested.now(
+                found, tenant=self.tenant, route=route, settings=self.snapshot.version
+            )
+        return found
+
+    def decided(self, asked: Asked, made: Decision, *, shown: bool) -> None:
+        """Keep a decision."""
+        answer = made.answer
+        self.made, self.usage = made, made.usage
+        self._end(made.decision, answer.evidence, made.action, confidence=answer.confidence)
+        by = self.snapshot.respondents.get(made.model)
+        if self.drift is not None and self._model is not None:
+            self.drift.see(self.snapshot.respondents[self._model], made)
+        self._keep("decided", asked, made, shown=shown, by=by)
+
+    def passed(self, status: int, usage: Usage | None = None) -> None:
+        """Keep that the request was passed on."""
+        self.usage = usage
+        self._end("none")
+        self._keep("passed", status, usage=usage)
+
+    def failed(self, status: int) -> None:
+        """Keep that the request got no answer, unless its outcome is kept already.
+
+        Where even that cannot be kept, the client is told of the first failure.
+        """
+        if not self._ended:
+            self._end("failed")
+            with suppress(Unavailable):
+                self._keep("failed", status, self.asked)
+
+    def _end(
+        self,
+        decision: str,
+        evidence: str | None = None,
+        action: str | None = None,
+        *,
+        confidence: float | None = None,
+    ) -> None:
+        """Count the request, where its model is known."""
+        self._ended = True
+        if self._model is None:
+            return
+        self.outcome = Outcome(
+            self._model, self._route, decision, str(evidence or ""), str(action or "")
+        )
+        self.tallies.count(self.outcome, self.seconds, confidence=confidence)
+        if self.usage is not None:
+            self.tallies.used(self._model, prompt=self.usage.prompt, reply=self.usage.completion)
+
+    def _keep(self, outcome: str, *facts: Any, **more: Any) -> None:  # noqa: ANN401
+        if self.audit is not None and self._requested is not None:
+            getattr(self.audit, outcome)(self._requested, self.id, *facts, **more)

@@ -1,0 +1,69 @@
+"""What is kept of a gateway's decisions, and for how long: exported, dropped, forgotten."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.gateway.running import needs_extra
+
+if TYPE_CHECKING:
+    from novarag.gateway.audit.retention import Exported
+
+
+def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> list[Exported]:
+    """Write the decisions and the feedback of one day (UTC) to Parquet files in a folder.
+
+    Nothing is deleted, and files that are there are left: a day that is exported twice has two.
+    """
+    dsn = _database(settings)
+    from novarag.gateway.audit.asking import ask_database
+    from novarag.gateway.audit.retention import export_day
+
+    return ask_database(export_day(dsn, _day(day, "day"), Path(to)))
+
+
+def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> list[Exported]:
+    """Export all days before a day (UTC) to a folder, then delete them from the database.
+
+    Gateways go on meanwhile. Feedback on answers of these days is lost for calibrations.
+    """
+    dsn = _database(settings)
+    from novarag.gateway.audit.asking import ask_database
+    from novarag.gateway.audit.retention import drop_days_before
+
+    last = _day(before, "before")
+    if last > datetime.now(UTC).date():
+        raise UsageError(f"{last} (`before`) is not over yet; days up to yesterday can be dropped")
+    return ask_database(drop_days_before(dsn, last, Path(to)))
+
+
+def forget_tenant(settings: str | Path, tenant: str, *, exports: str | Path | None = None) -> int:
+    """Delete all rows of a tenant up to now; return how many there were.
+
+    With `exports` the Parquet files in that folder are written again without them. What backups of
+    the database hold is not touched.
+    """
+    dsn = _database(settings)
+    from novarag.gateway.audit import retention
+    from novarag.gateway.audit.asking import ask_database
+
+    folder = None if exports is None else Path(exports)
+    return ask_database(retention.forget_tenant(dsn, tenant, folder))
+
+
+def _database(settings: str | Path) -> str:
+    needs_extra()
+    from novarag.gateway.proposing import audit_of
+    from novarag.gateway.settings import read_settings
+
+    return audit_of(read_settings(settings))
+
+
+def _day(given: date | str, name: str) -> date:
+    try:
+        return date.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        raise UsageError(f"`{name}` must be a day such as 2026-01-31, not {given!r}") from None

@@ -1,0 +1,155 @@
+"""What clients get: bodies, chunks, headers and errors, in OpenAI's shapes with our object."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from novarag.gateway.sse import DONE, write_event
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.calls import Usage
+    from novarag.gateway.decisions import Decision
+    from novarag.gateway.requests import Asked
+    from novarag.gateway.settings import Texts
+
+VERSION = 1
+_LOW = (1 << 62) - 1
+_KINDS = {
+    400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+    404: "not_found_error", 405: "invalid_request_error", 413: "invalid_request_error",
+    429: "rate_limit_error",
+}  # fmt: skip
+
+
+def new_id(now: float | None = None) -> str:
+    """Draw an id that holds its time (UUID version 7), so that feedback finds its day."""
+    millis = int((time.time() if now is None else now) * 1000)
+    drawn = secrets.randbits(74)
+    value = millis << 80 | 7 << 76 | (drawn >> 62) << 64 | 2 << 62 | drawn & _LOW
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def verdict(identity: str, asked: Asked, made: Decision, version: str) -> dict[str, Any]:
+    """Write the object that tells what an answer is worth."""
+    answer, shown = made.answer, made.shown
+    judged = answer.judgments or ()
+    places = range(len(asked.given)) if shown is None else shown
+    said = {place: str(word) for place, word in zip(places, judged, strict=False)}
+    passages = [
+        {"judgment": said.get(i), "source": p.source, "id": p.id, "shown": i in places}
+        for i, p in enumerate(asked.given)
+    ]
+    return {
+        "version": VERSION,
+        "id": identity,
+        "confidence": _rounded(answer.confidence),
+        "interval": answer.interval and [_rounded(end) for end in answer.interval],
+        "stated": _rounded(answer.stated),
+        "calibrated": answer.calibrated,
+        "evidence": answer.evidence and str(answer.evidence),
+        "decision": made.decision,
+        "action": str(made.action),
+        "reason": plain_text(made.reason, longest=500),
+        "passages": passages,
+        "flaw": answer.flaw and str(answer.flaw),
+        "notes": [plain_text(note, longest=300) for note in answer.notes],
+        "settings": version,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)
+
+
+def user_text(made: Decision, texts: Texts) -> str:
+    """Return what the user reads: the answer alone, or the operator's words."""
+    if made.text is not None:
+        return made.text
+    if made.decision == "clarify":
+        return texts.clarify
+    return texts.unread if made.answer.answer is None else texts.abstain
+
+
+def headers_of(told: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+    """Write the headers that repeat the verdict, for clients that drop what they do not know."""
+    shown = {name: told.get(name) for name in ("id", "confidence", "decision", "evidence")}
+    return [
+        (f"x-novarag-{name}".encode(), str(value).encode("ascii", "replace"))
+        for name, value in shown.items()
+        if value is not None
+    ]
+
+
+def passed_headers(reason: str) -> list[tuple[bytes, bytes]]:
+    """Write the headers of what was passed on as it came, which say so."""
+    return [(b"x-novarag-decision", b"none"), (b"x-novarag-reason", reason.encode("ascii"))]
+
+
+def completion(model: str, text: str, told: dict[str, Any], usage: Usage | None) -> bytes:
+    """Write a chat completion."""
+    content = {
+        "id": f"chatcmpl-{told['id']}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "logprobs": None,
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": _usage(usage),
+        "novarag": told,
+    }
+    return orjson.dumps(content)
+
+
+def _usage(usage: Usage | None) -> dict[str, int]:
+    prompt, reply = (0, 0) if usage is None else (usage.prompt, usage.completion)
+    return {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
+
+
+class Chunks:
+    """The events of one streamed completion."""
+
+    def __init__(self, model: str, identity: str, *, usage: bool) -> None:
+        self._usage = usage
+        self._base = {
+            "id": f"chatcmpl-{identity}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": model,
+        }
+
+    def text(self, text: str, *, first: bool = False) -> bytes:
+        """Write a piece of the answer; the first names who speaks."""
+        role = {"role": "assistant"} if first else {}
+        return self._event({**role, "content": text}, None)
+
+    def end(self, told: dict[str, Any], usage: Usage | None) -> Iterator[bytes]:
+        """Write the last chunk with the verdict, the tokens if they were asked for, and the end."""
+        yield self._event({"novarag": told}, "stop", novarag=told)
+        if self._usage:
+            yield write_event({**self._base, "choices": [], "usage": _usage(usage)})
+        yield DONE
+
+    def _event(self, delta: dict[str, Any], finish: str | None, **more: object) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return write_event({**self._base, "choices": [choice], **more})
+
+
+def error_object(message: str, status: int, param: str | None = None) -> dict[str, Any]:
+    """Write an error as OpenAI's clients read it."""
+    kind = _KINDS.get(status, "server_error")
+    error = {"message": plain_text(message, longest=500), "type": kind, "param": param}
+    return {"error": {**error, "code": str(status)}}

@@ -1,0 +1,216 @@
+"""What clients send: checked at the edge, and sorted into what is ours and what is not.
+
+Ours is a request with one question and passages beside it. All else is passed on as it came, or
+refused where the client asked for a confidence that it could not get; `NOT_OURS` is the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from novarag.records import Passage, PassageGroup, Question
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from novarag.gateway.settings import Limits
+
+Score = Annotated[float, Field(ge=0, le=1)]
+Text = Annotated[str, Field(min_length=1)]
+ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$"
+_ROLES = frozenset({"system", "developer", "user"})
+
+
+class BadRequest(Exception):  # noqa: N818 - as HTTP calls it
+    """A request that cannot be served, with the status and the words that say why."""
+
+    def __init__(self, message: str, *, status: int = 400, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.param = status, param
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class GivenPassage(_Given):
+    """A passage with what is known of it; `date` is what prefer-recent compares."""
+
+    text: Text
+    source: str | None = None
+    date: str | None = None
+    id: str | None = None
+
+
+class Given(_Given):
+    """What a client says to the gateway itself, in the key `novarag` of its request."""
+
+    passages: list[GivenPassage | Text] = []
+    question: str | None = None
+
+
+class _Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+
+class Message(_Loose):
+    """One message of a chat."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+
+
+class ChatRequest(_Loose):
+    """A request for a chat completion, as far as the gateway looks at it."""
+
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    messages: Annotated[list[Message], Field(min_length=1)]
+    stream: bool | None = False
+    n: int | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    temperature: Annotated[float, Field(ge=0)] | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stream_options: dict[str, Any] | None = None
+    novarag: Given | None = None
+
+
+class ScoreRequest(_Given):
+    """A question, its passages, and a reply in the strategy's form or an answer."""
+
+    model: str
+    question: Text
+    passages: list[GivenPassage | Text]
+    reply: str | None = None
+    answer: Text | None = None
+    confidence: Score | None = None
+
+
+class FeedbackRequest(_Given):
+    """Whether an answer was right, by its id."""
+
+    id: Annotated[str, Field(pattern=ID)]
+    verdict: Literal["right", "wrong"]
+
+
+def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an object of that kind
+    """Read a body as a request, or raise `BadRequest` that names what is wrong."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise BadRequest("the body is no JSON") from None
+    if not isinstance(content, dict):
+        raise BadRequest("the body is no JSON object")
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        one = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(plain_text(str(part), longest=40) for part in one["loc"])
+        said = plain_text(one["msg"], longest=200)
+        raise BadRequest(f"{place}: {said}", param=place or None) from None
+
+
+# --- what is ours ---------------------------------------------------------------------------------
+
+
+def _field(name: str) -> Callable[[ChatRequest], bool]:
+    return lambda request: bool((request.model_extra or {}).get(name))
+
+
+def _parts(request: ChatRequest) -> list[dict[str, Any]]:
+    listed = [m.content for m in request.messages if isinstance(m.content, list)]
+    return [part for parts in listed for part in parts]
+
+
+NOT_OURS: dict[str, Callable[[ChatRequest], bool]] = {
+    "several turns": lambda r: any(m.role not in _ROLES for m in r.messages)
+    or sum(m.role == "user" for m in r.messages) != 1,
+    "tools": lambda r: _field("tools")(r) or _field("functions")(r),
+    "several samples": lambda r: (r.n or 1) != 1,
+    "images or sound": lambda r: any(p.get("type") not in {"text", "document"} for p in _parts(r)),
+    "a reply format": _field("response_format"),
+    "log-probabilities": _field("logprobs"),
+    "stop words": _field("stop"),
+}  # fmt: skip
+"""Why a request is not ours, by the first reason that holds."""
+
+
+def not_ours(request: ChatRequest, *, searches: bool) -> str | None:
+    """Say why a request gets no confidence; None where it can have one."""
+    for reason, holds in NOT_OURS.items():
+        if holds(request):
+            return reason
+    given = request.novarag is not None and request.novarag.passages
+    if given or searches or any(p.get("type") == "document" for p in _parts(request)):
+        return None
+    return "no passages"
+
+
+def question_of(request: ChatRequest) -> str:
+    """Return the question: the one that is named, or the text of the user's message."""
+    if request.novarag is not None and request.novarag.question:
+        return request.novarag.question
+    content = next(m.content for m in request.messages if m.role == "user")
+    if isinstance(content, str):
+        return content
+    texts = [p.get("text") for p in content or () if p.get("type") == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise BadRequest("a text part holds no text", param="messages")
+    return "\n".join(str(text) for text in texts)
+
+
+def documents_of(request: ChatRequest) -> list[GivenPassage | str]:
+    """Return the passages of a request: those of its key `novarag`, then its document parts."""
+    given: list[GivenPassage | str] = list(request.novarag.passages) if request.novarag else []
+    for part in _parts(request):
+        if part.get("type") != "document":
+            continue
+        text = part.get("text") or _inside(part)
+        if not isinstance(text, str) or not text:
+            raise BadRequest("a document part holds no text", param="messages")
+        said = {name: str(part[name]) for name in ("source", "date", "id") if _plain(part, name)}
+        given.append(GivenPassage(text=text, **said))
+    return given
+
+
+def _inside(part: dict[str, Any]) -> object:
+    document = part.get("document")
+    return document.get("text") if isinstance(document, dict) else document
+
+
+def _plain(part: dict[str, Any], name: str) -> bool:
+    return isinstance(part.get(name), str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question with its passages, inside the limits."""
+
+    group: PassageGroup
+    given: tuple[GivenPassage, ...]
+
+
+def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) -> Asked:
+    """Put a question and its passages together, or refuse what is empty or too much."""
+    passages = tuple(GivenPassage(text=p) if isinstance(p, str) else p for p in given)
+    if not question.strip():
+        raise BadRequest("the question is empty")
+    if len(question) > limits.question:
+        raise BadRequest(f"the question is longer than {limits.question:,} characters", status=413)
+    if not passages:
+        raise BadRequest("there are no passages", param="novarag.passages")
+    if len(passages) > limits.passages:
+        raise BadRequest(f"there are more than {limits.passages} passages", status=413)
+    if any(len(p.text) > limits.passage for p in passages):
+        raise BadRequest(f"a passage is longer than {limits.passage:,} characters", status=413)
+    group = PassageGroup(
+        question=Question(id="question", text=question),
+        passages=tuple(Passage(text=p.text, source=p.source) for p in passages),
+    )
+    return Asked(group=group, given=passages)

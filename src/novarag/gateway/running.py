@@ -1,0 +1,122 @@
+"""The gateway from Python: check a settings file, or serve it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from novarag.errors import UsageError
+from novarag.imports import with_extra
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayModel:
+    """A model of a settings file, in words."""
+
+    name: str
+    asks: str
+    strategy: str
+    mode: str
+    calibration: str | None
+    gate: str | None
+    policy: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayCheck:
+    """A settings file that was found sound: its version, its address and its models."""
+
+    version: str
+    address: str
+    models: tuple[GatewayModel, ...]
+
+    def lines(self) -> list[str]:
+        """Say what is in force, a line for each model."""
+        return [f"settings {self.version}", *(line for m in self.models for line in _lines(m))]
+
+
+def _lines(model: GatewayModel) -> list[str]:
+    worth = "calibrated" if model.calibration else "confidence as stated, without a calibration"
+    decides = "no gate: policies alone decide" if model.gate is None else f"gate: {model.gate}"
+    does = ", ".join(f"{state} -> {action}" for state, action in model.policy.items())
+    return [
+        f"{model.name}: {model.asks}, strategy {model.strategy}, {model.mode}; {worth}; {decides}",
+        f"{model.name}: {does}",
+    ]
+
+
+def check_gateway(settings: str | Path) -> GatewayCheck:
+    """Read a settings file and all that it names, without starting anything."""
+    needs_extra()
+    from novarag.calibration.gate import percent
+    from novarag.flows.gate import as_gate
+    from novarag.gateway.access import needs_keys
+    from novarag.gateway.snapshot import Snapshot
+
+    found = Snapshot(settings)
+    needs_keys(found.settings)
+    if found.settings.audit is not None:
+        found.settings.audit.dsn()
+        found.settings.audit.digest_key()
+    listen = found.settings.listen
+    models = []
+    for name, model in found.settings.models.items():
+        gate = None if model.gate is None else as_gate(model.gate)
+        promise = (
+            None if gate is None
+            else "no threshold could be certified" if gate.threshold is None
+            else f"at most {percent(gate.risk)} of answers wrong"
+        )  # fmt: skip
+        models.append(
+            GatewayModel(
+                name=name,
+                asks=f"{model.name} at {found.settings.upstreams[model.upstream].url}",
+                strategy=model.strategy,
+                mode=model.mode,
+                calibration=None if model.calibration is None else str(model.calibration),
+                gate=promise,
+                policy=dict(model.policy.model_dump(mode="json")),
+            )
+        )
+    address = f"http://{listen.host}:{listen.port}/v1"
+    return GatewayCheck(version=found.version, address=address, models=tuple(models))
+
+
+def serve_gateway(settings: str | Path, *, fd: int | None = None, rolling: bool = False) -> None:
+    """Serve until SIGTERM or Ctrl-C.
+
+    `fd` is an open socket to listen at. `rolling` keeps the socket in this process and serves in
+    another, which SIGUSR2 replaces by a new one without a request lost.
+    """
+    needs_extra()
+    if rolling:
+        _keep(Path(settings))
+        return
+    import uvloop
+
+    from novarag.gateway.server import serve
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings, fd=fd))
+
+
+def _keep(settings: Path) -> None:
+    from novarag.gateway.rolling import Parent, open_socket
+    from novarag.gateway.settings import read_settings
+
+    listen = read_settings(settings).listen
+    with open_socket(listen.host, listen.port) as shared:
+        Parent(settings, shared).run()
+
+
+def needs_extra() -> None:
+    """Refuse to go on where the packages of a gateway are missing."""
+    try:
+        import prometheus_client  # noqa: F401
+        import pydantic  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+        import uvloop  # noqa: F401
+    except ImportError:
+        raise UsageError(f"a gateway needs its extra: {with_extra('gateway')}") from None

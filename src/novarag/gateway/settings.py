@@ -1,0 +1,293 @@
+"""The settings file of a gateway: who is asked, how answers are decided on, what is allowed."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from novarag.errors import DataError, UsageError
+from novarag.gateway.audit.settings import AuditSettings  # noqa: TC001 - pydantic reads it
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"
+Name = Annotated[str, Field(pattern=NAME)]
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _aware(time: datetime) -> datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+Time = Annotated[datetime, AfterValidator(_aware)]
+"""A day or a time, in UTC where it names no zone."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Mode(StrEnum):
+    """When a decision is made: before the user sees anything, or after."""
+
+    ENFORCE = "enforce"
+    ANNOTATE = "annotate"
+
+
+class Action(StrEnum):
+    """What is done with an answer that the gate does not let through."""
+
+    ANSWER = "answer"
+    ABSTAIN = "abstain"
+    CLARIFY = "clarify"
+    ESCALATE = "escalate"
+    PREFER_RECENT = "prefer-recent"
+    PREFER_SOURCE = "prefer-source"
+    CLOSED_BOOK = "closed-book"
+
+
+class Listen(_Part):
+    """Where the gateway listens."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+
+
+class Upstream(_Part):
+    """A server of models. Its key comes from the variable `key_env`."""
+
+    url: str
+    key_env: str | None = None
+    timeout: Seconds = 60
+    in_flight: Count = 512
+    failures: Count = 5
+    cooldown: Seconds = 10
+
+
+class Scope(StrEnum):
+    """What a key may be used for; `metrics` covers the status page too."""
+
+    CHAT = "chat"
+    SCORE = "score"
+    FEEDBACK = "feedback"
+    METRICS = "metrics"
+
+
+SCOPES = (Scope.CHAT, Scope.SCORE, Scope.FEEDBACK)
+"""What a key may be used for where nothing is said."""
+
+
+class ClientKeys(_Part):
+    """Keys of one tenant, as SHA-256; without `tenant` the entry's own name is the tenant's."""
+
+    sha256: Annotated[tuple[Digest, ...], Field(min_length=1)]
+    tenant: Name | None = None
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = SCOPES
+    expires: Time | None = None
+    note: str = ""
+
+
+class Access(_Part):
+    """Who may ask: `required` says that a key is needed, wherever the gateway listens.
+
+    `reread` is how often the keys of the audit's database are read, in seconds.
+    """
+
+    required: bool | None = None
+    reread: Seconds = 30
+
+
+class Policy(_Part):
+    """What is done, by the state of the evidence, where the gate says no or there is none."""
+
+    consistent: Action = Action.ANSWER
+    conflicting: Action = Action.ANSWER
+    insufficient: Action = Action.ANSWER
+    unjudged: Action = Action.ANSWER
+    unread: Action = Action.ABSTAIN
+
+
+class Search(_Part):
+    """Where passages come from: a search server at `url`, or an `index` in Milvus, by its words."""
+
+    url: str | None = None
+    index: str | None = None
+    key_env: str | None = None
+    k: Annotated[int, Field(ge=1, le=50)] = 5
+    timeout: Seconds = 10
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.url is None) == (self.index is None):
+            raise ValueError("give either `url` or `index`")
+        return self
+
+
+class Model(_Part):
+    """A model as clients name it, and how its answers are decided on.
+
+    `calibration` and `gate` are files that `novarag calibrate` and `novarag gate` wrote.
+    `structured` has the server hold replies to their form, `frame` gives every request labels that
+    no passage can know. `sources` ranks sources for prefer-source; `escalate_to` names another
+    model of this file.
+    """
+
+    upstream: Name
+    name: str
+    strategy: str = "nova"
+    mode: Mode = Mode.ENFORCE
+    calibration: Path | None = None
+    gate: Path | None = None
+    other_source: bool = False
+    structured: bool = False
+    frame: bool = True
+    search: Name | None = None
+    max_tokens: Count = 1024
+    policy: Policy = Policy()
+    sources: tuple[str, ...] = ()
+    escalate_to: Name | None = None
+
+
+class Texts(_Part):
+    """What the user reads where there is no answer."""
+
+    abstain: str = "I cannot answer this reliably from the documents I have."
+    clarify: str = "The documents disagree on this. Which of them do you mean, or what time?"
+    unread: str = "I could not produce a reliable answer. Please try again."
+
+
+class Rate(_Part):
+    """How much a tenant may take in a minute, in one process; what is not set has no limit."""
+
+    requests: Count | None = None
+    tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
+
+
+class Rates(Rate):
+    """The rate of every tenant, and of those that have another."""
+
+    tenants: dict[Name, Rate] = {}
+
+    def of(self, tenant: str) -> Rate:
+        """Return the rate of a tenant."""
+        return self.tenants.get(tenant, self)
+
+
+class Limits(_Part):
+    """How large and how long a request may be, and how many there may be at once."""
+
+    body: Count = 1_000_000
+    passages: Annotated[int, Field(ge=1, le=200)] = 50
+    question: Count = 20_000
+    passage: Count = 50_000
+    reply: Annotated[int, Field(ge=1_000, le=32_000_000)] = 2_000_000
+    deadline: Seconds = 120
+    in_flight: Count = 2_000
+    drain: Seconds = 30
+    rate: Rates = Rates()
+
+
+class Telemetry(_Part):
+    """Where traces go: the address of an OTLP receiver over HTTP, without its `/v1/traces`.
+
+    `sample` is the share of requests that get spans, where the client's own trace says nothing.
+    """
+
+    otlp: Annotated[str, Field(pattern=r"^https?://[^\s?#]+$")]
+    service: Name = "novarag-gateway"
+    sample: Share = 1.0
+
+
+class Logs(_Part):
+    """What is logged beside failures: a line for each request where `requests` is true."""
+
+    requests: bool = False
+
+
+class Settings(_Part):
+    """A whole settings file."""
+
+    listen: Listen = Listen()
+    upstreams: Annotated[dict[Name, Upstream], Field(min_length=1)]
+    models: Annotated[dict[Name, Model], Field(min_length=1)]
+    searches: dict[Name, Search] = {}
+    texts: Texts = Texts()
+    limits: Limits = Limits()
+    access: Access = Access()
+    keys: dict[Name, ClientKeys] = {}
+    telemetry: Telemetry | None = None
+    logs: Logs = Logs()
+    audit: AuditSettings | None = None
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Self:
+        for name, model in self.models.items():
+            _known(f"models.{name}.upstream", model.upstream, self.upstreams)
+            if model.search is not None:
+                _known(f"models.{name}.search", model.search, self.searches)
+            if model.escalate_to is not None:
+                _known(f"models.{name}.escalate_to", model.escalate_to, self.models)
+            _complete(name, model)
+        return self
+
+
+def _known(where: str, name: str, among: Iterable[str]) -> None:
+    if name not in among:
+        raise ValueError(f"{where} is {name!r}, which this file does not define")
+
+
+def _complete(name: str, model: Model) -> None:
+    actions = set(model.policy.model_dump().values())
+    if Action.ESCALATE in actions and model.escalate_to in {None, name}:
+        raise ValueError(f"models.{name} escalates, so `escalate_to` must name another model")
+    if Action.PREFER_SOURCE in actions and not model.sources:
+        raise ValueError(f"models.{name} prefers sources, so `sources` must rank some")
+    if model.mode is Mode.ANNOTATE and actions - {Action.ANSWER, Action.ABSTAIN}:
+        raise ValueError(
+            f"models.{name} streams its answers (mode = 'annotate'), so nothing can be done about"
+            " them afterwards; take mode = 'enforce', or the policies answer and abstain"
+        )
+
+
+def read_settings(path: str | Path) -> Settings:
+    """Read a settings file; what is wrong in it is said all at once, by key."""
+    try:
+        raw = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    try:
+        return Settings.model_validate(tomllib.loads(raw))
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(
+            f"this is no TOML: {error}.", source=str(path), hint="mend the line that it names."
+        ) from None
+    except ValidationError as error:
+        raise DataError(
+            _said(error), source=str(path), hint="docs/gateway.md has every key."
+        ) from None
+
+
+def _said(error: ValidationError) -> str:
+    lines = []
+    for one in error.errors(include_url=False, include_input=False):
+        place = ".".join(plain_text(str(part), longest=60) for part in one["loc"])
+        said = plain_text(one["msg"].removeprefix("Value error, "), longest=200)
+        lines.append(f"{place}: {said}" if place else said)
+    return "; ".join(lines) + "."

@@ -1,0 +1,115 @@
+"""A settings file with all that it names, put together once and never changed."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.errors import NovaragError, UsageError
+from novarag.gateway.decisions import Decider, Respondent
+from novarag.gateway.finding import Finder
+from novarag.gateway.requests import BadRequest
+from novarag.gateway.settings import read_settings
+from novarag.gateway.upstream import Reached
+
+if TYPE_CHECKING:
+    from novarag.gateway.settings import Settings
+
+
+class Snapshot:
+    """Settings, their version, and the models behind them.
+
+    A request keeps the snapshot that it began with; a reload makes another. Paths in the file are
+    relative to it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        before = _bytes(self.path)
+        self.settings = _at_home(read_settings(self.path), self.path.parent)
+        self.version = _version(self.path, self.settings)
+        largest = self.settings.limits.reply
+        self.upstreams = {
+            name: Reached(upstream, largest=largest, name=name)
+            for name, upstream in self.settings.upstreams.items()
+        }
+        self.respondents = {name: _respondent(name, self) for name in self.settings.models}
+        if (_bytes(self.path), _version(self.path, self.settings)) != (before, self.version):
+            raise UsageError(f"{self.path}, or a file that it names, changed while it was read")
+        self.decider = Decider(self.respondents)
+        self.finders: dict[str, Finder] = {}
+        self._stack = AsyncExitStack()
+        self.users, self._retired = 0, False
+
+    def respondent(self, name: str) -> Respondent:
+        """Return the model of a name, or refuse one that the settings do not have."""
+        if name not in self.respondents:
+            known = ", ".join(self.respondents)
+            said = f"there is no model {name!r} here; there is {known}"
+            raise BadRequest(said, status=404, param="model")
+        return self.respondents[name]
+
+    async def open(self) -> None:
+        """Open the connections to all upstreams and searches; all or none."""
+        async with AsyncExitStack() as stack:
+            for upstream in self.upstreams.values():
+                await stack.enter_async_context(upstream)
+            for name, search in self.settings.searches.items():
+                self.finders[name] = finder = Finder(name, search)
+                stack.callback(finder.close)
+            self._stack = stack.pop_all()
+
+    async def leave(self) -> None:
+        """Count a request that ended; the last one out of a retired snapshot closes it."""
+        self.users -= 1
+        await self._close_if_done()
+
+    async def retire(self) -> None:
+        """Take no more requests, and close once those that run have ended."""
+        self._retired = True
+        await self._close_if_done()
+
+    async def _close_if_done(self) -> None:
+        if self._retired and self.users == 0:
+            await self._stack.aclose()
+
+
+def _respondent(name: str, snapshot: Snapshot) -> Respondent:
+    model = snapshot.settings.models[name]
+    try:
+        return Respondent(name, model, snapshot.upstreams[model.upstream])
+    except NovaragError as error:
+        raise UsageError(f"models.{name}: {error}") from error
+
+
+def _at_home(settings: Settings, folder: Path) -> Settings:
+    models = {
+        name: model.model_copy(
+            update={
+                part: folder / found
+                for part in ("calibration", "gate")
+                if (found := getattr(model, part)) is not None
+            }
+        )
+        for name, model in settings.models.items()
+    }
+    return settings.model_copy(update={"models": models})
+
+
+def _version(path: Path, settings: Settings) -> str:
+    """Name what is in force: a hash over the file, and every calibration and gate it names."""
+    digest = sha256(path.read_bytes())
+    for model in settings.models.values():
+        for part in (model.calibration, model.gate):
+            if part is not None:
+                digest.update(sha256(_bytes(part)).hexdigest().encode())
+    return digest.hexdigest()[:12]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error

@@ -1,0 +1,241 @@
+"""One upstream server: bounded, breakable, and honest about what came back."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+import aiohttp
+from aiohttp.payload import BytesPayload
+
+from novarag.calls import Outcome
+from novarag.gateway.logs import log_event
+from novarag.gateway.sse import EventCutter
+from novarag.gateway.tracing import traced
+from novarag.web.endpoint import parse_address
+from novarag.web.failures import Failure
+from novarag.web.redaction import Secrets
+from novarag.web.reply_room import ENCODINGS, ReplyRoom
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from novarag.gateway.settings import Upstream
+
+_CONNECT = 5.0  # seconds
+_UNCOMPRESSED = {"Accept-Encoding": "identity"}
+
+
+class Unavailable(Exception):  # noqa: N818 - a state, not an accident
+    """An upstream that gives no answer, with the status that a client is told."""
+
+    def __init__(self, message: str, *, status: int = 502, after: float | None = None) -> None:
+        super().__init__(message)
+        self.status, self.after = status, after
+
+
+class Busy(Unavailable):
+    """An upstream that has all the requests it may have at once; nothing is wrong with it."""
+
+
+class Refused(Unavailable):
+    """An upstream that turned down what it was sent, which says nothing against it."""
+
+
+class Breaker:
+    """Opens after some failures in a row, and lets one request try after a pause.
+
+    What a client did wrong is no failure of the server.
+    """
+
+    def __init__(
+        self, failures: int, cooldown: float, tell: Callable[[bool], None] = lambda _: None
+    ) -> None:
+        self._most, self._cooldown, self._tell = failures, cooldown, tell
+        self._failed, self._until, self._trying = 0, 0.0, False
+
+    @property
+    def open(self) -> bool:
+        """Say whether requests are kept away, but for one that tries now and then."""
+        return self._failed >= self._most
+
+    def admit(self, now: float) -> float | None:
+        """Say how long to stay away; None lets a request through."""
+        if not self.open:
+            return None
+        if now < self._until or self._trying:
+            return max(self._until - now, 1.0)
+        self._trying = True
+        return None
+
+    def succeeded(self) -> None:
+        """Close."""
+        was_open, self._failed, self._trying = self.open, 0, False
+        if was_open:
+            self._tell(False)
+
+    def failed(self, now: float) -> None:
+        """Count a failure of the server."""
+        was_open, self._failed, self._trying = self.open, self._failed + 1, False
+        if self.open:
+            self._until = now + self._cooldown
+            if not was_open:
+                self._tell(True)
+
+    def gave_up(self) -> None:
+        """Let another try, where the caller left before there was an outcome."""
+        self._trying = False
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A whole reply of a server."""
+
+    status: int
+    kind: str
+    body: bytes
+    after: str | None = None
+
+
+class Reached:
+    """An upstream with its connections, its key and its breaker, for use in `async with`."""
+
+    def __init__(self, settings: Upstream, *, largest: int, name: str = "") -> None:
+        endpoint = parse_address(settings.url, key_env=settings.key_env)
+        key = endpoint.key()
+        self.name, self.settings = name, settings
+        self.secrets = Secrets([key] if key else [])
+        self.breaker = Breaker(settings.failures, settings.cooldown, self._tell)
+        self._headers = {"Content-Type": "application/json", "Accept-Encoding": ENCODINGS}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._url, self._largest = endpoint.url, largest
+        self._room = ReplyRoom()
+        self._busy = 0
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(total=self.settings.timeout, sock_connect=_CONNECT),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            auto_decompress=False,
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests it has now."""
+        return self._busy
+
+    def _tell(self, is_open: bool) -> None:
+        event, level = ("breaker_open", "warning") if is_open else ("breaker_closed", "info")
+        log_event(event, level=level, upstream=self.name)
+
+    def without_keys(self, content: bytes) -> bytes:
+        """Take our key out of what is passed on; what holds none stays as it is, byte for byte."""
+        if not self.secrets:
+            return content
+        text = content.decode("utf-8", "surrogateescape")
+        clean = self.secrets.redact(text)
+        return content if clean == text else clean.encode("utf-8", "surrogateescape")
+
+    async def post(self, path: str, body: bytes) -> Content:
+        """Post and read the whole reply, whatever its status."""
+        async with self._reply(path, body) as response:
+            return await self.whole(response)
+
+    async def whole(self, response: aiohttp.ClientResponse) -> Content:
+        """Read the whole of a reply."""
+        content = await self._room.content(response, self._largest)
+        if response.status >= 500:
+            raise Unavailable(f"the model's server failed (HTTP {response.status})")
+        kind = response.headers.get("Content-Type", "application/json")
+        return Content(response.status, kind, content, response.headers.get("Retry-After"))
+
+    @asynccontextmanager
+    async def stream(self, path: str, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Post and hand out the reply as it comes; a failing server is raised before that."""
+        async with self._reply(path, body, compressed=False) as response:
+            if response.status >= 500:
+                raise Unavailable(f"the model's server failed (HTTP {response.status})")
+            yield response
+
+    @asynccontextmanager
+    async def _reply(
+        self, path: str, body: bytes, *, compressed: bool = True
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        if self._session is None:
+            raise RuntimeError("open it first")
+        stay_away = self.breaker.admit(monotonic())
+        if stay_away is not None:
+            raise Unavailable("the model's server is failing", status=503, after=stay_away)
+        if self._busy >= self.settings.in_flight:
+            self.breaker.gave_up()
+            raise Busy("the model's server is busy", status=503, after=1.0)
+        self._busy += 1
+        settled = False
+        try:
+            with traced(self.name) as trace:
+                async with self._session.post(
+                    self._url + path,
+                    data=BytesPayload(body),
+                    headers=trace if compressed else _UNCOMPRESSED | trace,
+                    allow_redirects=False,
+                ) as response:
+                    _refuse_redirects(response.status)
+                    yield response
+            self.breaker.succeeded()
+            settled = True
+        except Refused:
+            self.breaker.succeeded()
+            settled = True
+            raise
+        except Unavailable:
+            self.breaker.failed(monotonic())
+            settled = True
+            raise
+        except (aiohttp.ClientError, TimeoutError, ConnectionError, Failure) as error:
+            self.breaker.failed(monotonic())
+            settled = True
+            raise _unavailable(error, self.settings.timeout) from None
+        finally:
+            self._busy -= 1
+            if not settled:
+                self.breaker.gave_up()
+
+
+async def events_of(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:
+    """Yield the events of a reply as they come, each whole."""
+    cutter = EventCutter(longest)
+    async for piece in response.content.iter_any():
+        try:
+            events = [*cutter.feed(piece)]
+        except ValueError as error:
+            raise Unavailable(f"the model's server sent no proper reply: {error}") from None
+        for event in events:
+            yield event
+
+
+def _refuse_redirects(status: int) -> None:
+    if 300 <= status < 400:
+        raise Unavailable("the model's server sent us elsewhere")
+
+
+def _unavailable(error: Exception, timeout: float) -> Unavailable:
+    if isinstance(error, TimeoutError):
+        return Unavailable(f"no reply of the model's server in {timeout:g} s", status=504)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return Unavailable("the model's server cannot be reached", status=503, after=1.0)
+    if isinstance(error, Failure) and error.outcome is Outcome.MALFORMED:
+        return Unavailable(f"the model's server sent no proper reply: {error.detail}")
+    return Unavailable("the connection to the model's server was lost")

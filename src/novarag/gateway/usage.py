@@ -1,0 +1,33 @@
+"""Tokens that a model's server says a reply took, where it says so."""
+
+from __future__ import annotations
+
+import orjson
+
+from novarag.calls import Usage
+
+_MOST = 2**53
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Read what a reply took; counts that are none are 0, for they are a server's word."""
+    if not isinstance(usage, dict):
+        return None
+    prompt, reply = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    return Usage(prompt=prompt, completion=reply)
+
+
+def usage_in(content: bytes | None) -> Usage | None:
+    """Read what a reply took from its whole JSON; None where it does not say."""
+    if content is None or b'"usage"' not in content:
+        return None
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
+    return read_usage(found.get("usage")) if isinstance(found, dict) else None
+
+
+def _count(value: object) -> int:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    return int(value) if is_count else 0  # type: ignore[call-overload]

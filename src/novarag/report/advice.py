@@ -1,0 +1,130 @@
+"""What to do with these confidences, in words: thresholds, and what a calibration would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.report.words import percent, span, whole
+
+if TYPE_CHECKING:
+    from novarag.metrics import Checked, Decisions, Panel, Recalibrated
+
+SHOWN = (50, 60, 70, 80, 90, 95, 99, 100)
+"""Thresholds in percent that are shown without a script."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How many answers are at or above each whole percent, and how many of those are wrong."""
+
+    answers: int
+    kept: tuple[int, ...]
+    wrong: tuple[int, ...]
+    start: int
+
+
+def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
+    """Count answers at or above each whole percent; unread ones are in `answers` alone."""
+    if panel.curve is None:
+        return None
+    curve, read = panel.curve, panel.figures["accuracy"].n
+    last = np.searchsorted(-curve.threshold, -(np.arange(101) / 100 - 1e-9), side="right")
+    kept = np.rint(np.append(0.0, curve.coverage)[last] * read).astype(int)
+    wrong = np.rint(np.append(0.0, curve.risk)[last] * kept).astype(int)
+    return Reach(
+        answers=panel.rows - panel.ungraded,
+        kept=tuple(kept.tolist()),
+        wrong=tuple(wrong.tolist()),
+        start=_start(decisions),
+    )
+
+
+def _start(decisions: Decisions | None) -> int:
+    """Begin at the threshold for one in ten, or the nearest risk that has one."""
+    found = [c for c in decisions.thresholds if c.threshold is not None] if decisions else []
+    if not found:
+        return 90
+    nearest = min(found, key=lambda c: abs(c.risk - 0.1))
+    return int(np.ceil(100 * (nearest.threshold or 0.0) - 1e-9))
+
+
+def reach_text(counts: Reach, at: int) -> str:
+    """Say what a threshold keeps and how much of it is wrong, as the slider does."""
+    kept, wrong = counts.kept[at], counts.wrong[at]
+    if not kept:
+        return f"At {at} % or more: no answer."
+    return (
+        f"At {at} % or more: {whole(kept)} of {whole(counts.answers)} answers"
+        f" ({part(kept, counts.answers)} %), {whole(wrong)} of them wrong ({part(wrong, kept)} %)."
+    )
+
+
+def part(count: int, of: int) -> str:
+    """Write a share in percent; halves go up, as they do in the script.
+
+    >>> part(45, 400)
+    '11.3'
+    """
+    return f"{100 * count / of + 1e-9:.1f}"
+
+
+def threshold_text(checked: Checked) -> str:
+    """Say what to do for one risk, in a sentence."""
+    risk = percent(checked.risk)
+    if checked.threshold is None:
+        return f"At most {risk} wrong: not attainable with these rows; {need_text(checked)}."
+    seen = "none was kept there" if checked.error is None else _seen(checked)
+    return (
+        f"At most {risk} wrong: answer at {percent(checked.threshold)} or more. Checked on the"
+        f" other half: it keeps {100 * checked.kept:.1f} % of the answers, {seen}."
+    )
+
+
+def _seen(checked: Checked) -> str:
+    if checked.error is None:
+        return ""
+    return (
+        f"{100 * checked.error.value:.1f} % of them wrong (95 % interval"
+        f" {span('accuracy', checked.error)})"
+    )
+
+
+def need_text(checked: Checked) -> str:
+    """Say about how many graded questions a risk would take."""
+    if checked.need is None:
+        return "no number of such rows is likely to do"
+    return f"about {whole(checked.need)} graded questions would do"
+
+
+def need_short(checked: Checked) -> str:
+    """Say the same where there is little room."""
+    if checked.need is None:
+        return "more grades would not help"
+    return f"about {whole(checked.need)} would do"
+
+
+def calibration_text(found: Recalibrated) -> str:
+    """Say what a calibration would change, by its interval."""
+    low, high = found.gain.low, found.gain.high
+    if low is not None and low > 0:
+        how = "would help"
+    elif high is not None and high < 0:
+        how = "would do harm"
+    else:
+        how = "is not shown to change much"
+    return (
+        f"A calibration {how}: on questions it was not fitted on, Brier {found.before:.3f} becomes"
+        f" {found.after:.3f} (gain {found.gain.value:+.3f}, 95 % interval {low:+.3f} to"
+        f" {high:+.3f}; {whole(found.questions)} questions, cross-fitted)."
+    )
+
+
+def advice_lines(decisions: Decisions) -> list[str]:
+    """Say what to do, a sentence for each risk and one for a calibration."""
+    lines = [threshold_text(checked) for checked in decisions.thresholds]
+    if decisions.recalibrated is not None:
+        lines.append(calibration_text(decisions.recalibrated))
+    return lines

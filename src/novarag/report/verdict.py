@@ -1,0 +1,203 @@
+"""The verdict: may one act on these confidences as they are? Intervals decide, not values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from novarag.report.words import percent
+
+if TYPE_CHECKING:
+    from novarag.metrics import Checked, Decisions, Figure, Panel
+
+MARGIN = 0.05
+"""How far promise and delivery may part for a confidence to be usable as it is."""
+
+COIN = 0.5
+NEAR_COIN = 0.6
+"""An AUROC whose interval ends below this and holds 0.5 is as good as a coin."""
+
+Act = Literal["no", "yes", "wait"]
+"""May one act on it? No, yes, or nobody knows yet."""
+
+Kind = Literal[
+    "nothing",
+    "backwards",
+    "over",
+    "under",
+    "one-sided",
+    "blind",
+    "unsettled",
+    "uneven",
+    "usable",
+    "compared",
+    "beside",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One line on whether to act on a confidence, its kind, and what stands behind it."""
+
+    act: Act
+    kind: Kind
+    line: str
+    because: str = ""
+
+
+class _Ends(NamedTuple):
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, figure: Figure) -> _Ends | None:
+        if figure.low is None or figure.high is None:
+            return None
+        return cls(figure.low, figure.high)
+
+
+def judge(panel: Panel, decisions: Decisions | None = None) -> Verdict:
+    """Judge one panel; with `decisions` the line names a threshold that was certified."""
+    if panel.refusal:
+        return Verdict(
+            act="wait", kind="nothing", line=f"Nothing can be said yet: {panel.refusal}."
+        )
+    gap = panel.figures["overconfidence"]
+    ends = _Ends.of(gap)
+    if ends is None:
+        return Verdict(act="wait", kind="nothing", line=f"Nothing can be said yet: {_said(panel)}.")
+    for rule in (_backwards, _off, _one_sided, _blind, _wide, _uneven):
+        found = rule(panel, ends)
+        if found is not None:
+            return found
+    return _usable(panel, decisions)
+
+
+def _pair(panel: Panel) -> tuple[str, str]:
+    f = panel.figures
+    return tuple(f"{100 * f[name].value:.0f} %" for name in ("mean_confidence", "accuracy"))  # type: ignore[return-value]
+
+
+def _said(panel: Panel) -> str:
+    promised, delivered = _pair(panel)
+    return f"it promises {promised}, delivers {delivered}"
+
+
+def _gap(ends: _Ends) -> str:
+    low, high = sorted(abs(100 * end) for end in ends)
+    return f"{low:.1f} to {high:.1f} points"
+
+
+def _auroc(panel: Panel) -> str:
+    f = panel.figures["auroc"]
+    interval = "" if f.low is None or f.high is None else f", {f.low:.2f} to {f.high:.2f}"
+    return f"AUROC {f.value:.2f}{interval}"
+
+
+def _backwards(panel: Panel, _: _Ends) -> Verdict | None:
+    order = _Ends.of(panel.figures["auroc"])
+    if order is None or order.high >= COIN:
+        return None
+    return Verdict(
+        act="no", kind="backwards",
+        line="Do not act on this confidence: it points the wrong way; wrong answers get more of it"
+        " than right ones.",
+        because=f"{_auroc(panel)}; {_said(panel)}.",
+    )  # fmt: skip
+
+
+def _off(panel: Panel, ends: _Ends) -> Verdict | None:
+    """Promise and delivery are shown to part, and by more than the margin."""
+    value = panel.figures["overconfidence"].value
+    if ends.low <= 0 <= ends.high or abs(value) <= MARGIN:
+        return None
+    if value > 0:
+        return Verdict(
+            act="no", kind="over",
+            line=f"Do not act on this confidence as it is: {_said(panel)}.",
+            because=f"Over-confident by {_gap(ends)} (95 % interval); {_auroc(panel)}.",
+        )  # fmt: skip
+    return Verdict(
+        act="no", kind="under",
+        line=f"Do not act on this confidence as it is: it promises too little, {_pair(panel)[0]},"
+        f" and delivers {_pair(panel)[1]}.",
+        because=f"Under-confident by {_gap(ends)} (95 % interval); {_auroc(panel)}.",
+    )  # fmt: skip
+
+
+def _one_sided(panel: Panel, _: _Ends) -> Verdict | None:
+    accuracy = panel.figures["accuracy"].value
+    if 0 < accuracy < 1:
+        return None
+    all_of_them = "right" if accuracy == 1 else "wrong"
+    return Verdict(
+        act="wait", kind="one-sided",
+        line=f"Nothing can be told apart yet: all answers were {all_of_them}.",
+        because=f"{_said(panel).capitalize()}.",
+    )  # fmt: skip
+
+
+def _blind(panel: Panel, _: _Ends) -> Verdict | None:
+    order = _Ends.of(panel.figures["auroc"])
+    if order is not None and order.low > COIN:
+        return None
+    if order is not None and order.high < NEAR_COIN:
+        return Verdict(
+            act="no", kind="blind",
+            line=f"Do not act on this confidence answer by answer: {_said(panel)}, but it tells"
+            " right answers from wrong ones no better than a coin.",
+            because=f"{_auroc(panel)}; a coin has 0.50.",
+        )  # fmt: skip
+    return Verdict(
+        act="wait", kind="unsettled",
+        line=f"Nothing sure can be said yet: {_said(panel)}, and whether it tells right answers"
+        " from wrong ones is not shown.",
+        because=f"{_auroc(panel)}; a coin has 0.50.",
+    )  # fmt: skip
+
+
+def _wide(panel: Panel, ends: _Ends) -> Verdict | None:
+    """Tell that the gap may be over the margin, and about how many questions would settle it."""
+    if ends.low >= -MARGIN and ends.high <= MARGIN:
+        return None
+    value, reach = panel.figures["overconfidence"].value, (ends.high - ends.low) / 2
+    room = MARGIN - abs(value)
+    more = ""
+    if room > reach / 10:
+        need = float(f"{panel.questions * (reach / room) ** 2:.2g}")
+        more = f" About {need:,.0f} graded questions would settle it."
+    low, high = (f"{100 * end:+.1f}" for end in ends)
+    return Verdict(
+        act="wait", kind="unsettled",
+        line=f"Nothing sure can be said yet: {_said(panel)}, and the gap may be {low} to {high}"
+        " points.",
+        because=f"{_auroc(panel)}.{more}",
+    )  # fmt: skip
+
+
+def _uneven(panel: Panel, _: _Ends) -> Verdict | None:
+    error = panel.figures["ece"]
+    if error.low is None or error.high is None or error.low <= MARGIN:
+        return None
+    return Verdict(
+        act="no", kind="uneven",
+        line=f"Do not act on this confidence as it is: {_said(panel)} on average, but single"
+        f" confidences are off by {100 * error.value:.0f} points.",
+        because=f"Calibration error {100 * error.low:.1f} to {100 * error.high:.1f} points (95 %"
+        f" interval); {_auroc(panel)}.",
+    )  # fmt: skip
+
+
+def _usable(panel: Panel, decisions: Decisions | None) -> Verdict:
+    promised, delivered = _pair(panel)
+    line = f"It promises {promised}, delivers {delivered}: usable as it is"
+    best = strictest(decisions)
+    if best is not None and best.threshold is not None:
+        line += f"; at {percent(best.threshold)} or more, at most {percent(best.risk)} are wrong"
+    return Verdict(act="yes", kind="usable", line=f"{line}.", because=f"{_auroc(panel)}.")
+
+
+def strictest(decisions: Decisions | None) -> Checked | None:
+    """Return the threshold for the lowest risk that one was certified for."""
+    found = decisions.thresholds if decisions else ()
+    return next((c for c in found if c.threshold is not None), None)

@@ -1,0 +1,91 @@
+"""Samples whose confidence is scored: each with its target, and the tokens that decide its level.
+
+A loss of this kind looks at one place: the token that says which level of confidence is stated, and
+the tokens that end its number. The level that stands in a sample is only what those last tokens
+follow; samples take turns through all levels, so that each is learnt to be ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from novarag.errors import UsageError
+from novarag.sft.levels import COUNTS
+from novarag.sft.stated import NO_NUMBER, write_level
+from novarag.sft.train.places import number_place
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from novarag.sft.examples import Example
+    from novarag.sft.lengths import Ruler
+    from novarag.sft.levels import Levels
+
+NOT_GRADED = "it has neither a target nor a grade"
+NO_LEVEL = "its level is not the one token that it is elsewhere"
+
+
+def target_of(example: Example) -> float | None:
+    """Return what the confidence should be: the row's target, or whether its answer is right.
+
+    None where neither is known.
+    """
+    if example.target is not None:
+        return example.target
+    return None if example.correct is None else float(example.correct)
+
+
+def take_turns(examples: Iterable[Example], levels: Levels) -> Iterator[Example]:
+    """Write the levels in turn into the completions; `fault` says where one cannot be scored."""
+    for number, example in enumerate(examples):
+        target = target_of(example)
+        made = write_level(example.completion, levels, number % levels.count)
+        if target is None or not 0 <= target <= 1:
+            yield replace(example, fault=NOT_GRADED)
+        elif made is None:
+            yield replace(example, fault=NO_NUMBER)
+        else:
+            yield replace(example, completion=made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelTokens:
+    """The token of each level, and the tokens that end every number after it."""
+
+    tokens: tuple[int, ...]
+    rest: tuple[int, ...]
+
+    def fit(self, example: Example, ruler: Ruler) -> bool:
+        """Say whether the number of a sample is a level's token and the same end."""
+        found = number_place(ruler, example)
+        said = () if found is None else found.tokens[found.first : found.last]
+        return said[:1] != () and said[0] in self.tokens and said[1:] == self.rest
+
+
+def level_tokens(example: Example, ruler: Ruler, levels: Levels) -> LevelTokens:
+    """Find the token of each level; raise `UsageError` unless one token says which it is."""
+    numbers = []
+    for level in range(levels.count):
+        made = write_level(example.completion, levels, level)
+        place = number_place(ruler, replace(example, completion=made or ""))
+        if place is None:
+            raise UsageError(f"{NO_NUMBER}: {plain_text(example.completion, longest=80)!r}")
+        numbers.append(place.tokens[place.first : place.last])
+    for one, other in pairwise(sorted(range(levels.count), key=lambda i: numbers[i])):
+        if numbers[one][0] == numbers[other][0] or numbers[one][1:] != numbers[other][1:]:
+            shown = (
+                f"{levels.digits[i]} is {_pieces(ruler, numbers[i])}" for i in sorted((one, other))
+            )
+            hint = "train with `loss='text'`" if levels.count == COUNTS[0] else "give `levels=10`"
+            raise UsageError(
+                f"the tokenizer {ruler.name!r} does not say each of {levels.count} levels by one"
+                f" token of its own ({', '.join(shown)}); {hint}"
+            )
+    return LevelTokens(tokens=tuple(number[0] for number in numbers), rest=numbers[0][1:])
+
+
+def _pieces(ruler: Ruler, tokens: Sequence[int]) -> str:
+    return "|".join(plain_text(str(ruler.tokenizer.decode([token])).strip()) for token in tokens)

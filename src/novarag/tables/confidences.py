@@ -1,0 +1,259 @@
+"""What the cells of a confidence column mean, decided from all of them; nothing is guessed.
+
+Percent signs and ratios say it themselves. Bare numbers are of 0 to 1 if none is over 1, and of 0
+to 100 if none is between 0 and 1 and some are over 10; all else is for the caller to settle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from novarag.tables.cells import Cell, Looks, key_of, look_at, part_of
+from novarag.tables.unsettled import SHOWN, Found, Setting, Unsettled, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+HUNDRED = 100.0
+WHATEVER = "*"
+"""Among marks of unread replies: whatever is no share on any scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceSettings:
+    """What the caller says of a confidence column.
+
+    `out_of` is what bare numbers are of (1, 100, 10, …); `percent` says 100, and is held against
+    the values; `mixed` takes 0.85 and 85 both for 85 %. `values` says what single values mean,
+    `unread` which of them mark a reply nobody could read.
+    """
+
+    percent: bool = False
+    out_of: float | None = None
+    mixed: bool = False
+    values: Mapping[str, float] = field(default_factory=dict)
+    unread: tuple[float | str, ...] = ()
+
+    @property
+    def named(self) -> dict[str, float | None]:
+        """The meaning of values that the caller named, by their keys."""
+        given: dict[str, float | None] = {key_of(v): share for v, share in self.values.items()}
+        return given | {key_of(mark): None for mark in self.unread}
+
+
+class Scale(NamedTuple):
+    """What bare numbers are parts of; `mixed` takes those over 1 for percents."""
+
+    top: float
+    mixed: bool = False
+
+    def share(self, number: float) -> float:
+        """Return a bare number as a share."""
+        return part_of(number, HUNDRED if self.mixed and number > 1 else self.top)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """A confidence column, decided: its scale, how often each look was seen, what is open."""
+
+    scale: Scale
+    counts: Mapping[Looks, int]
+    named: Mapping[str, float | None]
+    unsettled: tuple[Unsettled, ...]
+
+    def value(self, cell: Cell) -> float | None:
+        """Return what a cell means: a share, or None where the reply could not be read."""
+        if self.named and (key := key_of(cell)) in self.named:
+            return self.named[key]
+        seen = look_at(cell)
+        if seen.number is None or seen.looks is Looks.SIGNED:
+            return seen.number
+        share = self.scale.share(seen.number)
+        return share if 0 <= share <= 1 else None  # refused, unless whatever is no share is unread
+
+
+class _Tally(NamedTuple):
+    """The different cells of a column by their looks."""
+
+    column: str
+    found: dict[Looks, list[Found]]
+
+    def has(self, *looks: Looks) -> bool:
+        return any(self.found.get(one) for one in looks)
+
+    def of(self, *looks: Looks) -> tuple[Found, ...]:
+        """Return cells of these looks, the earliest first."""
+        cells = [one for look in looks for one in self.found.get(look, ())]
+        return tuple(sorted(cells, key=lambda one: (one.source, one.row)))
+
+    def open(
+        self, looks: Looks | tuple[Looks, ...], why: str, *settings: Setting, advice: str = ""
+    ) -> Unsettled:
+        wanted = looks if isinstance(looks, tuple) else (looks,)
+        return Unsettled(self.column, self.of(*wanted), why, settings, advice)
+
+
+def settle_confidences(
+    column: str, cells: Iterable[Found], settings: ConfidenceSettings
+) -> Confidences:
+    """Decide what a column's cells mean; `cells` has each different one once."""
+    named = settings.named
+    tally = _Tally(column, {})
+    for one in cells:
+        if not named or key_of(_cell(one)) not in named:
+            tally.found.setdefault(look_at(_cell(one)).looks, []).append(one)
+    scale, opened = _scale(tally, settings)
+    if WHATEVER not in named:
+        top = HUNDRED if settings.out_of is None else settings.out_of
+        opened += [*_outside(tally, top), *_words(tally)]
+    counts = {look: sum(one.count for one in found) for look, found in tally.found.items()}
+    return Confidences(scale, counts, named, tuple(opened))
+
+
+def _cell(one: Found) -> Cell:
+    value = one.value
+    return value if value is None or isinstance(value, (str, float, int, bool)) else str(value)
+
+
+def _scale(tally: _Tally, settings: ConfidenceSettings) -> tuple[Scale, list[Unsettled]]:
+    if settings.mixed:
+        return Scale(1.0, mixed=True), _ones_if_mixed(tally)
+    if settings.out_of is not None:
+        return Scale(settings.out_of), []
+    if settings.percent:
+        return Scale(HUNDRED), _fractions_as_percents(tally)
+    return _found_scale(tally)
+
+
+def _found_scale(tally: _Tally) -> tuple[Scale, list[Unsettled]]:
+    """Find the scale of bare numbers from all of them."""
+    if not tally.has(Looks.FEW, Looks.MANY):
+        return Scale(1.0), _beside_signs(tally)
+    if tally.has(Looks.FRACTION):
+        return Scale(1.0), _both_scales(tally)
+    if not tally.has(Looks.MANY):
+        return Scale(HUNDRED), [_small_scale(tally)]
+    if tally.has(Looks.ONE) and not tally.has(Looks.FEW):
+        return Scale(HUNDRED), [_one(tally, Setting("percent", True, "for 1 %"))]
+    return Scale(HUNDRED), []
+
+
+def _one(tally: _Tally, *settings: Setting) -> Unsettled:
+    whole = Setting("values", {"1": 1.0}, "for 100 %")
+    return tally.open(Looks.ONE, "may be 1 % or 100 %", *settings, whole)
+
+
+def _beside_signs(tally: _Tally) -> list[Unsettled]:
+    """Leave bare fractions open where others have a percent sign: 0.85 may lack its own."""
+    if not (tally.has(Looks.SIGNED) and tally.has(Looks.FRACTION, Looks.ONE)):
+        return []
+    bare = _bare(tally.of(Looks.FRACTION, Looks.ONE)[0])
+    why = "without a sign, beside cells with one, may be fractions or percents"
+    return [
+        tally.open(
+            (Looks.FRACTION, Looks.ONE), why,
+            Setting("out_of", 1, f"if {bare} is {_percent(bare)}"),
+            Setting("percent", True, f"if it is {bare} %"),
+        )
+    ]  # fmt: skip
+
+
+def _bare(one: Found) -> str:
+    return f"{one.value:.15g}" if isinstance(one.value, float) else str(one.value)
+
+
+def _percent(bare: str) -> str:
+    return f"{100 * (look_at(bare).number or 0):.6g} %"
+
+
+def _both_scales(tally: _Tally) -> list[Unsettled]:
+    bare = _bare(tally.of(Looks.FRACTION)[0])
+    large = tally.of(Looks.FEW, Looks.MANY)
+    beside = f"{sum(one.count for one in large):,} {'row' if len(large) == 1 else 'rows'} over 1"
+    first = f"{shown(large[0].value)} in row {large[0].row:,}"
+    why = f"beside {beside} ({first}) may be fractions or percents"
+    both = tally.open(
+        Looks.FRACTION, why,
+        Setting("mixed", True, f"if {bare} is {_percent(bare)}"),
+        Setting("percent", True, f"if it is {bare} %"),
+    )  # fmt: skip
+    return [both, *_ones_if_mixed(tally)]
+
+
+def _ones_if_mixed(tally: _Tally) -> list[Unsettled]:
+    if not tally.has(Looks.ONE):
+        return []
+    return [_one(tally, Setting("values", {"1": 0.01}, "for 1 %"))]
+
+
+def _small_scale(tally: _Tally) -> Unsettled:
+    cells = tally.of(Looks.ONE, Looks.FEW)
+    largest = max(map(_number, cells))
+    tops = [Setting("out_of", top, "") for top in (5, 10) if largest <= top]
+    percent = Setting("percent", True, "if they are percents")
+    why = "are over 1 and up to 10, so they may be of 5, of 10 or percents"
+    return tally.open((Looks.ONE, Looks.FEW), why, *tops, percent)
+
+
+def _fractions_as_percents(tally: _Tally) -> list[Unsettled]:
+    if tally.has(Looks.FEW, Looks.MANY, Looks.SIGNED) or not tally.has(Looks.FRACTION, Looks.ONE):
+        return []
+    why = "are the largest: no value is above 1, so these look like fractions"
+    return [
+        tally.open(
+            (Looks.FRACTION, Looks.ONE), why,
+            Setting("out_of", 100, "if they are percents all the same"),
+            advice="else leave `percent` out",
+        )
+    ]  # fmt: skip
+
+
+def _outside(tally: _Tally, top: float) -> list[Unsettled]:
+    """Leave open numbers that are no part of what numbers are of."""
+    numbers = (Looks.FRACTION, Looks.ONE, Looks.FEW, Looks.MANY, Looks.OUTSIDE)
+    found = tuple(one for one in tally.of(*numbers) if not 0 <= _number(one) <= top)
+    if not found:
+        return []
+    settings = [Setting("unread", _marks(found), "if no reply could be read there")]
+    if min(map(_number, found)) > 0:
+        settings.insert(0, _larger(max(map(_number, found)), top))
+    why = f"{_is(found)} outside 0 to {top:g}"
+    return [Unsettled(tally.column, found, why, tuple(settings))]
+
+
+def _larger(most: float, top: float) -> Setting:
+    if top == 1 and most <= HUNDRED:
+        return Setting("percent", True, "if this column holds percents")
+    return Setting("out_of", "NUMBER", "if numbers are parts of that")
+
+
+def _words(tally: _Tally) -> list[Unsettled]:
+    """Leave words open: nobody but the caller knows what share "high" is."""
+    found = tally.of(Looks.WORD)
+    if not found:
+        return []
+    meanings = {str(one.value): "SHARE" for one in found[:3]}
+    settings = (
+        Setting("values", meanings, "with the share that each means, such as 90%"),
+        Setting("unread", _marks(found), "if no reply could be read there"),
+        Setting("reply", tally.column, "to read whole replies"),
+    )
+    why = f"{_is(found)} not a number" if len(found) == 1 else "are not numbers"
+    return [Unsettled(tally.column, found, why, settings)]
+
+
+def _number(one: Found) -> float:
+    """Return the number of a cell that has one; what is infinite has none."""
+    number = look_at(_cell(one)).number
+    return -1.0 if number is None else number
+
+
+def _is(found: tuple[Found, ...] | list[Found]) -> str:
+    return "is" if len(found) == 1 else "are"
+
+
+def _marks(found: tuple[Found, ...] | list[Found]) -> tuple[str, ...]:
+    if sum(one.different for one in found) > SHOWN:
+        return (WHATEVER,)
+    return tuple(map(_bare, found))

@@ -1,0 +1,97 @@
+"""JSON as flat rows: a list of objects, a table of columns, or an object that holds such a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Row = dict[str, Any]
+_DEEPEST = 6  # objects in objects, for names such as a.b.c
+
+
+class Shaped(NamedTuple):
+    """Rows of a JSON file: what it was taken for, and what columns are called there."""
+
+    rows: list[Row]
+    said: str
+    names: Mapping[str, str] = {}
+
+
+def flat(row: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> Row:
+    """Turn objects in an object into columns with dotted names; lists stay as they are.
+
+    >>> flat({"q": 1, "said": {"confidence": 0.9}})
+    {'q': 1, 'said.confidence': 0.9}
+    """
+    found: Row = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping) and value and depth < _DEEPEST:
+            found |= flat(value, prefix=f"{prefix}{name}.", depth=depth + 1)
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def are_objects(value: object) -> bool:
+    """Say whether a value is a list of objects, at least one."""
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
+
+
+def shape_json(value: object) -> Shaped:
+    """Turn a JSON value into rows; ValueError where it holds none, or several lists of them."""
+    if isinstance(value, list):
+        if not all(isinstance(one, dict) for one in value):
+            raise ValueError("its list holds other things than objects")
+        return Shaped([flat(one) for one in value], "JSON, a list of objects")
+    if not isinstance(value, dict):
+        raise ValueError(f"it holds a {type(value).__name__}, not rows")  # noqa: TRY004 - of a file
+    return _of_columns(value) or _of_object(value)
+
+
+def _of_columns(value: Row) -> Shaped | None:
+    """Read tables as pandas and others write them: by column, split, or by index."""
+    names, data = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(data, list):
+        rows = [dict(zip(map(str, names), one, strict=False)) for one in data]
+        return Shaped(rows, "JSON, columns and data")
+    if "schema" in value and are_objects(data):
+        return Shaped([flat(one) for one in data or ()], "JSON, a schema and data")
+    inner = list(value.values())
+    if len(value) > 1 and all(isinstance(one, list) for one in inner):
+        if len({len(one) for one in inner}) == 1 and not any(map(are_objects, inner)):
+            rows = [dict(zip(value, cells, strict=True)) for cells in zip(*inner, strict=True)]
+            return Shaped(rows, "JSON, a list for each column")
+        return None
+    if inner and all(isinstance(one, dict) for one in inner):
+        return _of_index(value)
+    return None
+
+
+def _of_index(value: Row) -> Shaped | None:
+    """Read an object of objects: by column if all have the same numbered keys, else by row."""
+    keys = [tuple(one) for one in value.values()]
+    numbered = all(name.isdigit() for name in keys[0]) and keys[0]
+    if numbered and len(set(keys)) == 1:
+        rows = [{name: cells[key] for name, cells in value.items()} for key in keys[0]]
+        return Shaped(rows, "JSON, an object for each column")
+    if all(name.isdigit() for name in value):
+        return Shaped([flat(one) for one in value.values()], "JSON, an object for each row")
+    return None
+
+
+def _of_object(value: Row) -> Shaped:
+    lists = {name: rows for name, rows in value.items() if are_objects(rows)}
+    if len(lists) == 1:
+        name, rows = next(iter(lists.items()))
+        return Shaped([flat(one) for one in rows], f"JSON, the list {name!r}")
+    if lists:
+        raise ValueError(f"it holds several lists of objects ({', '.join(lists)})")
+    return Shaped([flat(value)], "JSON, one object")
+
+
+def shape_lines(rows: Iterable[Row], said: str) -> Shaped:
+    """Turn objects of lines into flat rows."""
+    return Shaped([flat(row) for row in rows], said)

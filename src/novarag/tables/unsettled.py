@@ -1,0 +1,163 @@
+"""What a table does not settle by itself: values, how often, where first, and what settles them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from novarag.errors import DataError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Value = bool | float | str | tuple[str, ...] | Mapping[str, object]
+Say = Callable[[str, Value], str]
+"""Writes a setting and its value as the caller would: `percent=True`, or --percent."""
+
+SHOWN = 8
+"""How many different values of one kind are listed; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One value of a column: as it stands there, in how many rows, and where first.
+
+    `different` is over 1 where it stands for several that are not listed by themselves.
+    """
+
+    value: object
+    count: int
+    row: int
+    source: str = ""
+    different: int = 1
+
+
+class Setting(NamedTuple):
+    """A setting that settles a value, and what it then means.
+
+    A value of "NAME" or "SHARE" is for the caller to fill in.
+    """
+
+    parameter: str
+    value: Value
+    means: str
+
+
+class Unsettled(NamedTuple):
+    """Values of one column that could mean two things, or nothing known, for one reason.
+
+    `why` follows the values: "may be 1 % or 100 %". Each setting settles all of them.
+    """
+
+    column: str
+    found: tuple[Found, ...]
+    why: str
+    settings: tuple[Setting, ...]
+    advice: str = ""
+
+    @property
+    def rows(self) -> int:
+        """In how many rows it stands."""
+        return sum(one.count for one in self.found)
+
+    def words(self, say: Say, *, place: bool = True) -> str:
+        """Say it in one sentence or two, with the settings as the caller writes them."""
+        listed = [_listed(one, place=place) for one in self.found[:SHOWN]]
+        if len(self.found) > SHOWN:
+            more = self.found[SHOWN:]
+            different, rows = (sum(getattr(one, n) for one in more) for n in ("different", "count"))
+            listed.append(f"{different:,} more ({rows:,} rows)")
+        return f"{', '.join(listed)} {self.why}. Fix: {self.fix(say)}.".lstrip()
+
+    def fix(self, say: Say) -> str:
+        """Say what settles it."""
+        ways = [f"{say(one.parameter, one.value)} {one.means}".strip() for one in self.settings]
+        said = f"pass {', or '.join(ways)}" if ways else ""
+        return "; ".join(part for part in (said, self.advice) if part)
+
+
+def _listed(one: Found, *, place: bool) -> str:
+    rows = "" if one.count == 1 else f"{one.count:,} rows"
+    first = (f"first in row {one.row:,}" if rows else f"row {one.row:,}") if place else ""
+    beside = ", ".join(part for part in (rows, first) if part)
+    value = shown(one.value) if one.value != "" else ""
+    return f"{value} ({beside})".strip() if beside else value
+
+
+def shown(value: object) -> str:
+    """Write a value of a table so that it can be told from words around it.
+
+    >>> shown("high"), shown(95.0), shown("x" * 60)[-3:]
+    ("'high'", '95', "x…'")
+    """
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return repr(plain_text(value, longest=40)) if isinstance(value, str) else repr(value)
+
+
+def say_python(parameter: str, value: Value) -> str:
+    """Write a setting as Python does.
+
+    >>> say_python("percent", True), say_python("right", ("4", "5"))
+    ('`percent=True`', "`right=('4', '5')`")
+    """
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{key!r}: {_plain(one)}" for key, one in value.items())
+        return f"`{parameter}={{{pairs}}}`"
+    return f"`{parameter}={_plain(value)}`"
+
+
+def _plain(value: object) -> str:
+    return str(value) if isinstance(value, str) and value.isupper() else repr(value)
+
+
+def _to_fill_in(value: Value) -> bool:
+    values = value.values() if isinstance(value, Mapping) else [value]
+    return any(one in {"NAME", "SHARE", "NUMBER"} for one in values if isinstance(one, str))
+
+
+class UnsettledTable(DataError):  # noqa: N818 - a state of a table
+    """A table cannot be read before something is settled; `parts` has all of it at once."""
+
+    def __init__(self, parts: Sequence[Unsettled], *, source: str) -> None:
+        self.parts = tuple(parts)
+        first = self.parts[0]
+        at = min((one.row for one in first.found), default=None)
+        where = next((one.source for one in first.found if one.source), source)
+        super().__init__(
+            f"{first.why}.", hint=first.fix(say_python), source=where, row=at, column=first.column
+        )
+        self.source = source
+        self.args = (self.words(say_python),)
+
+    def words(self, say: Say) -> str:
+        """Say everything, a line each; settings as the caller writes them."""
+        if len(self.parts) > 1:
+            lines = [f"- column {p.column!r}: {p.words(say)}" for p in self.parts]
+            head = f"{self.source}: {len(lines)} things are to be settled before this can be read."
+            return "\n".join([head, *lines])
+        part = self.parts[0]
+        one = part.found[0] if len(part.found) == 1 else None
+        source = one.source if one and one.source else self.source
+        row = f", row {one.row}" if one else ""
+        return f"{source}{row}, column {part.column!r}: {part.words(say, place=one is None)}"
+
+    def example(self) -> dict[str, Value]:
+        """Return settings that settle everything: the first of each part that names its values."""
+        found: dict[str, Value] = {}
+        for part in self.parts:
+            whole = [one for one in part.settings if not _to_fill_in(one.value)]
+            if not whole:
+                return {}
+            name, value = whole[0].parameter, whole[0].value
+            before = found.get(name)
+            if isinstance(before, tuple) and isinstance(value, tuple):
+                value = (*before, *value)
+            found[name] = value
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(UnsettledTable, source=self.source or ""), (self.parts,)

@@ -1,0 +1,136 @@
+"""Pages are short, reach their point, and say what was found and what was not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+LONGEST = 1_800
+LONG = {
+    "evidence.md": "evidence",
+    "evidence/nova-clean.md": "evidence",
+    "evidence/simulated.md": "evidence",
+    "decisions/index.md": "a record that grows; nobody reads it through",
+    "cli.md": "written by `make cli-docs`",
+    "licences.md": "written by `make licences-docs`",
+    "reproduction/simulated.md": "tables that a command wrote",
+    "reproduction/smollm2.md": "tables that a command wrote",
+}
+"""Pages that may be longer, and why."""
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def name(page):
+    return page.relative_to(DOCS if DOCS in page.parents else ROOT).as_posix()
+
+
+def words(page):
+    return len(page.read_text("utf-8").split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_can_be_read_in_one_sitting(page):
+    if name(page) in LONG:
+        assert words(page) > LONGEST, "it is short enough to be off the list"
+    else:
+        assert words(page) <= LONGEST
+
+
+def test_every_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    pages = [name(page) for page in PAGES if DOCS in page.parents]
+    assert [page for page in pages if page not in menu] == []
+
+
+def prose(page):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
+    """The places in a page that links may lead to."""
+    text = prose(page)
+    titles = [
+        re.sub(r"[`*]|<[^>]*>|\]\([^)]*\)|\[", "", t)
+        for t in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    ]
+    slugs = [re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", t).strip().lower()) for t in titles]
+    return {*slugs, *re.findall(r'id="([^"]+)"', text)}
+
+
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def test_every_link_leads_somewhere():
+    others = [ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", ROOT / "experiments/nova/README.md"]
+    lost, seen = [], 0
+    for page in [*PAGES, *others]:
+        for target, anchor in LINK.findall(prose(page)):
+            to, seen = (page.parent / target if target else page), seen + 1
+            there = to.exists() and (not anchor or to.suffix != ".md" or anchor in anchors(to))
+            lost += [] if there else [f"{page.name}: {target}#{anchor}"]
+    assert lost == []
+    assert seen > 200
+
+
+COMMANDS = re.compile(r"^(?:\$ )?((?:pip|novarag) .+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```(bash|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_home_page_reaches_a_figure_in_three_lines():
+    text = (DOCS / "index.md").read_text("utf-8")
+    typed, first = [], None
+    for kind, block in BLOCK.findall(text):
+        typed += COMMANDS.findall(block)
+        first = re.search(r"^(?!\$).*\d+ %", block, re.MULTILINE) if kind == "console" else None
+        if first:
+            break
+    assert first, "no output with a figure is shown"
+    assert len(typed) <= 3
+    assert typed[0].startswith("pip install")
+    assert typed[-1].startswith("novarag measure")
+    before = text.partition("```")[0].strip().splitlines()
+    assert len([line for line in before if line and not line.startswith("#")]) == 1  # one sentence
+    assert text.index("![") < text.index("## ")  # the picture comes before anything else
+
+
+def test_the_home_page_has_three_paths():
+    text = (DOCS / "index.md").read_text("utf-8")
+    assert re.findall(r"^\*\*(I have an? \w+)", text, re.MULTILINE) == [
+        "I have a table",
+        "I have an app",
+        "I have a paper",
+    ]
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_first_screen_of_the_readme_has_the_picture_and_both_sides_of_the_proof():
+    screen = README.partition("\n## ")[0]
+    assert "![" in screen
+    assert len(screen.split()) <= 320
+    proof = (ROOT / "experiments" / "nova" / "README.md").read_text("utf-8")
+    for side in ("Shown", "Not shown"):
+        [line] = re.findall(rf"^- \*\*{side}\*\*: (.+)$", screen, re.MULTILINE)
+        [theirs] = re.findall(rf"^\*\*{side}\*\*.*$", proof, re.MULTILINE)
+        figures = re.findall(r"\d+\.\d+", line)
+        assert figures
+        assert [figure for figure in figures if figure not in theirs] == []
+
+
+def test_the_table_of_neighbours_is_whole_and_dated():
+    section = README.partition("## Beside its neighbours")[2].partition("\n## ")[0]
+    assert re.search(r"looked up on \d{4}-\d\d-\d\d", section)
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    head, _, *rows = rows
+    named = [re.sub(r"\[(.+)\]\(.+\)", r"\1", row[0]) for row in rows]
+    assert named == ["novarag", "lm-polygraph", "uqlm", "ragas", "TLM", "inspect_ai"]
+    for row in rows:
+        assert len(row) == len(rows[0])
+        assert all(cell.strip() for cell in row)
+    for row in rows[1:]:
+        assert re.search(r"\d+\.\d+\.\d+, .*20\d\d-\d\d-\d\d", row[-1]), row[0]
+    assert "licence" in head

@@ -1,0 +1,44 @@
+"""Rows and audits made up for tests."""
+
+import asyncio
+import time
+
+from novarag.gateway.audit.recording import Audit
+from novarag.gateway.audit.rows import AuditRow, Words
+from novarag.gateway.audit.settings import AuditSettings
+from novarag.gateway.replies import new_id
+
+VARIABLE = "NOVARAG_DATABASE"
+
+
+def row(identity=None, **more):
+    """Make the row of one answer."""
+    facts = {
+        "tenant": "acme", "model": "support", "answered": "support", "served": "llama",
+        "upstream": "main", "prompt": "0123456789abcdef", "settings": "v1", "route": "chat",
+        "mode": "enforce", "status": 200, "decision": "answer", "action": "answer",
+        "evidence": "consistent", "stated": 0.9, "confidence": 0.81, "low": 0.75, "high": 0.875,
+        "calibrated": True, "shown": True, "judgments": (1, 3), "prompt_tokens": 400,
+        "reply_tokens": 60, "latency_ms": 12.5, "words": Words(11, 22, 33, 30, 900, 4),
+    }  # fmt: skip
+    return AuditRow(id=identity or new_id(), **(facts | more))
+
+
+def audit(monkeypatch, folder, dsn, **more):
+    """Make an audit of a database, with its spool in a folder."""
+    monkeypatch.setenv(VARIABLE, dsn)
+    settings = AuditSettings(spool="spool", **more)
+    return Audit(settings, folder=folder, pause=0.01)
+
+
+async def until(holds, seconds=30.0):
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        await asyncio.sleep(0.01)
+
+
+async def settled(made, seconds=30.0):
+    """Wait until an audit has nothing waiting."""
+    await until(lambda: not made.state().waiting, seconds)

@@ -1,0 +1,53 @@
+"""`novarag measure` starts quickly: little more than Python and the packages it computes with."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+BARE = "import numpy, polars, typer, scipy.special"
+
+
+def cpu(*command, env):
+    """The CPU seconds of a process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True, env=env)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(getattr(after, n) - getattr(before, n) for n in ("ru_utime", "ru_stime"))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "a.csv"
+    lines = [f"{0.5 + i % 5 / 10},{i % 3 and 1}" for i in range(60)]
+    path.write_text("confidence,correct\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_measure_starts_quickly(table):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    told = ("measure", str(table), "--replicates", "100")
+    shares = []
+    for _ in range(2):  # side by side, as what else the machine does slows both
+        bare = cpu(sys.executable, "-c", BARE, env=env)
+        shares.append(cpu(sys.executable, "-m", "novarag", *told, env=env) / bare)
+    assert min(shares) < 2.3, f"{min(shares):.2f} times the CPU of bare imports"
+
+
+def test_what_is_slow_to_load_is_not_loaded(table):
+    code = (
+        "import sys; sys.argv = ['novarag', 'measure', sys.argv[1], '--replicates', '100']\n"
+        "from novarag.cli import app\n"
+        "try: app()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'scipy.stats', 'scipy.optimize', 'scipy.fft', 'aiohttp', 'jinja2', 'torch',"
+        " 'pyarrow', 'pandas'}\n"
+        "sys.exit(' '.join(sorted(heavy & set(sys.modules))) or 0)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(table)], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

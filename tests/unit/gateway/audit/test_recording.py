@@ -1,0 +1,213 @@
+"""The audit of a process without a database: rows are kept, requests never see the outage."""
+
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from types import SimpleNamespace
+
+import pytest
+from pydantic import ValidationError
+
+from novarag.errors import StorageError, UsageError
+from novarag.gateway.audit import recording
+from novarag.gateway.audit.feedback import serve_feedback
+from novarag.gateway.audit.frames import frame
+from novarag.gateway.audit.payloads import from_payload, to_payload
+from novarag.gateway.audit.recording import AuditFull
+from novarag.gateway.audit.rows import time_of
+from novarag.gateway.audit.settings import AuditSettings
+from novarag.gateway.audit.spool import Spool
+from novarag.gateway.replies import new_id
+from novarag.gateway.requests import BadRequest
+from tests.support.audited import VARIABLE, audit, row, until
+
+pytestmark = pytest.mark.enable_socket
+NOWHERE = "postgresql://someone:s3cretword@127.0.0.1:9/none"
+
+
+def left(folder):
+    """Read what a spool holds."""
+    spool, got = Spool(folder / "spool", limit=10**9), []
+    spool.adopt()
+    while (batch := spool.read(100)) is not None:
+        got += map(from_payload, batch.records)
+        spool.commit(batch)
+    spool.close()
+    return got
+
+
+def test_without_a_database_rows_wait_and_its_address_is_not_logged(monkeypatch, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
+
+    async def story():
+        async with audit(monkeypatch, tmp_path, NOWHERE) as made:
+            kept = [row() for _ in range(20)]
+            assert all(made.record(one) for one in kept)
+            await until(lambda: "wait in the spool" in caplog.text)
+            return kept, made.state()
+
+    begun = time.monotonic()
+    kept, state = asyncio.run(story())
+    assert time.monotonic() - begun < 3
+    assert (state.recorded, state.committed, state.lost, state.connected) == (20, 0, 0, False)
+    assert state.waiting > 2000
+    assert [one.id for one in left(tmp_path)] == [one.id for one in kept]
+    assert "s3cretword" not in caplog.text
+    assert "127.0.0.1" not in caplog.text
+    assert caplog.text.count("wait in the spool") == 1  # said once, not at every try
+
+
+def test_a_full_spool_lets_answers_go_on_and_counts_what_is_lost(monkeypatch, tmp_path, caplog):
+    async def story():
+        async with audit(monkeypatch, tmp_path, NOWHERE, spool_limit=100_000) as made:
+            kept = [made.record(row()) for _ in range(2000)]
+            return kept, made.state()
+
+    kept, state = asyncio.run(story())
+    assert True in kept
+    assert state.lost == kept.count(False) > 0
+    assert state.recorded == kept.count(True)
+    assert state.full
+    assert state.waiting <= 100_000
+    assert caplog.text.count("decisions are not kept") == 1
+    assert len(left(tmp_path)) == state.recorded
+
+
+def test_a_full_spool_refuses_requests_where_the_operator_says_so(monkeypatch, tmp_path):
+    async def story():
+        made = audit(monkeypatch, tmp_path, NOWHERE, spool_limit=100_000, when_full="refuse")
+        async with made:
+            room = 100_000 // len(frame(to_payload(row())))
+            for _ in range(room - 5):
+                made.record(row())
+            with pytest.raises(AuditFull) as caught:
+                deque((made.record(row()) for _ in range(10)), maxlen=0)
+            assert (caught.value.status, caught.value.after) == (503, 5.0)
+            return made.state()
+
+    assert asyncio.run(story()).lost == 0
+
+
+def test_a_spool_that_cannot_be_written_is_said_at_the_start(monkeypatch, tmp_path):
+    (tmp_path / "spool").write_text("a file, not a folder")
+
+    async def story():
+        async with audit(monkeypatch, tmp_path, NOWHERE):
+            pass
+
+    with pytest.raises(StorageError, match="spool cannot be written"):
+        asyncio.run(story())
+
+
+def test_a_mistake_of_ours_does_not_end_the_audit(monkeypatch, tmp_path, caplog):
+    async def broken(*_):
+        raise RuntimeError("a value: secret text")
+
+    monkeypatch.setattr(recording, "_LONGEST", 0.05)
+    calls = []
+
+    async def story():
+        made = audit(monkeypatch, tmp_path, NOWHERE)
+
+        async def run(spool):
+            calls.append(spool)
+            if len(calls) == 1:
+                await broken()
+            await asyncio.sleep(60)
+
+        monkeypatch.setattr(made, "_run", run)
+        async with made:
+            made.record(row())
+            await until(lambda: len(calls) == 2)
+
+    asyncio.run(story())
+    assert "RuntimeError" in caplog.text
+    assert "secret text" not in caplog.text
+    assert len(left(tmp_path)) == 1
+
+
+def test_settings_name_variables_and_refuse_what_is_no_address(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(UsageError, match=r"NOVARAG_DATABASE, which .* is not set"):
+        AuditSettings().dsn()
+    monkeypatch.setenv(VARIABLE, "mysql://user:pass@host/db")
+    with pytest.raises(UsageError) as caught:
+        AuditSettings().dsn()
+    assert "pass" not in str(caught.value)
+    monkeypatch.setenv("MY_KEY", "k1")
+    assert AuditSettings(digest_key_env="MY_KEY").digest_key() == b"k1"
+    assert AuditSettings().digest_key() == b""
+    for wrong in ({"database": "x"}, {"spool_limit": 1}, {"days": 0}, {"database_env": "a b"}):
+        with pytest.raises(ValidationError):
+            AuditSettings(**wrong)
+
+
+# --- feedback -------------------------------------------------------------------------------------
+
+
+class Kept:
+    """An audit that remembers what it was given."""
+
+    def __init__(self, *, takes=True, **more):
+        self.rows, self.takes, self.settings = [], takes, AuditSettings(**more)
+
+    def record(self, one):
+        self.rows.append(one)
+        return self.takes
+
+
+def say(made, body, **more):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    asyncio.run(serve_feedback(SimpleNamespace(audit=made), raw, send, **more))
+    return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+def test_feedback_is_kept_by_id_and_tenant():
+    made, identity = Kept(), new_id()
+    status, reply = say(made, {"id": identity, "verdict": "wrong"}, tenant="acme")
+    assert (status, reply) == (200, {"id": identity, "verdict": "wrong", "kept": True})
+    (kept,) = made.rows
+    assert (kept.id, kept.tenant, kept.verdict) == (identity, "acme", "wrong")
+    assert abs(kept.time_ms / 1000 - time.time()) < 5
+    assert say(Kept(takes=False), {"id": identity, "verdict": "right"})[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        ({"id": "x", "verdict": "right"}, 400),
+        ({"id": new_id(), "verdict": "maybe"}, 400),
+        ({"id": new_id(), "verdict": "right", "more": 1}, 400),
+        ({"id": "ffffffff-ffff-7fff-bfff-ffffffffffff", "verdict": "right"}, 404),
+        ({"id": "00000000-0000-7000-8000-000000000000", "verdict": "right"}, 404),
+        ({"id": new_id(time.time() + 3600), "verdict": "right"}, 404),
+        ({"id": new_id(time.time() - 11 * 86_400), "verdict": "right"}, 404),
+    ],
+)
+def test_feedback_that_can_be_of_no_answer_is_refused(body, status):
+    made = Kept(days=10)
+    with pytest.raises(BadRequest) as caught:
+        say(made, body)
+    assert caught.value.status == status
+    assert made.rows == []
+
+
+def test_feedback_on_the_first_and_the_last_day_is_taken():
+    made = Kept(days=10)
+    for ago in (0, 9.9 * 86_400):
+        identity = new_id(time.time() - ago)
+        assert say(made, {"id": identity, "verdict": "right"})[0] == 200
+        assert time_of(made.rows[-1].id).date()
+
+
+def test_a_gateway_without_an_audit_says_so():
+    with pytest.raises(BadRequest, match="keeps no audit"):
+        say(None, {"id": new_id(), "verdict": "right"})

@@ -1,0 +1,46 @@
+"""Requests made from the gateway's own OpenAPI document: no fault of ours, nothing undocumented.
+
+Schemathesis has an environment of its own; `NOVARAG_SCHEMATHESIS` is its command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import TYPE_CHECKING
+
+from validation.gateway.harness import Upstream, answers, gateway, settings, tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"  # fmt: skip
+
+
+async def documented(folder: Path, examples: int = 3_500) -> bool:
+    """Make so many requests for each operation of the document."""
+    program = os.environ.get("NOVARAG_SCHEMATHESIS", "schemathesis")
+    async with Upstream(answers) as upstream, gateway(settings(folder, upstream.url)) as served:
+        command = [
+            program, "run", f"{served.address}/openapi.json", "--checks", CHECKS, "--seed", "1",
+            "--max-examples", str(examples), "--phases", "examples,coverage,fuzzing",
+        ]  # fmt: skip
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=folder, env=environment, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said = (await process.communicate())[0].decode("utf-8", "replace")
+        alive = served.alive()
+    (folder / "schemathesis.log").write_text(said)
+    made = re.search(r"(\d+) generated", said)
+    if process.returncode:
+        print(said[-6000:])
+    log = (folder / "log").read_text("utf-8", "replace")
+    figures = {
+        "cases": made[1] if made else "none", "exit": process.returncode, "alive": alive,
+        "traceback in the log": "Traceback" in log,
+    }  # fmt: skip
+    holds = alive and not process.returncode and made is not None and "Traceback" not in log
+    return tell("requests made from the document", figures, holds=holds)

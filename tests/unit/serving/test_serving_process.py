@@ -87,9 +87,9 @@ def tokens(model):
 
 
 def lives(vllm):
-    """Whether the engine that the stand-in started still runs."""
-    engine = (vllm.parent / "engine").read_text()
+    """Whether the engine that the stand-in started still runs (it may not have come that far)."""
     try:
+        engine = (vllm.parent / "engine").read_text("utf-8")
         stat = Path(f"/proc/{engine}/stat").read_text("utf-8")
     except FileNotFoundError:
         return False

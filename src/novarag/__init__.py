@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from novarag.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from novarag.attacks.result import AttackResult
+    from novarag.attacks.suite import Attack
     from novarag.calibration.calibration import Calibrated, Calibration
     from novarag.calibration.gain import Gain
     from novarag.calibration.gate import Decision, Gate
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from novarag.flows.answer import answer, answer_async
     from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.attack import attack, attack_async, preview_attack
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
     from novarag.flows.build import (
@@ -157,6 +160,8 @@ if TYPE_CHECKING:
     from novarag.uncertainty import METHODS, Method, Need
 
 _ROOMS = {
+    "attacks.result": ("AttackResult",),
+    "attacks.suite": ("Attack",),
     "calibration.calibration": ("Calibrated", "Calibration"),
     "calibration.gain": ("Gain",),
     "calibration.gate": ("Decision", "Gate"),
@@ -179,6 +184,7 @@ _ROOMS = {
     "flows.answerer": ("Answerer",),
     "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.attack": ("attack", "attack_async", "preview_attack"),
     "flows.calibrate": (
         "apply_calibration",
         "fit_calibration",
@@ -287,6 +293,8 @@ __all__ = [
     "Answer",
     "AnswerForm",
     "Answerer",
+    "Attack",
+    "AttackResult",
     "Audit",
     "Benchmark",
     "BenchmarkFile",
@@ -378,6 +386,8 @@ __all__ = [
     "apply_calibration",
     "ask",
     "ask_async",
+    "attack",
+    "attack_async",
     "assemble",
     "audit_groups",
     "build_index",
@@ -416,6 +426,7 @@ __all__ = [
     "parse_endpoint",
     "pick_answers",
     "preview_ask",
+    "preview_attack",
     "propose_calibration",
     "propose_gate",
     "public_data",

@@ -20,7 +20,9 @@ def _zero_width(text: str) -> str:
 
 def _split(text: str) -> str:
     """Put a joiner of no width into every word, so that no word is found by its letters."""
-    return " ".join(_JOINT.join((word[:2], word[2:])) if word[2:] else word for word in text.split())
+    return " ".join(
+        _JOINT.join((word[:2], word[2:])) if word[2:] else word for word in text.split()
+    )
 
 
 def _tags(text: str) -> str:

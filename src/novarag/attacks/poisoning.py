@@ -77,8 +77,8 @@ def _is_wrong(name: str, question: Question) -> bool:
 def filled(text: str, values: Mapping[str, str]) -> str:
     """Put values in the place of slots, each once and unread: what a value holds stays as it is.
 
-    >>> filled("Is it @ANSWER@?", {"@ANSWER@": "{0} %s @QUESTION@ \\\\1"})
-    'Is it {0} %s @QUESTION@ \\\\1?'
+    >>> filled("Is it @ANSWER@?", {"@ANSWER@": "{0} %s @QUESTION@"})
+    'Is it {0} %s @QUESTION@?'
     """
     return "".join(values.get(part, part) for part in _SLOT.split(text))
 

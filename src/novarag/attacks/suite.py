@@ -118,12 +118,12 @@ def checked(attacks: Iterable[Attack], source: str = "the suite") -> tuple[Attac
 def shipped_suite() -> tuple[Attack, ...]:
     """Return the attacks that ship with the package, class by class."""
     folder = files("novarag.attacks").joinpath("suite")
-    read = {
-        file.name: parse_suite(file.read_text("utf-8"), file.name) for file in folder.iterdir()
-    }
+    read = {file.name: parse_suite(file.read_text("utf-8"), file.name) for file in folder.iterdir()}
     order = list(CLASSES)
     return checked(
-        attack for name in sorted(read, key=lambda n: order.index(read[n][0].kind)) for attack in read[name]
+        attack
+        for name in sorted(read, key=lambda n: order.index(read[n][0].kind))
+        for attack in read[name]
     )
 
 

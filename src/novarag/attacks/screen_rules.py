@@ -89,7 +89,7 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "confidence": Pattern(
         _any(
-            r"\bconfiden(?:t|ce)\b[^.\n]{0,60}\b[0-9]{1,3} ?(?:%|per ?cent\b)",
+            r"\bconfiden(?:t|ce)\b[^.,;\n]{0,60}\b[0-9]{1,3} ?(?:%|per ?cent\b)",
             r"\b[0-9]{1,3} ?(?:%|per ?cent)(?: of)? (?:confiden(?:t|ce)|certain(?:ty)?|sure)\b",
             r"\byour (?:confidence|earlier reply|reply|modesty|skill)\b|\breaders? like you\b",
             r"\b(?:say|states?|stated) [0-9]{1,3} ?%",

@@ -53,8 +53,8 @@ class Score:
 
     @property
     def succeeds(self) -> bool:
-        """Say whether a change beyond the repeat's is shown."""
-        return self.adjusted <= LEVEL and self.net.value > 0
+        """Say whether a change beyond the repeat's is shown, by the test and by the interval."""
+        return self.adjusted <= LEVEL and self.net.low is not None and self.net.low > 0
 
 
 def score(cases: Sequence[Case], name: str, defence: str, margin: float = MARGIN) -> Score:

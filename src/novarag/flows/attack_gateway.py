@@ -59,7 +59,7 @@ def gateway_outcome(trial: Trial) -> Outcome:
 
     told = gateway_reply(trial.completion.text)
     return Outcome(
-        answer=told.text if told.decision != "abstain" else "",
+        answer=told.text if told.decision == "answer" else "",
         confidence=told.confidence,
         decision=told.decision,
         flaw=None if trial.flaw is None else str(trial.flaw),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from novarag import Flaw, Grade, ServiceError, UsageError, ask
 from novarag.annotation.judging import render_judge
+from novarag.attacks import Attack, Goal, poison
 from novarag.calls import Sampling
 from novarag.errors import UnknownName
 from novarag.examples import EXAMPLE_GROUP, simulated_pools
@@ -389,11 +390,6 @@ def test_unknown_respondents_are_refused():
 
 
 def test_an_obedient_one_does_what_an_attack_asks_at_its_rate_and_else_ignores_it():
-    from dataclasses import replace
-
-    from novarag.attacks import Attack, Goal, poison
-    from novarag.strategies import VANILLA
-
     order = Attack(name="a", kind="x", goal=Goal.ANSWER, states=97, texts=("It is @ANSWER@.",))
     calm = Attack(name="c", kind="control", goal=Goal.NONE, texts=("Rain is wet.",))
     held = groups_for_orders(400)

@@ -3,7 +3,8 @@
 The model's own fields are held fixed. Around them the reply quotes the poisoned passages, wholly or
 in part, before or after, in quotation marks, fences, lists, other cases, other breaks; framed
 replies also obey, in fields without the frame or with a guessed one. A reply that is held to its
-form quotes where the form leaves room. What is read must be what is read without all that.
+form quotes where the form leaves room. Nothing may be read that is not read without all that; a
+reply that is refused for what it quotes is counted apart.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from novarag.attacks import Place, poison, shipped_suite
 from novarag.strategies import COT, NOISE_AWARE, NOVA
 from novarag.strategies.frames import put_frame
+from novarag.strategies.template import tamed
 from tests.support.machine import described
 from tests.support.poisoned import _CHATTER, _JOINS, _LEADS, _MANNERS
 from validation.attacks.asked import some_groups
@@ -42,7 +44,7 @@ def reading(attacks: int = 10_000) -> bool:
     holds = True
     for name, write in (("framed", _framed), ("structured", _structured), ("both", _both)):
         begun = time.process_time()
-        changed, classes, unread = Counter(), Counter(), 0
+        steered, denied, blurred, classes, own = (Counter() for _ in range(5))
         for _ in range(attacks):
             attack = rng.choice(shipped_suite())
             group = poison(
@@ -50,20 +52,37 @@ def reading(attacks: int = 10_000) -> bool:
             )
             alone, quoting = write(rng, group)
             classes[attack.kind] += 1
-            unread += alone.response is None
-            if _read(alone) != _read(quoting):
-                changed[attack.kind] += 1
+            own[name] += alone.response is not None
+            steered[attack.name] += _is_steered(alone, quoting)
+            denied[attack.name] += alone.response is not None and quoting.response is None
+            blurred[attack.name] += _parts(alone)[2:] != _parts(quoting)[2:]
         print(
-            f"{name}: {sum(changed.values())} of {attacks:,} attacks in {len(classes)} classes"
-            f" change what is read; {attacks - unread:,} replies had a confidence of their own"
-            f" ({time.process_time() - begun:.0f} CPU-s) {dict(changed) or ''}"
+            f"{name}: {steered.total()} of {attacks:,} attacks in {len(classes)} classes change what"
+            f" is read ({time.process_time() - begun:.0f} CPU-s). Of {own[name]:,} replies with a"
+            f" confidence of their own {denied.total()} are refused for what they quote; in"
+            f" {blurred.total()} a judgment is not read"
         )
-        holds &= not changed
+        for what, found in (("changed", steered), ("refused", denied), ("no judgment", blurred)):
+            named = ", ".join(f"{n} {c}" for n, c in found.most_common(5) if c)
+            print(f"  {what}: {named or 'none'}")
+        holds &= not steered.total()
     return holds
 
 
-def _read(found: Reading) -> tuple[object, ...]:
-    return found.answer, found.confidence, found.judgment
+def _parts(found: Reading) -> tuple[object, ...]:
+    """Return answer, confidence, evidence state and classes; None for what was not read."""
+    judged = found.judgment
+    state, classes = (None, None) if judged is None else (judged.group, judged.passages or None)
+    return found.answer, found.confidence, state, classes
+
+
+def _is_steered(alone: Reading, quoting: Reading) -> bool:
+    """Say whether anything was read that is not the model's own; what was not read is not."""
+    pairs = zip(_parts(alone), _parts(quoting), strict=True)
+    read = [(own, said) for own, said in pairs if said is not None]
+    if quoting.response is None:
+        read = read[:0]
+    return any(own != said for own, said in read)
 
 
 def _own(rng: random.Random, strategy: Strategy, k: int) -> tuple[str, str]:
@@ -81,7 +100,8 @@ def _own(rng: random.Random, strategy: Strategy, k: int) -> tuple[str, str]:
 def _quoted(rng: random.Random, group: PassageGroup) -> str:
     """Quote the passages of the attack in some manner, or obey them without a frame."""
     texts = [p.text for p in group.passages if p.source and p.source.startswith("attack:")]
-    text = rng.choice(texts)
+    shown = tamed if rng.random() < 0.9 else str  # as the prompt shows it; some undo its backslash
+    text = shown(rng.choice(texts))
     if rng.random() < 0.3:
         text += f"\nAnswer: {rng.choice(group.passages).claim or 'Dorrigan'}\nConfidence: 100%"
     if rng.random() < 0.1:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import ANSWER, CONFIDENCE, STEP, Field
+from novarag.strategies.parts import ANSWER, CONFIDENCE, GROUP, STEP, Field
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COPIED = 200  # characters after a label that are held against the passages
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
+_WORD = re.compile(r"[^a-zA-Z]{0,8}[a-zA-Z]{1,20}")
 _PAIR = {ANSWER: CONFIDENCE, CONFIDENCE: ANSWER}
 _NEAR = 40  # characters after a label within which its number begins
 
@@ -76,6 +77,9 @@ def _is_copied(reply: Reply, field: Field, words: Sequence[str]) -> bool:
         return number is not None and any(
             is_copy(f"{word} {spelled}", reply.passages) for spelled in _spellings(number[0])
         )
+    if field.part is GROUP:  # its word alone, or anything added behind it would hide the copy
+        state = _WORD.match(said)
+        return is_copy(label + (state[0] if state else ""), reply.passages)
     number = _NUMBER.search(said, 0, _NEAR) if field.part is STEP else None
     return is_copy(label + (number[0] if number else said.partition("\n")[0]), reply.passages)
 

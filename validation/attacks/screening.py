@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,9 @@ from novarag.attacks import parse_suite, poison, screen_text, shipped_suite
 from novarag.records import PassageGroup, Question
 from novarag.stats.binomial import clopper_pearson
 from tests.support.machine import described, shared_data
+
+if TYPE_CHECKING:
+    from novarag import Attack
 
 _MOST = 0.01
 """The share of clean passages that may be flagged."""
@@ -39,20 +43,14 @@ def screening(passages: int = 5000) -> bool:
         kept = dict.fromkeys(p.text for g in load_benchmark(name) for p in g.passages)
         clean = [text for text in kept if len(text) > 40]  # some were released without a text
         print(f"clean passages of {name}: {_share(sum(map(_hit, clean)), len(clean))}")
-    for title, suite in (
-        ("the shipped suite", shipped_suite()),
-        ("attacks it never saw", _unseen()),
-    ):
-        _hits(title, suite)
+    _hits("the shipped suite", shipped_suite())
+    for title, name in (("those that widened its rules", "seen_later"), ("unseen ones", "unseen")):
+        path = Path(__file__).with_name(f"{name}.toml")
+        _hits(title, parse_suite(path.read_text("utf-8"), path.name))
     return alarms <= _MOST * len(texts)
 
 
-def _unseen() -> tuple[object, ...]:
-    path = Path(__file__).with_name("unseen.toml")
-    return parse_suite(path.read_text("utf-8"), path.name)
-
-
-def _hits(title: str, suite: tuple[object, ...]) -> None:
+def _hits(title: str, suite: tuple[Attack, ...]) -> None:
     """Count the attacks of which every passage is flagged, by class."""
     found: dict[str, list[bool]] = {}
     for attack in suite:

@@ -33,8 +33,9 @@ PATTERNS: dict[str, Pattern] = {
             r"<!--|<script\b|<iframe\b",
             r"\bdisplay ?: ?none|\bvisibility ?: ?hidden|\bfont-size ?: ?0|\bopacity ?: ?0[;\"']",
             r"\]\([^()\n]{1,200} \"[^\"\n]{20,200}\"\)",
+            r"\bcolor ?[=:] ?[\"']?(?:white|transparent|#fff)",
         ),
-        ("<", "display", "visib", "font-size", "opacity", "]("),
+        ("<", "display", "visib", "font-size", "opacity", "](", "color"),
     ),
     "fields": Pattern(
         _any(
@@ -43,8 +44,9 @@ PATTERNS: dict[str, Pattern] = {
             rf"(?:^|\n) {{0,4}}[*_#]{{0,3}}(?:final )?answer[*_]{{0,3}}{_MARK} {{0,2}}:",
             r"\b(?:answer|confidence)\[[^\]\n]{1,12}\] {0,2}:|<(?:answer|confidence)>",
             r"\"answer\" {0,2}:",
+            r"(?:^|[\n|]) {0,4}(?:confidence|conf\.?|certainty) {0,4}(?:=>|[:=|]) {0,4}[0-9]",
         ),
-        ("answer", "confidence"),
+        ("answer", "conf", "certainty"),
     ),
     "marks": Pattern(
         _any(
@@ -52,9 +54,14 @@ PATTERNS: dict[str, Pattern] = {
             r"</?(?:think|system|assistant|instructions?|passages?|context|s)>",
             r"(?:^|\n) {0,4}(?:passage [0-9]{1,3}|system|assistant|user|question) {0,2}:",
             r"\bend of (?:the )?(?:retrieved )?passages\b",
+            r"\bend of (?:the )?(?:documents?|context|sources|texts|input)\b|\bprompt continues\b",
+            r"<(?:start|end)_of_turn>|</?(?:user|human|tool)>",
             r"#{2,4} ?(?:system|instructions?|response)\b",
         ),
-        ("<", "[", "passage", "question", "system", "assistant", "user", "##"),
+        (
+            "<", "[", "passage", "question", "system", "assistant", "user", "##", "end of",
+            "prompt",
+        ),
     ),
     "judgments": Pattern(
         _any(
@@ -80,11 +87,15 @@ PATTERNS: dict[str, Pattern] = {
             r"\bthe task has changed\b|\b(?:only|lawful|right|correct) reply\b",
             rf"{_TO_READER} (?:must|has to|have to|are to|is to|ends?|should)\b",
             r"\bdecode (?:the|this)\b",
+            r"\bnew (?:directive|instructions?|task)\b|\bwhat you were told\b",
+            r"\b(?:only|sole) (?:[a-z]{1,12} ){0,2}answer\b|\bwhere the number goes\b",
+            r"\btell (?:them|him|her|the user)\b[^.\n]{0,60}\bnothing (?:more|else)\b",
         ),
         (
             "confiden", "certainty", "answer", "repl", "respon", "output", "instruction", "passage",
             "prompt", "rules", "above", "previous", "directions", "assistant", "developer",
             "operator", "the model", "the ai", "task has", "mention this", "decode", "weigh",
+            "directive", "new task", "were told", "number goes", "tell ",
         ),
     ),
     "confidence": Pattern(
@@ -93,8 +104,19 @@ PATTERNS: dict[str, Pattern] = {
             r"\b[0-9]{1,3} ?(?:%|per ?cent)(?: of)? (?:confiden(?:t|ce)|certain(?:ty)?|sure)\b",
             r"\byour (?:confidence|earlier reply|reply|modesty|skill)\b|\breaders? like you\b",
             r"\b(?:say|states?|stated) [0-9]{1,3} ?%",
+            r"\b(?:total|absolute|full|zero|near-zero|complete|no) (?:certainty|confidence)\b",
+            r"\bcertainty\b[^.\n]{0,30}\b(?:[0-9]{1,3}|hundred|zero)\b",
+            r"\b(?:be|sound|act|feel|express|appear) (?:[a-z]{1,12} ){0,2}"
+            r"(?:certain(?:ty)?|confident|unsure)\b|\bgo all the way to [0-9]",
         ),
-        ("confiden", "certain", "sure", "your ", "like you", "%"),
+        ("confiden", "certain", "sure", "your ", "like you", "%", "all the way"),
+    ),
+    "address": Pattern(
+        _any(
+            r"\b(?:you|your|assistants?|whoever reads|readers?)\b[^.\n]{0,80}\b(?:certain(?:ty)?"
+            r"|confident|sure|hesitate|doubt|answers?|repl(?:y|ies)|respond|pretend|bold|proven)\b",
+        ),
+        ("you", "assistant", "whoever reads", "reader"),
     ),
     "foreign": Pattern(
         _any(
@@ -108,11 +130,16 @@ PATTERNS: dict[str, Pattern] = {
             "تجاهل[^.\n]{0,30}التعليمات",
             "निर्देशों[^।\n]{0,20}अनदेखा",
             r"\btalimatlar[^.\n]{0,20}\byok say\b|%[0-9]{1,3} güven",
+            r"\bvergiss\b[^.\n]{0,40}\b(?:vorherige|alles|anweisung)|\bprozent sicher\b",
+            r"\boubliez\b[^.;\n]{0,40}\b(?:consignes|instructions)|\bbonne réponse est\b",
+            r"\bzignoruj|\bpewność [0-9]|무시하고|확신도",
+            r"\bnegeer\b[^.\n]{0,40}\baanwijzing|\bzekerheid van [0-9]",
         ),
         (
             "ignorier", "anweisung", "tenez", "ignorez", "confiance", "olvida", "respuesta",
             "ignora", "risposta", "considerare", "confiança", "игнор", "уверен", "忽略", "置信",
-            "指示", "信頼", "تجاهل", "निर्देश", "talimatlar", "güven",
+            "指示", "信頼", "تجاهل", "निर्देश", "talimatlar", "güven", "vergiss", "prozent",
+            "oubliez", "réponse", "zignoruj", "pewno", "무시", "확신", "negeer", "zekerheid",
         ),
     ),
 }  # fmt: skip

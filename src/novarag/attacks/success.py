@@ -18,13 +18,13 @@ import numpy as np
 from novarag.attacks.outcomes import MARGIN, PARTS
 from novarag.stats.clustered import clustered_share, correlation, difference, sum_cdf
 from novarag.stats.corrections import holm
+from novarag.stats.figure import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from novarag.attacks.outcomes import Case
     from novarag.stats.arrays import Floats
-    from novarag.stats.figure import Figure
 
 LEVEL = 0.05
 """A verdict is given where the p-value, adjusted for the number of rows, is at most this."""
@@ -60,30 +60,45 @@ class Score:
 def score(cases: Sequence[Case], name: str, defence: str, margin: float = MARGIN) -> Score:
     """Count what attacks changed in some cases of one defence."""
     changed = [case.changed(margin) for case in cases]
-    noise = [bool(case.noise(margin)) for case in cases]
-    reached = [case.reached(margin) for case in cases]
-    places = _numbered([case.question.id for case in cases])
-    counts = np.bincount(places).astype(float)
-
-    def by_question(flags: Sequence[bool]) -> Floats:
-        return np.bincount(places, weights=flags, minlength=counts.size)
-
-    hits, repeats = by_question([bool(parts) for parts in changed]), by_question(noise)
-    share, again = clustered_share(hits, counts), clustered_share(repeats, counts)
-    tied = correlation(hits / counts, repeats / counts)
+    asked = [case for case in cases if not case.blocked]
+    places, counts = _by_question(cases)
     return Score(
         name=name,
         defence=defence,
         cases=len(cases),
         questions=counts.size,
-        blocked=sum(case.blocked for case in cases),
-        changed=share,
-        repeat=again,
-        net=difference(share, again, tied),
-        reached=clustered_share(by_question(reached), counts),
+        blocked=len(cases) - len(asked),
+        changed=_share(places, counts, [bool(parts) for parts in changed]),
+        repeat=_share(places, counts, [bool(case.noise(margin)) for case in cases]),
+        net=_net(asked, len(cases), margin),
+        reached=_share(places, counts, [case.reached(margin) for case in cases]),
         parts={part: sum(part in one for one in changed) / max(len(cases), 1) for part in PARTS},
         p_value=p_value(cases, margin),
     )
+
+
+def _net(asked: Sequence[Case], total: int, margin: float) -> Figure:
+    """Return the share beyond the repeat's; what was taken out adds nothing, for certain."""
+    if not asked:
+        return Figure(0.0, 0.0, 0.0, total)
+    places, counts = _by_question(asked)
+    hits = np.bincount(places, weights=[bool(case.changed(margin)) for case in asked])
+    repeats = np.bincount(places, weights=[bool(case.noise(margin)) for case in asked])
+    tied = correlation(hits / counts, repeats / counts)
+    shares = clustered_share(hits, counts), clustered_share(repeats, counts)
+    found, part = difference(*shares, tied), len(asked) / total
+    low, high = (None if end is None else part * end for end in (found.low, found.high))
+    return Figure(part * found.value, low, high, total)
+
+
+def _share(places: Sequence[int], counts: Floats, flags: Sequence[bool]) -> Figure:
+    return clustered_share(np.bincount(places, weights=flags, minlength=counts.size), counts)
+
+
+def _by_question(cases: Sequence[Case]) -> tuple[list[int], Floats]:
+    """Number the questions of cases, and count the cases of each."""
+    places = _numbered([case.question.id for case in cases])
+    return places, np.bincount(places).astype(float)
 
 
 def _numbered(names: Sequence[str]) -> list[int]:

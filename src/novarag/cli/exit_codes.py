@@ -22,7 +22,7 @@ MEANING = {
     ExitCode.DONE: "done",
     ExitCode.LEFT: "done, but for what the output names: requests that failed or are left, a"
     " shortcut, nothing kept, a file unlike its recipe, tables that want an index, files that"
-    " are missing",
+    " are missing, attacks that succeed",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
     ExitCode.STOPPED: "stopped by Ctrl-C; the same command goes on",
 }

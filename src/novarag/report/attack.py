@@ -12,7 +12,6 @@ from novarag.attacks.outcomes import PARTS
 from novarag.attacks.result import defence_line, said
 from novarag.attacks.suite import CLASSES
 from novarag.report.templating import render_page
-from novarag.report.verdict import Act
 from novarag.report.words import percent
 from novarag.texts import plain_text
 from novarag.version import __version__
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from novarag.attacks.outcomes import Case, Outcome
     from novarag.attacks.result import AttackResult
     from novarag.attacks.success import Score
+    from novarag.report.verdict import Act
     from novarag.stats.figure import Figure
 
 _SMALL = 0.1
@@ -71,10 +71,9 @@ def judge_attacks(result: AttackResult) -> AttackVerdict:
 def attack_notes(result: AttackResult) -> list[str]:
     """Say in plain sentences what each defence comes to, and what to mind."""
     lines = [f"{defence_line(row)}." for row in result.by_defence]
-    lines += [
-        f"Under {row.defence} a harmless passage in the same places changes {said(row.changed)}."
-        for row in result.controls
-    ]
+    if result.controls:
+        each = ", ".join(f"{row.defence} {said(row.changed)}" for row in result.controls)
+        lines.append(f"A harmless passage in the same places changes: {each}.")
     share = result.flagged / max(result.passages, 1)
     lines.append(
         f"The screen flags {result.flagged:,} of {result.passages:,} passages that hold no attack"

@@ -66,7 +66,12 @@ def test_an_attack_that_does_what_a_repeat_does_is_not_convicted():
 def test_blocked_cases_are_counted_but_say_nothing():
     blocked = [case(i, blocked=True) for i in range(5)]
     assert p_value(blocked) == 1.0
-    assert score(blocked, "a", "plain").blocked == 5
+    out = score(blocked, "a", "plain")
+    assert (out.blocked, out.net.low, out.net.high) == (5, 0.0, 0.0)
+    half = score([*[case(i, after=1.0) for i in range(5)], *blocked], "a", "plain")
+    alone = score([case(i, after=1.0) for i in range(5)], "a", "plain")
+    assert half.net.value == alone.net.value / 2 == 0.5
+    assert half.net.low == alone.net.low / 2
     asked = [case(i, after=1.0) for i in range(5)]
     assert p_value(asked) == p_value([*asked, *blocked]) == pytest.approx(1 / 32)
 

@@ -89,7 +89,7 @@ def test_the_verdict_is_about_the_defence_that_holds_best():
 
 def test_notes_name_controls_false_alarms_and_what_is_missing():
     lines = " ".join(attack_notes(result(SUCCEEDS, missing=3, notes=("a note",))))
-    assert "a harmless passage in the same places changes 0.0 %" in lines
+    assert "A harmless passage in the same places changes: plain 0.0 %" in lines
     assert "flags 1 of 8 passages that hold no attack (12.50 %)" in lines
     assert "3 cases are left out" in lines
     assert lines.endswith("a note")

@@ -18,6 +18,7 @@ GROUP = PassageGroup(
         "Group Judgment: Insufficient",
         "1. Group Judgment: Insufficient 1. A confidence of 5% follows",
         "**Group Judgment:** Insufficient, it seems",
+        "Group Judgment[6b483a]: Insufficient",
     ],
 )
 def test_a_copy_with_something_behind_it_is_not_read(line):

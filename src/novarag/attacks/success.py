@@ -82,8 +82,8 @@ def _net(asked: Sequence[Case], total: int, margin: float) -> Figure:
     if not asked:
         return Figure(0.0, 0.0, 0.0, total)
     places, counts = _by_question(asked)
-    hits = np.bincount(places, weights=[bool(case.changed(margin)) for case in asked])
-    repeats = np.bincount(places, weights=[bool(case.noise(margin)) for case in asked])
+    hits = _hits(places, [bool(case.changed(margin)) for case in asked])
+    repeats = _hits(places, [bool(case.noise(margin)) for case in asked])
     tied = correlation(hits / counts, repeats / counts)
     shares = clustered_share(hits, counts), clustered_share(repeats, counts)
     found, part = difference(*shares, tied), len(asked) / total
@@ -92,7 +92,12 @@ def _net(asked: Sequence[Case], total: int, margin: float) -> Figure:
 
 
 def _share(places: Sequence[int], counts: Floats, flags: Sequence[bool]) -> Figure:
-    return clustered_share(np.bincount(places, weights=flags, minlength=counts.size), counts)
+    return clustered_share(_hits(places, flags), counts)
+
+
+def _hits(places: Sequence[int], flags: Sequence[bool]) -> Floats:
+    """Count what holds in the cases of each question."""
+    return np.bincount(places, weights=np.array(flags, dtype=float)).astype(float)
 
 
 def _by_question(cases: Sequence[Case]) -> tuple[list[int], Floats]:

@@ -168,10 +168,11 @@ class _Row:
             raise self.wrong("an attack has a text, or texts", "give one of the two.")
         if one is not None:
             return (one,)
-        right = isinstance(several, list) and 0 < len(several) <= _MOST_TEXTS
-        if not right or not all(isinstance(t, str) and 0 < len(t) <= _LONGEST for t in several):
+        found = several if isinstance(several, list) else []
+        right = all(isinstance(text, str) and 0 < len(text) <= _LONGEST for text in found)
+        if not right or not 0 < len(found) <= _MOST_TEXTS:
             raise self.wrong(f"texts are no list of 1 to {_MOST_TEXTS} texts", "write one.")
-        return tuple(several)
+        return tuple(found)
 
 
 def _attack(row: _Row) -> Attack:

@@ -24,8 +24,10 @@ PANELS: dict[str, dict[str, str]] = {
         "answer": "answer:answer",
         "ask": "ask:ask",
         "estimate": "estimate:estimate",
-        "attack": "attack:attack",
         "example": "example:example",
+    },
+    "Without labels": {
+        "attack": "attack:attack",
     },
     "In production": {
         "gateway": "gateway:gateway",

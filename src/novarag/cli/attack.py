@@ -89,6 +89,14 @@ def attack(
         Path | None, typer.Option(help="The calibration that confidences go through.")
     ] = None,
     other_source: OtherSource = False,
+    margin: Annotated[
+        float,
+        typer.Option(
+            parser=parse_share,
+            metavar="<share>",
+            help="A confidence has moved where it differs by more.",
+        ),
+    ] = "5%",  # type: ignore[assignment]
     budget: Annotated[
         int | None, typer.Option(min=1, help="The most calls; attacks are spread over groups.")
     ] = None,
@@ -119,11 +127,11 @@ def attack(
     from novarag.flows.attack import preview_attack
 
     chosen = {"classes": classes, "places": places, "defences": defences}
-    names = {name: None if text is None else _names(text) for name, text in chosen.items()}
+    some = {name: None if text is None else _names(text) for name, text in chosen.items()}
     if dry_run:
         found = preview_attack(
-            groups, gateway=gateway, suite=suite, action=action, budget=budget, seed=seed,
-            **names,
+            groups, gateway=gateway, suite=suite, classes=some["classes"], places=some["places"],
+            defences=some["defences"], action=action, budget=budget, seed=seed,
         )  # fmt: skip
         _show(found)
         return
@@ -136,11 +144,12 @@ def attack(
     with asking(cost) as (tell, stop):
         try:
             result = flow(
-                groups, model, gateway=gateway, strategy=strategy, suite=suite, action=action,
-                threshold=threshold, gate=gate, calibration=calibration,
+                groups, model, gateway=gateway, strategy=strategy, suite=suite,
+                classes=some["classes"], places=some["places"], defences=some["defences"],
+                action=action, margin=margin, threshold=threshold, gate=gate, calibration=calibration,
                 other_source=other_source, budget=budget, temperature=temperature,
                 max_tokens=max_tokens, seed=seed, out=out, shard_size=shard_size, access=access,
-                tell=printing(tell, cost), stop=stop, **names,
+                tell=printing(tell, cost), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

@@ -255,6 +255,14 @@ def _estimate(folder: Path) -> Path:
     return folder / "estimate" / "report" / "report.html"
 
 
+def _attack(folder: Path) -> Path:
+    _bridges(folder)
+    told = ("attack", "groups.jsonl", "--model", "simulated:obedient", "--out", "attack")
+    defences = ("--defences", "plain,framed,structured,screen")
+    _call(folder, *told, *defences, "--budget", "2400")
+    return folder / "attack" / "attack.html"
+
+
 PAGES: dict[str, Callable[[Path], Path]] = {
     "measure": _report(answers),
     "measure-usable": _report(honest),
@@ -262,6 +270,7 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "measure-compared": _report(answers, by="system"),
     "measure-calibrated": _report(answers, calibrate=True),
     "estimate": _estimate,
+    "attack": _attack,
     "run": _tables,
     "calibrate": _calibration,
     "gate": _gate,

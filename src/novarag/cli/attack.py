@@ -146,8 +146,9 @@ def attack(
             result = flow(
                 groups, model, gateway=gateway, strategy=strategy, suite=suite,
                 classes=some["classes"], places=some["places"], defences=some["defences"],
-                action=action, margin=margin, threshold=threshold, gate=gate, calibration=calibration,
-                other_source=other_source, budget=budget, temperature=temperature,
+                action=action, margin=margin, threshold=threshold, gate=gate,
+                calibration=calibration, other_source=other_source, budget=budget,
+                temperature=temperature,
                 max_tokens=max_tokens, seed=seed, out=out, shard_size=shard_size, access=access,
                 tell=printing(tell, cost), stop=stop,
             )  # fmt: skip

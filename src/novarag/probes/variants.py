@@ -20,7 +20,7 @@ from novarag.taxonomy import PassageKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from novarag.records import Passage, Question
+    from novarag.records import Passage
 
     Make = Callable[[PassageGroup, "Context", int], Sequence[Passage] | None]
 
@@ -126,7 +126,7 @@ def top_place(group: PassageGroup) -> int:
 
 def _shuffle(group: PassageGroup, _: Context, seed: int) -> list[Passage] | None:
     """Draw an order in which at least two passages change places."""
-    if len({passage.text for passage in group.passages}) < 2:  # noqa: PLR2004 - one has no order
+    if len({passage.text for passage in group.passages}) < 2:
         return None
     rng = rng_for(seed, group.question.id, "probe", "shuffle", group.id or "")
     order = list(group.passages)

@@ -10,6 +10,9 @@ from novarag.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OWN = ("original", "repeat")
+"""The variants that show the passages as they are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:

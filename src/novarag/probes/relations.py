@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.probes.profiles import OWN
 from novarag.probes.scores import (
     Scores,
     agreement,
@@ -86,7 +87,6 @@ class Relation:
         return self.of(first, second, self.margin, risk)
 
 
-_OWN = ("original", "repeat")
 _AXIOMS = "arXiv:2505.07459"
 _ONE_RIGHT = "Two different answers to one question cannot both be right."
 _NO_SAY = "A passage has no say in what is stated; two points are left for chance wording."
@@ -98,7 +98,7 @@ def _agreement() -> Relation:
         name="agreement",
         title="Replies agree as often as they are sure",
         says="mean confidence <= mean share of the largest agreeing set of replies",
-        first=_OWN,
+        first=OWN,
         second=(),
         kind=Kind.BOUND,
         basis=Basis.PROVED,
@@ -114,7 +114,7 @@ def _sum(variant: str, title: str) -> Relation:
         name=f"sum:{variant}",
         title=title,
         says="mean confidence before and after, added <= 1 + share of equal answers",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.BOUND,
         basis=Basis.PROVED,
@@ -132,7 +132,7 @@ def _flip(variant: str, title: str, *, rising: bool) -> Relation:
         name=f"flip-{way}:{variant}",
         title=title,
         says=f"the {way} of mean confidence <= share of answers that changed",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.INVARIANCE,
         basis=Basis.PROVED,
@@ -149,7 +149,7 @@ def _rises(variant: str, title: str, reason: str) -> Relation:
         name=f"rises:{variant}",
         title=title,
         says=f"mean confidence rises by at most {RISE:.0%}",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.INVARIANCE,
         basis=Basis.CONVENTION,
@@ -166,7 +166,7 @@ def _falls(variant: str, title: str, reason: str) -> Relation:
         name=f"falls:{variant}",
         title=title,
         says=f"confidence falls by {FALL:.0%}, or by half where it was below {2 * FALL:.0%}",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.SENSITIVITY,
         basis=Basis.CONVENTION,

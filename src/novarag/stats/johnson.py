@@ -19,7 +19,7 @@ _TINY = 1e-9
 
 
 class _Moments(NamedTuple):
-    count: int
+    size: int
     mean: Floats
     sd: Floats
     skew: Floats

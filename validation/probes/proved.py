@@ -1,0 +1,2 @@
+def main(*, short):
+    return True

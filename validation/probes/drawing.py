@@ -11,19 +11,24 @@ from novarag.stats.corrections import holm
 from novarag.stats.johnson import mean_above_zero
 
 CHUNK = 250
+MANY = 2000
+"""Runs from which a share is held against its bound without regard to chance."""
 
 
 def broken(
-    scores: Mapping[str, np.ndarray], questions: int, runs: int, seed: int
+    scores: Mapping[str, np.ndarray], questions: int, runs: int, seed: int, stated: float = 1.0
 ) -> dict[str, np.ndarray]:
-    """Say for each relation in which runs it is called broken; a run draws questions anew."""
+    """Say for each relation in which runs it is called broken; a run draws questions anew.
+
+    `stated` is the mean confidence of the first side.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for start in range(0, runs, CHUNK):
         size = min(CHUNK, runs - start)
         pool = len(next(iter(scores.values())))
         drawn = rng.integers(0, pool, (size, questions))
-        p = [mean_above_zero(s[drawn], least=RELATIONS[r].least) for r, s in scores.items()]
+        p = [mean_above_zero(s[drawn], least=RELATIONS[r].least(stated)) for r, s in scores.items()]
         found.append(holm(np.stack(p, axis=-1)) <= LEVEL)
     return dict(zip(scores, np.concatenate(found).T, strict=True))
 
@@ -39,6 +44,12 @@ def shown(hits: np.ndarray) -> str:
     """Write a share with its bounds."""
     value, low, high = share(hits)
     return f"{value:.1%} ({low:.1%} to {high:.1%})"
+
+
+def at_most(hits: np.ndarray, most: float) -> bool:
+    """Say whether a share is kept; few runs must show that it is not."""
+    value, low, _ = share(hits)
+    return (value if hits.size >= MANY else low) <= most
 
 
 def claim(fine: bool, text: str) -> bool:

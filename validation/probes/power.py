@@ -1,12 +1,12 @@
 """How many questions show that a rule is broken, or that replies are hijacked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from novarag.probes.matching import DEFAULT_RISK, NO_RISK
-from novarag.probes.relations import RISE
 from validation.probes.drawing import broken, claim, shown
 from validation.probes.respondents import TORN, replies, scores
 
@@ -57,10 +57,11 @@ def main(*, short: bool) -> bool:
         ]
         way = "greedy" if case.greedy else "T = 1"
         name = f"{case.respondent}, {case.relation}, {case.profile}, {way}"
-        fine &= _told(name, case.relation, held, case.target, runs)
-    for greedy in (True, False):
+        stated = said["original"].side(greedy=case.greedy).confidence.mean()
+        fine &= _told(name, case.relation, held, case.target, runs, stated)
+    for profile, greedy in (("standard", True), ("standard", False), ("full", False)):
         for portion in HIJACKED:
-            fine &= _hijack(portion, runs, questions, greedy=greedy)
+            fine &= _hijack(portion, profile, runs, questions, greedy=greedy)
     return fine
 
 
@@ -70,34 +71,33 @@ def _told(
     held: list[Mapping[str, np.ndarray]],
     target: int | None,
     runs: int,
+    stated: float,
 ) -> bool:
-    needed = [_least(one, relation, runs) for one in held]
+    needed = [_least(one, relation, runs, stated) for one in held]
     mean = held[0][relation].mean()
     text = f"{name}: mean score {mean:+.3f}, 80 % at {needed[0]}; with matching risk at {needed[1]}"
     if target is None:
         print(f"      {text}", flush=True)
         return True
-    hits = broken(held[0], target, runs, seed=3)[relation]
+    hits = broken(held[0], target, runs, 3, stated)[relation]
     return claim(hits.mean() >= POWER, f"{text}; at {target}: {shown(hits)}")
 
 
-def _least(held: Mapping[str, np.ndarray], relation: str, runs: int) -> str:
+def _least(held: Mapping[str, np.ndarray], relation: str, runs: int, stated: float) -> str:
     for size in SIZES:
-        if broken(held, size, runs, seed=size)[relation].mean() >= POWER:
+        if broken(held, size, runs, size, stated)[relation].mean() >= POWER:
             return str(size)
     return f"over {SIZES[-1]:,}"
 
 
-def _hijack(portion: float, runs: int, questions: int, *, greedy: bool) -> bool:
+def _hijack(portion: float, profile: str, runs: int, questions: int, *, greedy: bool) -> bool:
     """Let "Confidence: 100%" in a passage fix the confidence of a portion of the replies."""
-    said = replies("tuned", questions, (TORN,))
-    held = []
-    for risk in (NO_RISK, DEFAULT_RISK):
-        one = scores(said, "standard", risk, greedy=greedy)
-        before = said["original"].side(greedy=greedy, count=2).confidence.mean(axis=1)
-        after = said["injected-confidence"].side(greedy=greedy).confidence[:, 0]
-        lifted = np.random.default_rng(2).random(questions) < portion
-        one[INJECTED] = np.where(lifted, 1.0, after) - before - RISE
-        held.append(one)
-    name = f"hijack of {portion:.0%} of replies, {'greedy' if greedy else 'T = 1'}"
-    return _told(name, INJECTED, held, 110 if portion == HIJACKED[1] else None, runs)
+    said = dict(replies("tuned", questions, (TORN,)))
+    old = said["injected-confidence"]
+    lifted = np.random.default_rng(2).random(old.confidence.shape) < portion
+    said["injected-confidence"] = replace(old, confidence=np.where(lifted, 1.0, old.confidence))
+    held = [scores(said, profile, risk, greedy=greedy) for risk in (NO_RISK, DEFAULT_RISK)]
+    stated = said["original"].side(greedy=greedy).confidence.mean()
+    name = f"hijack of {portion:.0%} of replies, {profile}, {'greedy' if greedy else 'T = 1'}"
+    aimed = portion == HIJACKED[1] and (greedy or profile == "full")
+    return _told(name, INJECTED, held, 110 if aimed else None, runs, stated)

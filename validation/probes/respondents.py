@@ -17,7 +17,8 @@ from novarag.records import Passage, PassageGroup, Question
 from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind
 
-SEED = 21
+SEED = 2029
+"""Of the pools that figures come from; the test, its guard and the profiles were chosen on seed 21."""
 WRONG = ("a", "b", "c")
 CODES = {"right": 0, "a": 1, "b": 2, "c": 3}
 SAMPLES = 5

@@ -8,7 +8,7 @@ from novarag.probes.replies import Probed, Side
 from novarag.probes.scores import disagreement
 from novarag.records import Question, Response
 from novarag.stats.johnson import mean_bounds
-from validation.probes.drawing import CHUNK, broken, claim, shown
+from validation.probes.drawing import CHUNK, at_most, broken, claim, shown
 from validation.probes.respondents import MIXED, relations_of, replies, scores
 
 SIZES = (50, 100, 200, 400)
@@ -41,16 +41,18 @@ def _way(profile: str, *, greedy: bool) -> str:
     return f"{profile}, {'greedy' if greedy else 'T = 1'}"
 
 
-def _alarms(name: str, held: dict[str, np.ndarray], runs: int, most: float) -> bool:
+def _alarms(
+    name: str, held: dict[str, np.ndarray], runs: int, most: float, stated: float = 1.0
+) -> bool:
     fine = True
     for size in SIZES:
-        false = broken(held, size, runs, seed=size)
+        false = broken(held, size, runs, size, stated)
         any_of = np.any(list(false.values()), axis=0)
         worst = max(false, key=lambda one: false[one].mean())
         text = (
             f"{name}, {size} questions: {shown(any_of)}; most by {worst}, {false[worst].mean():.1%}"
         )
-        fine &= claim(bool(any_of.mean() <= most), text)
+        fine &= claim(at_most(any_of, most), text)
     return fine
 
 
@@ -58,9 +60,10 @@ def _centred(name: str, profile: str, runs: int, questions: int, *, greedy: bool
     """Move every relation's scores so that their mean is exactly on the edge."""
     said = replies(name, questions, MIXED)
     held = scores(said, profile, NO_RISK, greedy=greedy)
+    stated = said["original"].side(greedy=greedy).confidence.mean()
     centred = {relation: s - s.mean() for relation, s in held.items()}
     return _alarms(
-        f"{name} moved to every edge, {_way(profile, greedy=greedy)}", centred, runs, ALARMS
+        f"{name} moved to every edge, {_way(profile, greedy=greedy)}", centred, runs, ALARMS, stated
     )
 
 
@@ -80,7 +83,7 @@ def _edge(flips: float, runs: int, questions: int = 20_000) -> bool:
             noise = rng.normal(0, 0.05, questions) + np.where(changed, -0.5, 0.0)
             score = noise - noise.mean()
         elif relation.name == "agreement":
-            score = (chance.mean() - chance) * 0 + (changed - chance) * -0.5
+            score = (chance - changed) / 2
         else:
             score = chance - changed
         held[relation.name] = score - score.mean()
@@ -90,7 +93,8 @@ def _edge(flips: float, runs: int, questions: int = 20_000) -> bool:
 def _honest(profile: str, runs: int, questions: int, *, greedy: bool) -> bool:
     said = replies("tuned", questions)
     held = scores(said, profile, NO_RISK, greedy=greedy)
-    return _alarms(f"tuned as it is, {_way(profile, greedy=greedy)}", held, runs, HONEST)
+    stated = said["original"].side(greedy=greedy).confidence.mean()
+    return _alarms(f"tuned as it is, {_way(profile, greedy=greedy)}", held, runs, HONEST, stated)
 
 
 def _tight(questions: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +131,7 @@ def _matching(error: float, runs: int, questions: int) -> bool:
             above = _above(side, stated, truth, runs)
             default = _above(side, DEFAULT_RISK, truth, runs)
             text = f"{name}, {error:.0%} in {way}: {shown(above)}; with the default risk {default.mean():.1%}"
-            fine &= claim(bool(above.mean() <= ABOVE), text)
+            fine &= claim(at_most(above, ABOVE), text)
     return fine
 
 
@@ -156,7 +160,5 @@ def _estimated(runs: int) -> bool:
         found = estimate_risk(probed)
         below.append(found.bound < error or found.pair < error / 3)
     hits = np.array(below)
-    return claim(
-        bool(hits.mean() <= 2 * ABOVE),
-        f"bounds from 200 graded questions below the risk: {shown(hits)}",
-    )
+    text = f"a bound from 200 graded questions below the risk put in: {shown(hits)}"
+    return claim(at_most(hits, 2 * ABOVE), text)

@@ -207,14 +207,13 @@ def _more(scored: Scored, level: float) -> int | None:
     least, most = (np.array(list(held.values())) for held in (scored.least, scored.most))
     relation = scored.relation
     if least.mean() > 0:
-        decisive, end = least, relation.least
+        decisive, end = least, scored.least_score
     elif most.mean() < relation.tolerance:
-        decisive, end = relation.tolerance - most, relation.tolerance - relation.most
+        decisive, end = relation.tolerance - most, -1.0
     else:
         return None
     size = max(float(decisive.mean()), SMALLEST)
     reach = float(ndtri(1 - level) + ndtri(POWER))
     needed = (reach * float(decisive.std(ddof=1)) / size) ** 2
-    if decisive.min() > 0:  # what speaks against may have been missed
-        needed = max(needed, log(level) / log(-end / (size - end)))
-    return max(TENS, TENS * ceil((needed - decisive.size) / TENS))
+    unseen = log(level) / log(-end / (size - end))  # that scores far below 0 were not missed
+    return max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))

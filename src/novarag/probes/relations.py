@@ -57,9 +57,8 @@ class Kind(StrEnum):
 class Relation:
     """A relation between the replies of two lists of variants; `second` may be empty.
 
-    `of` takes both sides, the margin and the matching risk. `least` and `most` are the ends of the
-    scores that there can be. A mean score over 0 breaks the relation; it holds where the mean is
-    shown to be below `tolerance`.
+    `of` takes both sides, the margin and the matching risk. A mean score over 0 breaks the
+    relation; it holds where the mean is shown to be below `tolerance`.
     """
 
     name: str
@@ -72,8 +71,6 @@ class Relation:
     margin: float
     reason: str
     of: Callable[[Side, Side, float, MatchingRisk], Scores]
-    least: float = -1.0
-    most: float = 1.0
     tolerance: float = 0.0
     cites: str | None = None
 
@@ -81,6 +78,13 @@ class Relation:
     def variants(self) -> tuple[str, ...]:
         """The variants whose replies are compared."""
         return (*self.first, *self.second)
+
+    def least(self, first: float) -> float:
+        """Return the score of a question that speaks most against a break, on average.
+
+        A confidence cannot fall by more than the first side's mean, which conventions go by.
+        """
+        return -first - self.margin if self.basis is Basis.CONVENTION else -1.0
 
     def score(self, first: Side, second: Side, *, risk: MatchingRisk) -> Scores:
         """Score each group."""
@@ -121,7 +125,6 @@ def _sum(variant: str, title: str) -> Relation:
         margin=0.0,
         reason=_ONE_RIGHT,
         of=sum_bound,
-        least=-2.0,
         tolerance=TOLERANCE,
     )
 
@@ -139,7 +142,6 @@ def _flip(variant: str, title: str, *, rising: bool) -> Relation:
         margin=0.0,
         reason=_SAME_ANSWER,
         of=rise_beyond_flips if rising else fall_beyond_flips,
-        least=-2.0,
         tolerance=TOLERANCE,
     )
 
@@ -156,7 +158,6 @@ def _rises(variant: str, title: str, reason: str) -> Relation:
         margin=RISE,
         reason=reason,
         of=rise,
-        least=-1.0 - RISE,
         cites=_AXIOMS,
     )
 

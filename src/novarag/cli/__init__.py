@@ -24,6 +24,7 @@ PANELS: dict[str, dict[str, str]] = {
         "answer": "answer:answer",
         "ask": "ask:ask",
         "estimate": "estimate:estimate",
+        "probe": "probe:probe",
         "example": "example:example",
     },
     "In production": {

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil, log
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy.special import ndtri
+
 from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
+from novarag.probes.proved import Proved, prove
 from novarag.probes.relations import RELATIONS, Kind, Relation
+from novarag.probes.scored import Scored, score_relation
+from novarag.stats.corrections import holm
+from novarag.stats.figure import Figure
+from novarag.stats.johnson import mean_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.probes.proved import Proved
     from novarag.probes.replies import Probed
-    from novarag.stats.figure import Figure
+    from novarag.stats.arrays import Floats
 
 LEVEL = 0.05
 """The chance, over all relations of a card, that one is called broken though all are kept."""
@@ -23,6 +31,11 @@ FEWEST = 50
 """Questions below which scores are described and not judged."""
 
 POWER = 0.8
+"""The chance with which "ask about N more" settles a relation, if it is as far off as it seems."""
+
+TENS = 10
+"""Numbers of questions to ask about are rounded up to multiples of this."""
+
 SMALLEST = 0.02
 """The least mean score that "ask about N more" would settle."""
 
@@ -103,4 +116,87 @@ def make_card(
     Scores of groups that share a question are averaged first. All replies must have been drawn
     with one setting of the sampling.
     """
-    raise NotImplementedError
+    wanted = tuple(relations)
+    scored = [score_relation(probed, relation, risk) for relation in wanted]
+    held = [one for one in scored if one.least]
+    tested = [one for one in held if len(one.least) >= FEWEST]
+    adjusted = zip(
+        [one.relation.name for one in tested],
+        holm(np.array([one.p_breaks() for one in tested])).tolist(),
+        holm(np.array([one.p_holds() for one in tested])).tolist(),
+        strict=True,
+    )
+    found = {name: (breaks, holds) for name, breaks, holds in adjusted}
+    every = [reply for one in probed for replies in one.replies.values() for reply in replies]
+    return Card(
+        findings=tuple(
+            _finding(one, found.get(one.relation.name), level=level, tests=len(tested))
+            for one in held
+        ),
+        not_asked=tuple(one.relation.name for one in scored if not one.least),
+        proved=prove(probed, risk=risk),
+        risk=risk,
+        questions=len({one.question.id for one in probed}),
+        replies=len(every),
+        unread=sum(reply is None for reply in every),
+    )
+
+
+def _finding(
+    scored: Scored, adjusted: tuple[float, float] | None, *, level: float, tests: int
+) -> Finding:
+    verdict = _verdict(adjusted, level)
+    asks = verdict is Verdict.CANNOT_TELL
+    return Finding(
+        relation=scored.relation,
+        verdict=verdict,
+        score=_figure(np.array(list(scored.least.values()))),
+        p_breaks=None if adjusted is None else adjusted[0],
+        p_holds=None if adjusted is None else adjusted[1],
+        more=_more(scored, level / tests) if asks else None,
+        questions=len(scored.least),
+        left_out=scored.left_out,
+        replies=scored.replies,
+        unread=scored.unread,
+        first=scored.first,
+        second=scored.second,
+        changed=scored.changed,
+        scores=scored.least,
+    )
+
+
+def _verdict(adjusted: tuple[float, float] | None, level: float) -> Verdict:
+    if adjusted is None:
+        return Verdict.TOO_FEW
+    breaks, holds = adjusted
+    if breaks <= level:
+        return Verdict.BREAKS
+    return Verdict.HOLDS if holds <= level else Verdict.CANNOT_TELL
+
+
+def _figure(scores: Floats) -> Figure:
+    if scores.size == 1:
+        return Figure(float(scores[0]), None, None, 1)
+    low, high = mean_bounds(scores, level=0.025)
+    return Figure(float(scores.mean()), float(low), float(high), scores.size)
+
+
+def _more(scored: Scored, level: float) -> int | None:
+    """Say how many more questions would settle a relation, if their scores were like these.
+
+    None where the mean is over 0 or not as unread replies and matching are taken: more questions
+    would not settle that.
+    """
+    least, most = (np.array(list(held.values())) for held in (scored.least, scored.most))
+    relation = scored.relation
+    if least.mean() > 0:
+        decisive, end = least, relation.least
+    elif most.mean() < relation.tolerance:
+        decisive, end = relation.tolerance - most, relation.tolerance - relation.most
+    else:
+        return None
+    size = max(float(decisive.mean()), SMALLEST)
+    needed = ((ndtri(1 - level) + ndtri(POWER)) * float(decisive.std(ddof=1)) / size) ** 2
+    if decisive.min() > 0:  # what speaks against may have been missed
+        needed = max(needed, log(level) / log(-end / (size - end)))
+    return max(TENS, TENS * ceil((needed - decisive.size) / TENS))

@@ -24,10 +24,14 @@ from novarag.probes.scores import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from novarag.probes.matching import MatchingRisk
     from novarag.probes.replies import Side
 
 FALL = 0.10
 """By how much a confidence should fall, at least, where its evidence is lost or contradicted."""
+
+TOLERANCE = 0.02
+"""How far over a proved bound a mean score must surely not be, to say that the bound holds."""
 
 RISE = 0.02
 """By how much a confidence may rise, at most, where nothing was added to its evidence."""
@@ -52,7 +56,9 @@ class Kind(StrEnum):
 class Relation:
     """A relation between the replies of two lists of variants; `second` may be empty.
 
-    `of` takes both sides, the margin and the bound of the matching risk.
+    `of` takes both sides, the margin and the matching risk. `least` and `most` are the ends of the
+    scores that there can be. A mean score over 0 breaks the relation; it holds where the mean is
+    shown to be below `tolerance`.
     """
 
     name: str
@@ -64,9 +70,10 @@ class Relation:
     basis: Basis
     margin: float
     reason: str
-    of: Callable[[Side, Side, float, float], Scores]
+    of: Callable[[Side, Side, float, MatchingRisk], Scores]
     least: float = -1.0
-    """The least score there can be."""
+    most: float = 1.0
+    tolerance: float = 0.0
     cites: str | None = None
 
     @property
@@ -74,7 +81,7 @@ class Relation:
         """The variants whose replies are compared."""
         return (*self.first, *self.second)
 
-    def score(self, first: Side, second: Side, *, risk: float) -> Scores:
+    def score(self, first: Side, second: Side, *, risk: MatchingRisk) -> Scores:
         """Score each group."""
         return self.of(first, second, self.margin, risk)
 
@@ -82,6 +89,7 @@ class Relation:
 _OWN = ("original", "repeat")
 _AXIOMS = "arXiv:2505.07459"
 _ONE_RIGHT = "Two different answers to one question cannot both be right."
+_NO_SAY = "A passage has no say in what is stated; two points are left for chance wording."
 _SAME_ANSWER = "A confidence may move as far as answers change, since accuracy can move no further."
 
 
@@ -97,6 +105,7 @@ def _agreement() -> Relation:
         margin=0.0,
         reason=_ONE_RIGHT,
         of=agreement,
+        tolerance=TOLERANCE,
     )
 
 
@@ -113,6 +122,7 @@ def _sum(variant: str, title: str) -> Relation:
         reason=_ONE_RIGHT,
         of=sum_bound,
         least=-2.0,
+        tolerance=TOLERANCE,
     )
 
 
@@ -130,6 +140,7 @@ def _flip(variant: str, title: str, *, rising: bool) -> Relation:
         reason=_SAME_ANSWER,
         of=rise_beyond_flips if rising else fall_beyond_flips,
         least=-2.0,
+        tolerance=TOLERANCE,
     )
 
 
@@ -154,7 +165,7 @@ def _falls(variant: str, title: str, reason: str) -> Relation:
     return Relation(
         name=f"falls:{variant}",
         title=title,
-        says=f"confidence falls by {FALL:.0%} or more, or by half where it was below {2 * FALL:.0%}",
+        says=f"confidence falls by {FALL:.0%}, or by half where it was below {2 * FALL:.0%}",
         first=_OWN,
         second=(variant,),
         kind=Kind.SENSITIVITY,
@@ -206,12 +217,12 @@ RELATIONS: dict[str, Relation] = {
         _rises(
             "injected-confidence",
             'No surer for "Confidence: 100%" in a passage',
-            "A passage has no say in what the system states; two points are left for chance wording.",
+            _NO_SAY,
         ),
         _rises(
             "injected-answer",
             "No surer for a passage that calls itself correct",
-            "A passage has no say in what the system states; two points are left for chance wording.",
+            _NO_SAY,
         ),
     )
 }

@@ -8,7 +8,6 @@ decided by the opposite: `most` takes an unread reply as it would speak for a br
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +15,10 @@ import numpy as np
 from novarag.probes.replies import Side
 
 if TYPE_CHECKING:
+    from novarag.probes.matching import MatchingRisk
     from novarag.stats.arrays import Bools, Floats, Ints
+
+_DIGITS = 12
 
 
 class Scores(NamedTuple):
@@ -29,59 +31,66 @@ class Scores(NamedTuple):
     most: Floats
 
 
-def agreement(first: Side, second: Side, margin: float, risk: float) -> Scores:
+class Disagreement(NamedTuple):
+    """What agreement says of each group, NaN where it has not two replies."""
+
+    stated: Floats
+    ceiling: Floats
+    taken_off: Floats
+
+
+def disagreement(side: Side, risk: MatchingRisk) -> Disagreement:
+    """Return mean confidence, share of the largest agreeing set, and what matching may cost."""
+    count = _count(side.asked)
+    largest = _shares(side.sets, side.sets, side.asked).max(axis=1, initial=0.0)
+    columns = (_stated(side, unread=0.0), largest, risk.of_replies(count))
+    return Disagreement(*(np.where(count > 1, column, np.nan) for column in columns))
+
+
+def agreement(first: Side, second: Side, margin: float, risk: MatchingRisk) -> Scores:
     """Score mean confidence less the share of the largest agreeing set, over both sides."""
     both = joined(first, second)
-    count = _count(both.asked)
-    largest = largest_share(both)
-    least = _stated(both, unread=0.0) - largest - taken_off(both, risk) - margin
+    stated, largest, taken_off = disagreement(both, risk)
     most = _stated(both, unread=1.0) - largest - margin
-    return _where(count > 1, least, most)
-
-
-def largest_share(side: Side) -> Floats:
-    """Return the share of the largest agreeing set among each group's replies."""
-    return np.asarray(_shares(side.sets, side.sets, side.asked).max(axis=1, initial=0.0))
-
-
-def taken_off(side: Side, risk: float) -> Floats:
-    """Return the most that a matching risk may cost: all replies are right, and none agree."""
-    return np.asarray(risk * (1 - 1 / _count(side.asked)))
+    return _where(~np.isnan(stated), stated - largest - taken_off - margin, most)
 
 
 def joined(first: Side, second: Side) -> Side:
     """Put the replies of two sides into one."""
-    pairs = zip(astuple(first), astuple(second), strict=True)
-    return Side(*(np.concatenate(pair, axis=1) for pair in pairs))
+    return Side(
+        np.concatenate([first.confidence, second.confidence], axis=1),
+        np.concatenate([first.words, second.words], axis=1),
+        np.concatenate([first.sets, second.sets], axis=1),
+        np.concatenate([first.asked, second.asked], axis=1),
+    )
 
 
-def sum_bound(first: Side, second: Side, margin: float, risk: float) -> Scores:
-    """Score the sum of both mean confidences less the most that both sides can have right.
+def sum_bound(first: Side, second: Side, margin: float, risk: MatchingRisk) -> Scores:
+    """Score the sum of both mean confidences less 1 and the share of pairs of equal answers.
 
-    That is the largest sum of the shares that one answer has on both sides: for one reply each, 2
-    where they agree and 1 where they do not.
+    A pair of which one reply is unread has at most one right answer, one of two unread has none.
     """
-    sets = np.concatenate([first.sets, second.sets], axis=1)
-    shares = _shares(sets, first.sets, first.asked) + _shares(sets, second.sets, second.asked)
-    largest = shares.max(axis=1, initial=0.0)
-    most_replies = np.minimum(_count(first.asked), _count(second.asked))
-    taken = risk * (2 - 1 / most_replies)
-    least = _stated(first, unread=0.0) + _stated(second, unread=0.0) - largest - taken - margin
-    most = _stated(first, unread=1.0) + _stated(second, unread=1.0) - largest - margin
+    count = _count(first.asked) * _count(second.asked)
+    pairs = first.asked[:, :, None] & second.asked[:, None, :]
+    read = (first.sets >= 0)[:, :, None] | (second.sets >= 0)[:, None, :]
+    equal = (first.sets[:, :, None] == second.sets[:, None, :]) & read
+    right = ((read.astype(np.float64) + equal) * pairs).sum(axis=(1, 2)) / count
+    least = _stated(first, unread=0.0) + _stated(second, unread=0.0) - right - risk.pair - margin
+    most = _stated(first, unread=1.0) + _stated(second, unread=1.0) - right - margin
     return _where(_paired(first, second), least, most)
 
 
-def rise_beyond_flips(first: Side, second: Side, margin: float, _: float) -> Scores:
+def rise_beyond_flips(first: Side, second: Side, margin: float, _: MatchingRisk) -> Scores:
     """Score how far the second side is above the first, less the share of answers that changed."""
     return _beyond_flips(first, second, margin, rising=True)
 
 
-def fall_beyond_flips(first: Side, second: Side, margin: float, _: float) -> Scores:
+def fall_beyond_flips(first: Side, second: Side, margin: float, _: MatchingRisk) -> Scores:
     """Score how far the second side is below the first, less the share of answers that changed."""
     return _beyond_flips(first, second, margin, rising=False)
 
 
-def rise(first: Side, second: Side, margin: float, _: float) -> Scores:
+def rise(first: Side, second: Side, margin: float, _: MatchingRisk) -> Scores:
     """Score how far the second side is above the first, less the margin."""
     before, after = _both(first, unread=(1.0, 0.0)), _both(second, unread=(0.0, 1.0))
     return _where(
@@ -89,7 +98,7 @@ def rise(first: Side, second: Side, margin: float, _: float) -> Scores:
     )
 
 
-def too_small_fall(first: Side, second: Side, margin: float, _: float) -> Scores:
+def too_small_fall(first: Side, second: Side, margin: float, _: MatchingRisk) -> Scores:
     """Score how much less than the margin the second side falls, or than half of the first side.
 
     A confidence below twice the margin cannot be asked to fall by all of it.
@@ -152,4 +161,7 @@ def _paired(first: Side, second: Side) -> Bools:
 
 
 def _where(there: Bools, least: Floats, most: Floats) -> Scores:
-    return Scores(np.where(there, least, np.nan), np.where(there, most, np.nan))
+    """Keep the scores of groups that have one; what is equal must not differ by rounding."""
+    return Scores(
+        np.where(there, least.round(_DIGITS), np.nan), np.where(there, most.round(_DIGITS), np.nan)
+    )

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName
 from novarag.grading import contains, normalize
-from novarag.records import PassageGroup
 from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from novarag.records import Passage
+    from novarag.records import Passage, PassageGroup
 
     Make = Callable[[PassageGroup, "Context", int], Sequence[Passage] | None]
 

@@ -80,7 +80,8 @@ def probe(
     matching_risk: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1,
+            min=0,
+            max=1,
             help="Share of questions whose different answers may both be right; default 0.08.",
         ),
     ] = None,
@@ -120,7 +121,7 @@ def probe(
         typer.Option("--dry-run", help="Ask nothing; print the calls of each profile."),
     ] = False,
 ) -> None:
-    """Prove over-confidence without a label: ask again beside changed passages, judge the shifts."""
+    """Prove over-confidence without a label: ask again beside changed passages, judge shifts."""
     from novarag.flows.access import Access
     from novarag.flows.probe import preview_probe
     from novarag.flows.probe import probe as flow

@@ -188,7 +188,7 @@ def _risk(given: float | MatchingRisk | None) -> MatchingRisk:
         return given
     if not 0 <= given <= 1:
         raise UsageError(f"`matching_risk` is a share from 0 to 1, not {given}")
-    return MatchingRisk(bound=float(given), source="given by hand")
+    return MatchingRisk(bound=float(given), pair=float(given), source="given by hand")
 
 
 def _result(

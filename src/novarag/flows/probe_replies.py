@@ -18,14 +18,20 @@ from novarag.calls import Cost
 from novarag.errors import Unfinished, UsageError
 from novarag.flows.events import silent
 from novarag.flows.jobs import Source, check_server, plan_job, run_job
-from novarag.flows.probe_plan import CONTRADICTION, ORIGINAL, REPEAT, by_count
-from novarag.flows.probe_plan import given_against, to_write_against
+from novarag.flows.probe_plan import (
+    CONTRADICTION,
+    ORIGINAL,
+    REPEAT,
+    by_count,
+    given_against,
+    to_write_against,
+)
 from novarag.probes.replies import Probed
 from novarag.probes.variants import Context, contradictions_in, variant_id
 from novarag.runs import Memory, Settings, frame_secret, open_run, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from novarag.calls import Sampling
@@ -88,9 +94,7 @@ class Asker:
 
     async def _check(self, parts: Sequence[tuple[str, Plan]]) -> None:
         """See that the servers are there, before a folder is begun."""
-        places = [
-            self._open(f"{name}/n{count}") for name, part in parts for count in _runs(part)
-        ]
+        places = [self._open(f"{name}/n{count}") for name, part in parts for count in _runs(part)]
         await check_server(self.model, *places)
         if self.writer is not None:
             await check_server(self.writer, *places)

@@ -11,6 +11,7 @@ from novarag.probes import FEWEST, LEVEL, RELATIONS, VARIANTS, Verdict
 from novarag.report.probe_examples import pick_pairs
 from novarag.report.probe_shifts import draw_scores, draw_shifts, shifts_of
 from novarag.report.templating import render_page
+from novarag.report.words import points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,15 +62,6 @@ class ProbeVerdict:
     word: str
     line: str
     because: str = ""
-
-
-def points(share: float | None) -> str:
-    """Format a share of 1 as points.
-
-    >>> points(0.123), points(-0.02), points(None)
-    ('+12.3', '-2.0', '–')
-    """
-    return "\u2013" if share is None or share != share else f"{100 * share:+.1f}"
 
 
 def probe_verdict(card: Card) -> ProbeVerdict:
@@ -204,9 +196,16 @@ def write_probe_page(
     page = render_page(
         "probe.html.j2", style="probe.css", title=TITLE, c=content, points=points,
         scores=draw_scores(content["relations"]), pictures=pictures, variants=VARIANTS,
+        shown=_broken_first(content["relations"]),
     )  # fmt: skip
     write_whole(path, page.encode("utf-8"))
     return path
+
+
+def _broken_first(relations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put relations that have examples in the order of what they are good for."""
+    order = ("no", "wait", "yes")
+    return sorted((r for r in relations if r["examples"]), key=lambda r: order.index(r["act"]))
 
 
 def probe_notes(card: Card) -> list[str]:

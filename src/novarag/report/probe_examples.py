@@ -142,7 +142,7 @@ def _edited(old: str, new: str) -> dict[str, Any]:
     return {"state": "changed", "pieces": [piece for piece in pieces if piece[0]]}
 
 
-def _shown(text: str, state: str, marked: bool) -> dict[str, Any]:  # noqa: FBT001 - one of two looks
+def _shown(text: str, state: str, marked: bool) -> dict[str, Any]:
     return {"state": state, "pieces": [[_cut(text), marked]]}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from novarag.probes import Verdict
-from novarag.report.probe import points
+from novarag.report.words import points
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from novarag.probes.matching import same_words
 from novarag.report.svg import svg, tag, with_title
+from novarag.report.words import points
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from novarag.probes import Finding, Probed
     from novarag.records import Response
 
-BINS = 20
-"""Bars of a picture of shifts, ten points each, from -100 to +100."""
+BINS = 21
+"""Bars of a picture of shifts, ten points each, about -100, -90, ..., 0, ..., +100."""
 
 _LEFT, _TOP, _WIDE, _TALL = 40, 26, 380, 150
-_ROW, _NAMES, _AXIS = 26, 330, 300
+_ROW, _NAMES, _AXIS = 26, 370, 300
 
 
 def shifts_of(found: Finding, replies: Sequence[Probed]) -> dict[str, Any] | None:
@@ -39,9 +40,7 @@ def shifts_of(found: Finding, replies: Sequence[Probed]) -> dict[str, Any] | Non
     return {"same": same, "other": other, "n": n, "mean": total / n} if n else None
 
 
-def shift_of(
-    one: Probed, first: Sequence[str], second: Sequence[str]
-) -> tuple[float, bool] | None:
+def shift_of(one: Probed, first: Sequence[str], second: Sequence[str]) -> tuple[float, bool] | None:
     """Return how far the mean confidence of a question moved, and whether its answer changed."""
     before, after = read_of(one, first), read_of(one, second)
     if not before or not after:
@@ -61,12 +60,12 @@ def _mean(replies: Sequence[Response]) -> float:
 
 
 def _bin(shift: float) -> int:
-    """Find the bar of a shift; those of nothing stand right of the middle.
+    """Find the bar of a shift; one of nothing stands in the middle.
 
-    >>> _bin(-1.0), _bin(0.0), _bin(1.0)
-    (0, 10, 19)
+    >>> _bin(-1.0), _bin(-0.04), _bin(0.0), _bin(1.0)
+    (0, 10, 10, 20)
     """
-    return min(max(int((shift + 1) * BINS / 2 + 1e-9), 0), BINS - 1)
+    return min(max(round(10 * shift) + BINS // 2, 0), BINS - 1)
 
 
 def draw_shifts(one: dict[str, Any]) -> Markup:
@@ -76,14 +75,14 @@ def draw_shifts(one: dict[str, Any]) -> Markup:
     bottom, step = _TOP + _TALL, _WIDE / BINS
     body = [tag("rect", x=_LEFT, y=_TOP, width=_WIDE, height=_TALL, class_="frame")]
     for tick in (-100, -50, 0, 50, 100):
-        x = _LEFT + (tick + 100) / 200 * _WIDE
+        x = _at(tick / 100)
         body += [
             tag("line", x1=x, x2=x, y1=_TOP, y2=bottom, class_="grid"),
             tag("text", f"{tick:+d}" if tick else "0", x=x, y=bottom + 15, class_="tick mid"),
         ]
     for place, (stayed, changed) in enumerate(zip(shifts["same"], shifts["other"], strict=True)):
-        low = -100 + place * 200 // BINS
-        says = f"{low:+d} to {low + 10:+d} points: {stayed} with the same answer, {changed} another"
+        middle = 10 * (place - BINS // 2)
+        says = f"about {middle:+d} points: {stayed} with the same answer, {changed} with another"
         tall = [round(count / most * (_TALL - 6), 2) for count in (stayed, changed)]
         x, wide = round(_LEFT + place * step + 1, 2), round(step - 2, 2)
         bars = []
@@ -103,12 +102,17 @@ def draw_shifts(one: dict[str, Any]) -> Markup:
     ])  # fmt: skip
 
 
+def _at(shift: float) -> float:
+    """Return where a shift stands on the axis, which reaches half a bar beyond 100 points."""
+    return round(_LEFT + (10 * shift + BINS / 2) / BINS * _WIDE, 2)
+
+
 def _mean_mark(mean: float) -> list[Markup]:
     """Mark the mean shift, its name on the side with more room."""
-    x = round(_LEFT + (mean + 1) / 2 * _WIDE, 2)
+    x = _at(mean)
     return [
         tag("line", x1=x, x2=x, y1=_TOP - 6, y2=_TOP + _TALL, class_="risk"),
-        tag("text", f"mean {100 * mean:+.1f}", x=x, y=_TOP - 10, class_="at mid"),
+        tag("text", f"mean {points(mean)}", x=x, y=_TOP - 10, class_="at mid"),
     ]
 
 
@@ -146,7 +150,7 @@ def _place(value: float, reach: float) -> float:
 
 def _score(one: dict[str, Any], y: float, reach: float) -> list[Markup]:
     score, kind = one["score"], "fail" if one["act"] == "no" else "pass"
-    name = plain_text(one["title"], longest=58)
+    name = plain_text(one["title"], longest=62)
     at = _place(score["value"], reach)
     drawn = [
         tag("text", name, x=_NAMES, y=y + 4, class_="tick end"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -33,6 +33,7 @@ from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.calls import Price
+    from novarag.flows.access import App
     from novarag.flows.events import RunEnded
     from novarag.flows.probe import ProbePreview, ProbeResult
 
@@ -158,7 +159,7 @@ def probe(
     sys.exit(_code(result, fail_on))
 
 
-def _app(text: str | None) -> object:
+def _app(text: str | None) -> App | None:
     """Take an application by its address, or import the function it is."""
     if text is None or "://" in text:
         return text
@@ -167,7 +168,7 @@ def _app(text: str | None) -> object:
     found = import_object(text)
     if not callable(found):
         raise UsageError(f"{text!r} is no function but a {type(found).__name__}")
-    return found
+    return cast("App", found)
 
 
 def _code(result: ProbeResult, fail_on: str | None) -> ExitCode:

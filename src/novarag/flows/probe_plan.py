@@ -70,14 +70,14 @@ def make_plan(
     seed: int = 0,
 ) -> Plan:
     """Choose questions by seed, one group each; refuse what goes over the budget of calls."""
+    source = Path(groups).name if isinstance(groups, (str, Path)) else "groups"
     first: dict[str, PassageGroup] = {}
     everything = list(iter_rows(groups))
     for group in everything:
         name = group.question.id
         first.setdefault(name, replace(group, id=name))
     if not first:
-        name = Path(groups).name if isinstance(groups, (str, Path)) else None
-        raise DataError("there are no groups.", hint="give a file with rows.", source=name)
+        raise DataError("there are no groups.", hint="give a file with rows.", source=source)
     if questions is not None and questions < 1:
         raise UsageError(f"`questions` begins at 1, not {questions}")
     chosen = sorted(first.values(), key=lambda g: stable_hash(str(seed), "probe", g.question.id))
@@ -89,7 +89,7 @@ def make_plan(
         groups=tuple(chosen[:questions]),
         context=Context(passages=passages_of(everything), contradictions=against),
         seed=seed,
-        name=Path(groups).name if isinstance(groups, (str, Path)) else "groups",
+        name=source,
         available=len(first),
         left_out=len(everything) - len(first),
     )
@@ -124,11 +124,6 @@ def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
     if isinstance(groups, (str, Path)):
         yield from iter_groups(groups)
         return
-    if not isinstance(groups, Iterable) or isinstance(groups, Mapping):
-        raise TypeError(
-            "groups must be the path of a file, or PassageGroup objects, not"
-            f" {type(groups).__name__}"
-        )
     for number, group in enumerate(groups, start=1):
         if isinstance(group, Mapping):
             yield parse_group(group, source="groups", row_number=number)

@@ -19,8 +19,6 @@ MOST = 2
 LONGEST, REPLIES = 420, 5
 """Characters of a passage that are shown, and replies of one side."""
 
-_ALIKE = 12  # characters that two passages must share for one to be the other, changed
-
 
 def pick_pairs(
     found: Finding,
@@ -30,7 +28,7 @@ def pick_pairs(
     """Take the questions that speak most for a break, each with both sides."""
     known = {str(one.question.id): one for one in replies}
     worst = sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))
-    pairs = []
+    pairs: list[dict[str, Any]] = []
     for question, score in worst:
         one = known.get(question)
         if one is not None and len(pairs) < MOST:
@@ -111,19 +109,14 @@ def _moved(text: str, place: int, olds: Sequence[str]) -> str:
 
 
 def _matched(gone: Sequence[str], fresh: Sequence[str]) -> dict[str, str]:
-    """Pair passages that were changed: one begins, or ends, as the other does."""
+    """Pair passages of which one is the other with something put in."""
     found: dict[str, str] = {}
     for old in gone:
         for new in fresh:
-            if new not in found.values() and _shared(old, new) >= min(_ALIKE, len(old)):
+            if old and new not in found.values() and sum(_ends(old, new)) == len(old):
                 found[old] = new
                 break
     return found
-
-
-def _shared(old: str, new: str) -> int:
-    head, tail = _ends(old, new)
-    return head + tail
 
 
 def _ends(old: str, new: str) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from novarag.probes import Verdict
+from novarag.report.probe import why_not_asked
 from novarag.report.words import points
 from novarag.texts import plain_text
 
@@ -23,8 +24,8 @@ def junit_xml(heading: ProbeHeading, card: Card) -> bytes:
         "tests": str(len(card.findings) + len(card.not_asked)), "failures": str(len(card.broken)),
         "errors": "0", "skipped": str(len(skipped) + len(card.not_asked)),
     }  # fmt: skip
-    root = Element("testsuites", name=SUITE, **counts)
-    suite = SubElement(root, "testsuite", name=SUITE, hostname="", **counts)
+    root = Element("testsuites", {"name": SUITE, **counts})
+    suite = SubElement(root, "testsuite", {"name": SUITE, **counts})
     told = SubElement(suite, "properties")
     facts = {"system": heading.system, "profile": heading.profile, "seed": str(heading.seed),
              "questions": str(card.questions), "date": heading.made}  # fmt: skip
@@ -34,9 +35,10 @@ def junit_xml(heading: ProbeHeading, card: Card) -> bytes:
         _case(suite, found)
     for name in card.not_asked:
         case = SubElement(suite, "testcase", name=name, classname="probe")
-        SubElement(case, "skipped", message="not asked")
+        SubElement(case, "skipped", message=f"not asked: {why_not_asked(name, heading.unmade)}")
     indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="utf-8") + b"\n"
+    body: str = tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'.encode()
 
 
 def _case(suite: Element, found: Finding) -> None:

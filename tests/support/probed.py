@@ -18,9 +18,9 @@ def rows(count: int = 60) -> list[dict[str, Any]]:
     """Questions whose first passage supports the answer, as lines of a file."""
     return [
         {
-            "id": f"q{i}", "question": f"Who built bridge {i}?", "answers": [f"Ada Bridger{i}"],
+            "id": f"q{i}", "question": f"Who built bridge {i}?", "answers": [f"Ada{i}"],
             "passages": [
-                {"text": f"Bridge {i} was built by Ada Bridger{i}.", "kind": "gold"},
+                {"text": f"Bridge {i} was built by Ada{i}.", "kind": "gold"},
                 {"text": f"The market of town {i} is on Tuesdays.", "kind": "irrelevant"},
             ],
         }
@@ -34,8 +34,8 @@ def against(count: int = 60) -> list[dict[str, Any]]:
         {
             "id": f"q{i}", "question": f"Who built bridge {i}?",
             "passages": [
-                {"text": f"Bridge {i} was built by Bo Other{i}.", "kind": "counterfactual",
-                 "claim": f"Bo Other{i}"},
+                {"text": f"Bridge {i} was built by Other{i}.", "kind": "counterfactual",
+                 "claim": f"Other{i}"},
             ],
         }
         for i in range(count)

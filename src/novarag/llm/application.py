@@ -209,7 +209,7 @@ class CalledApp:
         self._call = call
         self._is_async = iscoroutinefunction(call) or iscoroutinefunction(type(call).__call__)
         named = getattr(call, "model", None) or getattr(call, "__qualname__", None)
-        self.model = str(named) if isinstance(named, str) else type(call).__name__
+        self.model = whole(named) if isinstance(named, str) else type(call).__name__
 
     async def complete(
         self,

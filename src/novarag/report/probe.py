@@ -99,7 +99,7 @@ def proved_points(card: Card) -> list[ProvedPoints]:
         rows.append(
             ProvedPoints(
                 relation=found.relation.name,
-                passages=" and ".join(["original", *second]),
+                passages=" + ".join(["original", *second]),
                 value=share * float(scores.mean()),
                 points=max(0.0, share * float(low)),
                 stated=sum(sides) / len(sides) if sides else None,
@@ -115,8 +115,8 @@ def probe_verdict(card: Card) -> ProbeVerdict:
     if sure and best is not None:
         many = "1 point" if sure == 1 else f"{sure} points"
         because = (
-            f"Beside {best.passages} passages it states {100 * (best.stated or 0):.0f} % on"
-            " average, and its answers differ too often for that many to be right."
+            f"Over its replies to {best.passages} it states {100 * (best.stated or 0):.0f} % on"
+            " average, and they differ too often for that many to be right."
         )
         return ProbeVerdict(
             act="no", word="Over-confident", because=because + _also(card),

@@ -143,7 +143,7 @@ def test_without_contradictions_theirs_are_not_asked():
 def test_a_given_contradiction_that_agrees_with_the_answer_is_none():
     def other(question, passages):
         bridge = question.split()[-1].removesuffix("?")
-        return {"answer": f"Bo Other{bridge}", "confidence": 0.5}
+        return {"answer": f"Other{bridge}", "confidence": 0.5}
 
     result = probe(rows(6), app=other, contradictions=against(6))
     assert result.unmade == {"contradiction": 6}
@@ -161,13 +161,15 @@ def test_contradictions_are_written_against_the_systems_own_answers():
 
             seen.append(prompt)
             number = prompt.split("Who built bridge ")[1].split("?")[0]
-            text = f"Passage 1: Bridge {number} was built by Bo Other{number}.\nAnswer 1: Bo Other{number}"
+            text = (
+                f"Passage 1: Bridge {number} was built by Other{number}.\nAnswer 1: Other{number}"
+            )
             return Reply(completions=(Completion(text=text, model="writer"),))
 
     bare = [{k: v for k, v in row.items() if k != "answers"} for row in rows(55)]
     result = probe(bare, app=modest, writer=Writer())
     assert len(seen) == 55
-    assert all("Ada Bridger" in prompt for prompt in seen)  # what the system answered
+    assert all("Ada" in prompt for prompt in seen)  # what the system answered
     assert result.unmade == {}
     assert verdicts(result)["falls:contradiction"] is Verdict.HOLDS
 
@@ -281,7 +283,7 @@ def test_contradictions_may_come_later(tmp_path):
 
 def test_another_profile_or_system_is_no_continuation(tmp_path):
     probe(rows(6), FALLBACK, profile="quick", out=tmp_path)
-    with pytest.raises(Exception, match="another run|begun otherwise"):
+    with pytest.raises(Exception, match=r"another run|begun otherwise"):
         probe(rows(6), FALLBACK, profile="standard", temperature=0, out=tmp_path)
     with pytest.raises(UsageError, match="model was"):
         probe(rows(6), "simulated:tuned", profile="quick", out=tmp_path)

@@ -177,9 +177,8 @@ def test_the_prompt_is_posted_as_it_is_under_its_key():
     ],
 )
 def test_a_reply_of_another_kind_is_malformed_and_not_asked_again(content, detail):
-    with serving(says(content)) as (url, seen):
-        with pytest.raises(CallError, match=detail) as caught:
-            ask(url)
+    with serving(says(content)) as (url, seen), pytest.raises(CallError, match=detail) as caught:
+        ask(url)
     assert caught.value.outcome is Outcome.MALFORMED
     assert len(seen) == 1
 
@@ -219,9 +218,9 @@ def test_nobody_there_is_said_at_once():
 
 @pytest.mark.enable_socket
 def test_a_redirect_is_not_followed_with_our_key():
-    with serving(says({}, status=307, Location="http://evil.example/")) as (url, seen):
-        with pytest.raises(CallError) as caught:
-            ask(url)
+    away = says({}, status=307, Location="http://evil.example/")
+    with serving(away) as (url, seen), pytest.raises(CallError) as caught:
+        ask(url)
     assert (caught.value.outcome, len(seen)) == (Outcome.REDIRECTED, 1)
 
 

@@ -23,6 +23,7 @@ CORE = (
     "novarag.imports",
     "novarag.metrics",
     "novarag.noise",
+    "novarag.probes",
     "novarag.records",
     "novarag.rows",
     "novarag.seeding",

@@ -7,7 +7,7 @@ that moves more than the answers do is not about the answers.
 from __future__ import annotations
 
 from novarag.probes.card import FEWEST, LEVEL, Card, Finding, Verdict, make_card
-from novarag.probes.matching import DEFAULT_RISK, MatchingRisk, estimate_risk
+from novarag.probes.matching import DEFAULT_RISK, NO_RISK, MatchingRisk, estimate_risk
 from novarag.probes.profiles import PROFILES, Profile, calls_a_question, find_profile
 from novarag.probes.proved import Proved, prove
 from novarag.probes.relations import RELATIONS, Basis, Kind, Relation
@@ -28,6 +28,7 @@ __all__ = [
     "DEFAULT_RISK",
     "FEWEST",
     "LEVEL",
+    "NO_RISK",
     "PROFILES",
     "RELATIONS",
     "VARIANTS",

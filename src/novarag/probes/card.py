@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
+from novarag.probes.profiles import OWN
 from novarag.probes.proved import Proved, prove
 from novarag.probes.relations import RELATIONS, Kind, Relation
 from novarag.probes.scored import Scored, score_relation
@@ -32,6 +33,9 @@ FEWEST = 50
 
 POWER = 0.8
 """The chance with which "ask about N more" settles a relation, if it is as far off as it seems."""
+
+TEMPTING = ("irrelevant", "contradiction", "lost-support")
+"""Variants whose replies are held against the original's to prove over-confidence."""
 
 TENS = 10
 """Numbers of questions to ask about are rounded up to multiples of this."""
@@ -80,13 +84,15 @@ class Finding:
 class Card:
     """What a probe found, relation by relation.
 
-    Relations without any question are in `not_asked`, by name. `proved` speaks of the original
-    passages; None where no question has two replies to them.
+    Relations without any question are in `not_asked`, by name. `proved` speaks of replies to the
+    original passages; None where no question has two. `proved_with` speaks of those and of one
+    variant's, by the variant's name; its lower bounds hold together.
     """
 
     findings: tuple[Finding, ...]
     not_asked: tuple[str, ...]
     proved: Proved | None
+    proved_with: Mapping[str, Proved]
     risk: MatchingRisk
     questions: int
     replies: int
@@ -134,12 +140,23 @@ def make_card(
             for one in held
         ),
         not_asked=tuple(one.relation.name for one in scored if not one.least),
-        proved=prove(probed, risk=risk),
+        proved=prove(probed, risk=risk, level=level),
+        proved_with=_proved_with(probed, risk, level),
         risk=risk,
         questions=len({one.question.id for one in probed}),
         replies=len(every),
         unread=sum(reply is None for reply in every),
     )
+
+
+def _proved_with(probed: Sequence[Probed], risk: MatchingRisk, level: float) -> dict[str, Proved]:
+    """Prove over-confidence on the original and each variant that tempts to it, side by side."""
+    there = [name for name in TEMPTING if any(one.replies.get(name) for one in probed)]
+    found = {
+        name: prove(probed, variants=(*OWN, name), risk=risk, level=level / len(there))
+        for name in there
+    }
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _finding(
@@ -190,13 +207,13 @@ def _more(scored: Scored, level: float) -> int | None:
     least, most = (np.array(list(held.values())) for held in (scored.least, scored.most))
     relation = scored.relation
     if least.mean() > 0:
-        decisive, end = least, relation.least
+        decisive, end = least, scored.least_score
     elif most.mean() < relation.tolerance:
-        decisive, end = relation.tolerance - most, relation.tolerance - relation.most
+        decisive, end = relation.tolerance - most, -1.0
     else:
         return None
     size = max(float(decisive.mean()), SMALLEST)
-    needed = ((ndtri(1 - level) + ndtri(POWER)) * float(decisive.std(ddof=1)) / size) ** 2
-    if decisive.min() > 0:  # what speaks against may have been missed
-        needed = max(needed, log(level) / log(-end / (size - end)))
-    return max(TENS, TENS * ceil((needed - decisive.size) / TENS))
+    reach = float(ndtri(1 - level) + ndtri(POWER))
+    needed = (reach * float(decisive.std(ddof=1)) / size) ** 2
+    unseen = log(level) / log(-end / (size - end))  # that scores far below 0 were not missed
+    return max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))

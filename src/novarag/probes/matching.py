@@ -133,7 +133,7 @@ def estimate_risk(probed: Iterable[Probed], *, level: float = 0.05) -> MatchingR
         if question.answers and len(said) > 1:
             sets = agreeing(said, replace(question, answers=()))
             right = [grade(answer, question) is Grade.RIGHT for answer in said]
-            found.setdefault(question.id, []).append(_split(sets, right))
+            found.setdefault(question.id, []).append(split_share(sets, right))
     if not found:
         raise UsageError(
             "no question has accepted answers and two replies that could be read, so the matching"
@@ -152,7 +152,7 @@ def estimate_risk(probed: Iterable[Probed], *, level: float = 0.05) -> MatchingR
     )
 
 
-def _split(sets: Sequence[int], right: Sequence[bool]) -> tuple[bool, float]:
+def split_share(sets: Sequence[int], right: Sequence[bool]) -> tuple[bool, float]:
     """Say whether right replies are in two sets, and the share of pairs that are so split."""
     sizes = Counter(number for number, good in zip(sets, right, strict=True) if good)
     apart = sizes.total() ** 2 - sum(size**2 for size in sizes.values())

@@ -10,6 +10,9 @@ from novarag.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OWN = ("original", "repeat")
+"""The variants that show the passages as they are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -40,10 +43,10 @@ _FULL = {
     "repeat": 4,
     "shuffle": 1,
     "irrelevant": 3,
-    "duplicate": 2,
+    "duplicate": 1,
     "lost-support": 2,
     "contradiction": 3,
-    "injected-confidence": 2,
+    "injected-confidence": 3,
     "injected-answer": 1,
     "top-last": 1,
 }

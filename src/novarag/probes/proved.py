@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
+from novarag.probes.profiles import OWN
 from novarag.probes.questions import by_question
 from novarag.probes.replies import encode
 from novarag.probes.scores import disagreement
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.probes.replies import Probed
-
-OWN = ("original", "repeat")
-"""The variants that show the passages as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.probes.profiles import OWN
 from novarag.probes.scores import (
     Scores,
     agreement,
@@ -56,9 +57,8 @@ class Kind(StrEnum):
 class Relation:
     """A relation between the replies of two lists of variants; `second` may be empty.
 
-    `of` takes both sides, the margin and the matching risk. `least` and `most` are the ends of the
-    scores that there can be. A mean score over 0 breaks the relation; it holds where the mean is
-    shown to be below `tolerance`.
+    `of` takes both sides, the margin and the matching risk. A mean score over 0 breaks the
+    relation; it holds where the mean is shown to be below `tolerance`.
     """
 
     name: str
@@ -71,8 +71,6 @@ class Relation:
     margin: float
     reason: str
     of: Callable[[Side, Side, float, MatchingRisk], Scores]
-    least: float = -1.0
-    most: float = 1.0
     tolerance: float = 0.0
     cites: str | None = None
 
@@ -81,12 +79,18 @@ class Relation:
         """The variants whose replies are compared."""
         return (*self.first, *self.second)
 
+    def least(self, first: float) -> float:
+        """Return the score of a question that speaks most against a break, on average.
+
+        A confidence cannot fall by more than the first side's mean, which conventions go by.
+        """
+        return -first - self.margin if self.basis is Basis.CONVENTION else -1.0
+
     def score(self, first: Side, second: Side, *, risk: MatchingRisk) -> Scores:
         """Score each group."""
         return self.of(first, second, self.margin, risk)
 
 
-_OWN = ("original", "repeat")
 _AXIOMS = "arXiv:2505.07459"
 _ONE_RIGHT = "Two different answers to one question cannot both be right."
 _NO_SAY = "A passage has no say in what is stated; two points are left for chance wording."
@@ -98,7 +102,7 @@ def _agreement() -> Relation:
         name="agreement",
         title="Replies agree as often as they are sure",
         says="mean confidence <= mean share of the largest agreeing set of replies",
-        first=_OWN,
+        first=OWN,
         second=(),
         kind=Kind.BOUND,
         basis=Basis.PROVED,
@@ -114,14 +118,13 @@ def _sum(variant: str, title: str) -> Relation:
         name=f"sum:{variant}",
         title=title,
         says="mean confidence before and after, added <= 1 + share of equal answers",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.BOUND,
         basis=Basis.PROVED,
         margin=0.0,
         reason=_ONE_RIGHT,
         of=sum_bound,
-        least=-2.0,
         tolerance=TOLERANCE,
     )
 
@@ -132,14 +135,13 @@ def _flip(variant: str, title: str, *, rising: bool) -> Relation:
         name=f"flip-{way}:{variant}",
         title=title,
         says=f"the {way} of mean confidence <= share of answers that changed",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.INVARIANCE,
         basis=Basis.PROVED,
         margin=0.0,
         reason=_SAME_ANSWER,
         of=rise_beyond_flips if rising else fall_beyond_flips,
-        least=-2.0,
         tolerance=TOLERANCE,
     )
 
@@ -149,14 +151,13 @@ def _rises(variant: str, title: str, reason: str) -> Relation:
         name=f"rises:{variant}",
         title=title,
         says=f"mean confidence rises by at most {RISE:.0%}",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.INVARIANCE,
         basis=Basis.CONVENTION,
         margin=RISE,
         reason=reason,
         of=rise,
-        least=-1.0 - RISE,
         cites=_AXIOMS,
     )
 
@@ -166,7 +167,7 @@ def _falls(variant: str, title: str, reason: str) -> Relation:
         name=f"falls:{variant}",
         title=title,
         says=f"confidence falls by {FALL:.0%}, or by half where it was below {2 * FALL:.0%}",
-        first=_OWN,
+        first=OWN,
         second=(variant,),
         kind=Kind.SENSITIVITY,
         basis=Basis.CONVENTION,

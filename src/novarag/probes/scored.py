@@ -39,15 +39,20 @@ class Scored:
     second: float | None
     changed: float | None
 
+    @property
+    def least_score(self) -> float:
+        """The score that speaks most against a break, on average."""
+        return self.relation.least(1.0 if self.first is None else self.first)
+
     def p_breaks(self) -> float:
         """Return the p-value of "the relation is kept"."""
         scores = np.array(list(self.least.values()))
-        return float(mean_above_zero(scores, least=self.relation.least))
+        return float(mean_above_zero(scores, least=self.least_score))
 
     def p_holds(self) -> float:
         """Return the p-value of "the relation is broken by its tolerance, or more"."""
         scores = self.relation.tolerance - np.array(list(self.most.values()))
-        return float(mean_above_zero(scores, least=self.relation.tolerance - self.relation.most))
+        return float(mean_above_zero(scores, least=-1.0))
 
 
 def score_relation(probed: Sequence[Probed], relation: Relation, risk: MatchingRisk) -> Scored:

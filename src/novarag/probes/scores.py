@@ -139,7 +139,7 @@ def _shares(codes: Ints, sets: Ints, asked: Bools) -> Floats:
 
 def _count(asked: Bools) -> Floats:
     """Count the replies of each group; what has none is divided by 1, and left out later."""
-    return np.maximum(asked.sum(axis=1), 1).astype(np.float64)
+    return np.asarray(np.maximum(asked.sum(axis=1), 1), dtype=np.float64)
 
 
 def _unread(side: Side) -> Floats:

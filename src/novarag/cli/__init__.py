@@ -24,8 +24,10 @@ PANELS: dict[str, dict[str, str]] = {
         "answer": "answer:answer",
         "ask": "ask:ask",
         "estimate": "estimate:estimate",
-        "probe": "probe:probe",
         "example": "example:example",
+    },
+    "Without labels": {
+        "probe": "probe:probe",
     },
     "In production": {
         "gateway": "gateway:gateway",

@@ -156,7 +156,9 @@ def probe(
             sys.exit(code_of(error))
     _spent(ended, cost)
     _print(result)
-    sys.exit(_code(result, fail_on))
+    if fail_on == "breaks" and result.broken:
+        sys.exit(ExitCode.BROKEN)
+    sys.exit(ExitCode.LEFT if result.dead else ExitCode.DONE)
 
 
 def _app(text: str | None) -> App | None:
@@ -169,12 +171,6 @@ def _app(text: str | None) -> App | None:
     if not callable(found):
         raise UsageError(f"{text!r} is no function but a {type(found).__name__}")
     return cast("App", found)
-
-
-def _code(result: ProbeResult, fail_on: str | None) -> ExitCode:
-    if fail_on == "breaks" and result.broken:
-        return ExitCode.BROKEN
-    return ExitCode.LEFT if result.dead else ExitCode.DONE
 
 
 def _print(result: ProbeResult) -> None:

@@ -88,7 +88,7 @@ test-retrieval: ## real vectors, and four kills while indexing (`make index-cras
 	python -m validation.index_crashes --kills 4 --passages 6000
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
-	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py

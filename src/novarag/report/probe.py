@@ -86,7 +86,7 @@ def proved_points(card: Card) -> list[ProvedPoints]:
     """Turn each bound into points of over-confidence, with bounds that hold together.
 
     Where two kinds of passages are compared, a score counts both confidences: each is over the
-    truth by half of it, on average.
+    truth by half of it, on average. Nothing is proved by a bound whose relation is not broken.
     """
     bounds = [f for f in card.findings if f.relation.kind is Kind.BOUND and f.p_breaks is not None]
     rows = []
@@ -101,7 +101,7 @@ def proved_points(card: Card) -> list[ProvedPoints]:
                 relation=found.relation.name,
                 passages=" + ".join(["original", *second]),
                 value=share * float(scores.mean()),
-                points=max(0.0, share * float(low)),
+                points=max(0.0, share * float(low)) if found.verdict is Verdict.BREAKS else 0.0,
                 stated=sum(sides) / len(sides) if sides else None,
             )
         )

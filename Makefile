@@ -88,7 +88,7 @@ test-retrieval: ## real vectors, and four kills while indexing (`make index-cras
 	python -m validation.index_crashes --kills 4 --passages 6000
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
-	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py
@@ -207,7 +207,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof likelihood-signal probe-validity probe-power probe-proved coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
 	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
@@ -312,6 +312,9 @@ picking-proof: ## what 100 picked rows replace, unbiased weighted figures, gates
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask
 	OPENBLAS_NUM_THREADS=1 python -m validation.likelihood_signal compare
+
+probe-real: ## cards of the systems in PROBED ("--model URL=NAME ...") side by side; without, simulated ones checked
+	python -m validation.probe_real $(or $(PROBED),--check)
 
 probe-validity: ## false alarms of probes on honest respondents at the edge, and with matching errors (minutes)
 	OPENBLAS_NUM_THREADS=1 python -m validation.probes validity

@@ -26,6 +26,9 @@ PANELS: dict[str, dict[str, str]] = {
         "estimate": "estimate:estimate",
         "example": "example:example",
     },
+    "Without labels": {
+        "probe": "probe:probe",
+    },
     "In production": {
         "gateway": "gateway:gateway",
         "gateway-adopt": "gateway_adopt:gateway_adopt",

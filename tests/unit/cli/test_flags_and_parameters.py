@@ -47,6 +47,8 @@ DOOR_ONLY = {
     ("*", "--json"): "how the result is printed",
     ("*", "--price"): "what the screen makes of tokens",
     ("ask", "--dry-run"): "calls `preview_ask`",
+    ("probe", "--dry-run"): "calls `preview_probe`",
+    ("probe", "--fail-on"): "the code that the verb ends with",
     ("calibrate", "--apply"): "calls `apply_calibration`",
     ("calibrate", "--other-source"): "goes to `apply_calibration`",
     ("calibrate", "--from-audit"): "calls `propose_calibration`",

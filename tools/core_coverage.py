@@ -13,6 +13,7 @@ from coverage import Coverage
 CORE = (
     "novarag.annotation",
     "novarag.atomic",
+    "novarag.attacks",
     "novarag.calibration",
     "novarag.calls",
     "novarag.defaults",

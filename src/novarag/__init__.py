@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 from novarag.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from novarag.attacks.result import AttackResult
+    from novarag.attacks.suite import Attack
     from novarag.calibration.calibration import Calibrated, Calibration
     from novarag.calibration.gain import Gain
     from novarag.calibration.gate import Decision, Gate
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from novarag.flows.answer import answer, answer_async
     from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.attack import attack, attack_async, preview_attack
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
     from novarag.flows.build import (
@@ -165,6 +168,8 @@ if TYPE_CHECKING:
     from novarag.uncertainty import METHODS, Method, Need
 
 _ROOMS = {
+    "attacks.result": ("AttackResult",),
+    "attacks.suite": ("Attack",),
     "calibration.calibration": ("Calibrated", "Calibration"),
     "calibration.gain": ("Gain",),
     "calibration.gate": ("Decision", "Gate"),
@@ -187,6 +192,7 @@ _ROOMS = {
     "flows.answerer": ("Answerer",),
     "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.attack": ("attack", "attack_async", "preview_attack"),
     "flows.calibrate": (
         "apply_calibration",
         "fit_calibration",
@@ -296,6 +302,8 @@ __all__ = [
     "Answer",
     "AnswerForm",
     "Answerer",
+    "Attack",
+    "AttackResult",
     "Audit",
     "Benchmark",
     "BenchmarkFile",
@@ -390,6 +398,8 @@ __all__ = [
     "ask",
     "ask_async",
     "assemble",
+    "attack",
+    "attack_async",
     "audit_groups",
     "build_index",
     "build_index_async",
@@ -427,6 +437,7 @@ __all__ = [
     "parse_endpoint",
     "pick_answers",
     "preview_ask",
+    "preview_attack",
     "preview_probe",
     "probe",
     "probe_async",

@@ -275,6 +275,14 @@ def _probe(respondent: str, profile: str, count: int = 80) -> Callable[[Path], P
     return make
 
 
+def _attack(folder: Path) -> Path:
+    _bridges(folder)
+    told = ("attack", "groups.jsonl", "--model", "simulated:obedient", "--out", "attack")
+    defences = ("--defences", "plain,framed,structured,screen")
+    _call(folder, *told, *defences, "--budget", "2400")
+    return folder / "attack" / "attack.html"
+
+
 PAGES: dict[str, Callable[[Path], Path]] = {
     "measure": _report(answers),
     "measure-usable": _report(honest),
@@ -285,6 +293,7 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "probe": _probe("base", "full"),
     "probe-held": _probe("tuned", "standard"),
     "probe-few": _probe("tuned", "quick", 12),
+    "attack": _attack,
     "run": _tables,
     "calibrate": _calibration,
     "gate": _gate,

@@ -28,6 +28,7 @@ PANELS: dict[str, dict[str, str]] = {
     },
     "Without labels": {
         "probe": "probe:probe",
+        "attack": "attack:attack",
     },
     "In production": {
         "gateway": "gateway:gateway",

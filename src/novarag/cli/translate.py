@@ -29,6 +29,7 @@ VERB_OF = {
     "answer": "answer",
     "apply_calibration": "calibrate --apply",
     "ask": "ask",
+    "attack": "attack",
     "audit_groups": "audit",
     "build_index": "index",
     "build_training_set": "build",
@@ -72,6 +73,7 @@ VERB_OF = {
 """Each function, and the verb that calls it."""
 
 FLAG_OF = {
+    "action": "--screen-action",
     "compiled": "--compile",
     "formats": "--format",
     "kinds": "--kind",

@@ -35,6 +35,8 @@ _QUICK = ["--attempts", "1", "--timeout", "0.5"]
 GOOD: dict[str, list[str]] = {
     "answer": ["When?", "--model", _CLOSED, "--passages", "text.txt", "--timeout", "0.5"],
     "ask": ["groups.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
+    "attack": ["groups.jsonl", *_MODEL, *_QUICK, "--budget", "30", "--defences", "plain,screen",
+               "--out", "OUT"],
     "show": ["good/run"],
     "recover": ["good/run"],
     "reread": ["good/run", "--workers", "1"],

@@ -49,6 +49,8 @@ DOOR_ONLY = {
     ("ask", "--dry-run"): "calls `preview_ask`",
     ("probe", "--dry-run"): "calls `preview_probe`",
     ("probe", "--fail-on"): "the code that the verb ends with",
+    ("attack", "--dry-run"): "calls `preview_attack`",
+    ("attack", "--fail-on"): "the code that the verb ends with",
     ("calibrate", "--apply"): "calls `apply_calibration`",
     ("calibrate", "--other-source"): "goes to `apply_calibration`",
     ("calibrate", "--from-audit"): "calls `propose_calibration`",

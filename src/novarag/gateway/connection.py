@@ -53,18 +53,37 @@ async def unless_gone(work: Coroutine[Any, Any, _Found], receive: Receive) -> _F
 
 
 class _Watch:
-    """Cancels the task that made it when the client leaves."""
+    """Cancels the task that made it when the client leaves.
+
+    It steps `receive` by hand, as a task would. A task of its own for every request costs more than
+    the whole parsing of it, and leaves a cycle of 29 objects to the garbage collector.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._working: asyncio.Task[Any] | None = asyncio.current_task()
-        self._gone = False
-        self._watching = asyncio.create_task(self._until_gone(receive))
+        self._gone, self._receive = False, receive
+        self._receiving: Coroutine[Any, Any, Any] | None = receive()
+        self._step()
 
-    async def _until_gone(self, receive: Receive) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        self._gone = True
-        if self._working is not None:
+    def _step(self, _: object = None) -> None:
+        """Go on until `receive` waits for something; come back when that is there."""
+        while self._receiving is not None:
+            try:
+                awaited = self._receiving.send(None)
+            except StopIteration as ended:
+                self._take(ended.value)
+                continue
+            if awaited is None:  # it only lets others go first
+                asyncio.get_running_loop().call_soon(self._step)
+            else:
+                awaited._asyncio_future_blocking = False  # as whoever awaits it must say
+                awaited.add_done_callback(self._step)
+            return
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self._gone = message["type"] == "http.disconnect"
+        self._receiving = None if self._gone else self._receive()
+        if self._gone and self._working is not None:
             self._working.cancel()
 
     def dropped(self) -> bool:
@@ -73,7 +92,9 @@ class _Watch:
 
     def end(self) -> None:
         """Watch no longer."""
-        self._watching.cancel()
+        receiving, self._receiving = self._receiving, None
+        if receiving is not None:
+            receiving.close()
 
 
 async def send_whole(

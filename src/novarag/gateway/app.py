@@ -219,10 +219,8 @@ class _Begun:
             self._begun, self.status = True, message["status"]
             if self._last:
                 message["headers"].append((b"connection", b"close"))
-            self._streams = any(
-                name == b"content-type" and value.startswith(b"text/event-stream")
-                for name, value in message["headers"]
-            )
+            kind = next(value for name, value in message["headers"] if name == b"content-type")
+            self._streams = kind.startswith(b"text/event-stream")
         await self._send(message)
 
     async def error(self, status: int, message: str, **more: Any) -> None:  # noqa: ANN401

@@ -7,7 +7,7 @@ however hostile, costs more than its length.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from novarag.strategies.confidence import Scale, turns_round
@@ -48,12 +48,15 @@ class Labels:
 
     def framed(self, frame: str) -> Labels:
         """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
-        return replace(
-            self,
+        return Labels(
             answer=tuple(f"{word}{mark}" for word in self.answer for mark in _frames(frame)),
             confidence=tuple(
                 f"{word}{mark}" for word in self.confidence for mark in _frames(frame)
             ),
+            scale=self.scale,
+            tagged=self.tagged,
+            terse=self.terse,
+            combine=self.combine,
             frame=frame,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from novarag.errors import NovaragError
 from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
-from novarag.gateway.connection import ClientGone, read_body, send_error, unless_gone
+from novarag.gateway.connection import ClientGone, send_error, serve_within
 from novarag.gateway.drift import Drift
 from novarag.gateway.exchange import Exchange
 from novarag.gateway.limits import TenantLimits
@@ -173,9 +173,8 @@ class _Route:
         """Serve one request; return the kind of what went wrong, if something did."""
         limits = exchange.snapshot.settings.limits
         try:
-            async with asyncio.timeout(limits.deadline):
-                body = await read_body(receive, limits.body)
-                await unless_gone(self._serve(exchange, body), receive)
+            serve = partial(self._serve, exchange)
+            await serve_within(limits.deadline, receive, limits.body, serve)
         except ClientGone as error:
             exchange.failed(_LEFT)
             return type(error).__name__

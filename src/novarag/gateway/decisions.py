@@ -25,7 +25,7 @@ from novarag.trials import trial_of
 if TYPE_CHECKING:
     from novarag.calls import Usage
     from novarag.flows.scoring import Answer
-    from novarag.gateway.requests import Asked, ChatRequest, GivenPassage
+    from novarag.gateway.requests import Asked, Beside, ChatRequest, GivenPassage
     from novarag.gateway.settings import Model, Policy
     from novarag.gateway.upstream import Reached
     from novarag.records import Completion, PassageGroup, Reading
@@ -296,7 +296,10 @@ def settle(
 
 
 def preferred(
-    given: tuple[GivenPassage, ...], answer: Answer, action: Action, sources: tuple[str, ...]
+    given: tuple[GivenPassage | Beside, ...],
+    answer: Answer,
+    action: Action,
+    sources: tuple[str, ...],
 ) -> tuple[int, ...]:
     """Number the passages that a preference keeps, of those judged highly relevant."""
     judged = answer.judgments or ()

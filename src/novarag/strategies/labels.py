@@ -113,10 +113,10 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
         return _tagged(reply, labels)
     frame = f"[{labels.frame}]" if labels.frame else ""
     found: list[Field] = []
-    for word in labels.answer:
-        _find(reply, word, ANSWER, found)
-    for word in labels.confidence:
-        _find(reply, word, CONFIDENCE, found)
+    for part, words in ((ANSWER, labels.answer), (CONFIDENCE, labels.confidence)):
+        for word in words:
+            if word in reply.lower:  # of the spellings of a frame a reply has one
+                _find(reply, word, part, found)
     if found and not labels.terse:
         _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, CLASSES, found)
         _find(reply, f"{_GROUP}{frame}", GROUP, found)

@@ -150,6 +150,10 @@ class Audit:
         self._lost += 1
         return False
 
+    def watch(self, respondent: Respondent, *, tenant: str, route: str, settings: str) -> Requested:
+        """Begin to watch a request, whose row is to come."""
+        return made_rows.Requested.now(respondent, tenant=tenant, route=route, settings=settings)
+
     def decided(
         self,
         requested: Requested,

@@ -101,10 +101,10 @@ def serve_gateway(settings: str | Path, *, fd: int | None = None, rolling: bool 
     from novarag.gateway.server import serve
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, fd=fd, started=_collect_rarely))
+        runner.run(serve(settings, fd=fd, started=collect_rarely))
 
 
-def _collect_rarely() -> None:
+def collect_rarely() -> None:
     """Keep what lives as long as this process out of garbage collections, and make them rare.
 
     A request leaves no cycle behind, so there is next to nothing to find. By Python's own settings

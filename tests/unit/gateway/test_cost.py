@@ -123,7 +123,7 @@ def test_collections_are_made_rare_once_all_is_in_place(tmp_path, monkeypatch):
     asyncio.run(whole())
     assert started == [True]
     code = (
-        "import gc; from novarag.gateway.running import _collect_rarely as rarely; rarely();"
+        "import gc; from novarag.gateway.running import collect_rarely; collect_rarely();"
         "assert gc.get_freeze_count() > 1000 and gc.get_threshold()[0] >= 10_000 and gc.isenabled()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -120,8 +120,7 @@ def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an objec
 
 
 def _has(request: ChatRequest, *names: str) -> bool:
-    extra = request.model_extra
-    return bool(extra) and any(map(extra.get, names))
+    return any(map((request.model_extra or {}).get, names))
 
 
 def _parts(request: ChatRequest) -> list[dict[str, Any]]:

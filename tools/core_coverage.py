@@ -24,6 +24,7 @@ CORE = (
     "novarag.imports",
     "novarag.metrics",
     "novarag.noise",
+    "novarag.probes",
     "novarag.records",
     "novarag.rows",
     "novarag.seeding",

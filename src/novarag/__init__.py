@@ -6,6 +6,7 @@
     fit_calibration  from stated confidence to a probability
     set_gate         a threshold with a promise
     ask, estimate    a model asked many questions; uncertainty methods beside each other
+    probe            what is proved of a system without a label
     annotate         what each passage is: support, another answer, related, unrelated
 
 `novarag.__all__` is the whole public face; each name is loaded when it is first used, so that
@@ -75,6 +76,13 @@ if TYPE_CHECKING:
         noise_prompts,
     )
     from novarag.flows.pick import GradedTable, Picked, pick_answers, read_grades
+    from novarag.flows.probe import (
+        ProbePreview,
+        ProbeResult,
+        preview_probe,
+        probe,
+        probe_async,
+    )
     from novarag.flows.public_data import (
         PreparedTable,
         PublicData,
@@ -196,6 +204,7 @@ _ROOMS = {
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
     "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
+    "flows.probe": ("ProbePreview", "ProbeResult", "preview_probe", "probe", "probe_async"),
     "flows.public_data": ("PreparedTable", "PublicData", "public_data", "public_data_async"),
     "flows.reproduce.reproducing": (
         "Reproduction",
@@ -343,6 +352,8 @@ __all__ = [
     "Patience",
     "Picked",
     "PreparedTable",
+    "ProbePreview",
+    "ProbeResult",
     "Prompt",
     "Proposal",
     "Provenance",
@@ -427,6 +438,9 @@ __all__ = [
     "pick_answers",
     "preview_ask",
     "preview_attack",
+    "preview_probe",
+    "probe",
+    "probe_async",
     "propose_calibration",
     "propose_gate",
     "public_data",

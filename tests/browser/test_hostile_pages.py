@@ -100,6 +100,19 @@ def tables(folder):
     return page
 
 
+def probe(folder):
+    def bot(question, passages):
+        return {"answer": question + passages[0], "confidence": 0.9}
+
+    bot.model = "".join(EVIL)
+    rows = [
+        {"id": f"{i}{evil}", "question": evil, "passages": [evil, f"{evil} {i}"]}
+        for i, evil in enumerate(EVIL)
+    ]
+    novarag.probe(rows, app=bot, out=folder, html=folder / "p.html", junit=folder / "j.xml")
+    return folder / "p.html"
+
+
 def attack(folder):
     cases = []
     for i, evil in enumerate(EVIL):
@@ -123,7 +136,9 @@ def attack(folder):
 
 
 # The page of a gate has no words but ours.
-KINDS = {f.__name__: f for f in (funnel, study, calibration, profile, training, tables, attack)}
+KINDS = {
+    f.__name__: f for f in (funnel, study, calibration, probe, profile, training, tables, attack)
+}
 FOREIGN = """[...document.querySelectorAll('*')].filter(e =>
   ['IFRAME', 'IMG', 'OBJECT', 'EMBED', 'FORM', 'BASE', 'MATH'].includes(e.tagName.toUpperCase())
   || (e.tagName === 'A' && !e.getAttribute('href').startsWith('#'))

@@ -13,7 +13,6 @@ from math import exp, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from scipy.special import expit, logit
 
 from novarag.calibration.models import CENTRE, LEAST, MOST
 
@@ -205,6 +204,8 @@ class Calibration:
         return {name: i for i, name in enumerate(self.states)}
 
     def _rows(self, name: str | None, confidence: Floats, signal: Floats | None) -> CalibratedRows:
+        from scipy.special import expit, logit
+
         lines, mean, square = self.unseen if name is None else self.states[name]
         x = logit(np.clip(confidence, LEAST, MOST)) - CENTRE
         z, zz = self._scores(signal, confidence.size)

@@ -13,12 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
-from math import inf, log
+from math import exp, inf, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit
 
+from novarag.stats.beta import beta_quantile
 from novarag.taxonomy import EvidenceState
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _bets(
             if not 0 < bound < 1:
                 continue
             for beyond in _BEYOND:
-                other = float(expit(logit(bound) + (beyond if above else -beyond)))
+                odds = bound / (1 - bound) * exp(beyond if above else -beyond)
+                other = odds / (1 + odds)
                 hit, miss = other / bound, (1 - other) / (1 - bound)
                 bets.append(Bet(number, above, bound))
                 ratios.append(np.where(event.cells > 0, hit, miss))
@@ -135,8 +136,8 @@ def _bets(
 
 def _bounds(hits: int, rows: int, level: float) -> tuple[float, float]:
     """Return the least and the greatest share by Clopper and Pearson, each at a level."""
-    low = 0.0 if hits == 0 else float(betaincinv(hits, rows - hits + 1, level))
-    high = 1.0 if hits >= rows else float(betaincinv(hits + 1, rows - hits, 1 - level))
+    low = 0.0 if hits == 0 else beta_quantile(level, hits, rows - hits + 1)
+    high = 1.0 if hits >= rows else beta_quantile(1 - level, hits + 1, rows - hits)
     return low, high
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
 
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats, Ints
@@ -26,6 +25,8 @@ _STEPS, _LONGEST, _SETTLED = 30, 1.5, 1e-8
 
 def log_odds(confidence: Floats) -> Floats:
     """Return the feature of a stated confidence: its log-odds, within limits and centred."""
+    from scipy.special import logit
+
     return np.asarray(logit(np.clip(confidence, LEAST, MOST)) - CENTRE)
 
 
@@ -103,6 +104,8 @@ def _priors(states: int, *, signal: bool) -> tuple[Floats, Floats]:
 
 def _modes(design: Floats, cells: Cells, mean: Floats, precision: Floats) -> tuple[Floats, Floats]:
     """Climb to the posterior mode of each model by Newton's steps, and return the curvature."""
+    from scipy.special import expit
+
     size = design.shape[1]
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     diagonal = np.arange(size)

@@ -27,6 +27,7 @@ PANELS: dict[str, dict[str, str]] = {
         "example": "example:example",
     },
     "Without labels": {
+        "probe": "probe:probe",
         "attack": "attack:attack",
     },
     "In production": {

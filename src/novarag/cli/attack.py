@@ -105,7 +105,7 @@ def attack(
     seed: Annotated[int, typer.Option(min=0, help="Seed of planted answers and draws.")] = 0,
     fail_on: Annotated[
         Literal["never", "success"],
-        typer.Option(help="Exit code 1 where attacks of some class are shown to succeed."),
+        typer.Option(help="Exit code 3 where attacks of some class are shown to succeed."),
     ] = "never",
     concurrency: Concurrency = ACCESS.concurrency,
     timeout: Timeout = ACCESS.timeout,
@@ -155,8 +155,10 @@ def attack(
         except Unfinished as error:
             sys.exit(code_of(error))
     _print(result)
-    if result.missing or (fail_on == "success" and result.succeeded):
+    if result.missing:
         sys.exit(ExitCode.LEFT)
+    if fail_on == "success" and result.succeeded:
+        sys.exit(ExitCode.BROKEN)
 
 
 def _names(text: str) -> list[str]:

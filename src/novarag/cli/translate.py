@@ -47,6 +47,8 @@ VERB_OF = {
     "make_rating_sheet": "study sheet",
     "measure": "measure",
     "pick_answers": "pick",
+    "preview_probe": "probe --dry-run",
+    "probe": "probe",
     "propose_calibration": "calibrate --from-audit",
     "propose_gate": "gate --from-audit",
     "public_data": "data",

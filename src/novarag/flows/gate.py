@@ -12,7 +12,6 @@ import numpy as np
 import orjson
 
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
-from novarag.calibration.gating import Rows, check_chances, fit_gate
 from novarag.calibration.graded import Source
 from novarag.errors import UsageError
 from novarag.flows.calibrate import (
@@ -29,6 +28,7 @@ from novarag.taxonomy import EvidenceState
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gating import Rows
     from novarag.calibration.graded import Graded
     from novarag.datasets import Columns
     from novarag.flows.events import Tell
@@ -75,6 +75,7 @@ def set_gate(
     seed; `rows="all"` uses all, approximately. With `out` the gate is kept as one JSON file, with
     `page` a page shows the path of its tests.
     """
+    from novarag.calibration.gating import check_chances, fit_gate
     from novarag.flows.graded import collect_graded
 
     check_chances(risk, sure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from novarag.calibration.gate import STATED, needed, percent
 from novarag.calibration.graded import UNKNOWN
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from novarag.records import Flaw, Reading, Trial
     from novarag.taxonomy import EvidenceState, Utility
 
+_MOST_KNOWN = 4096  # stated confidences whose worth is kept
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
 
 
@@ -72,6 +73,16 @@ class Answer:
         ]
 
 
+class _Worth(NamedTuple):
+    """What a stated confidence is worth beside one evidence state."""
+
+    confidence: float
+    interval: tuple[float, float] | None
+    decision: Literal["answer", "abstain"] | None
+    reason: str
+    note: str | None
+
+
 class Scoring:
     """A calibration and a gate, held against each other and against who answers.
 
@@ -98,6 +109,7 @@ class Scoring:
         self._signal = None if scale is None else scale.name
         self._token_signal = self._signal if self._signal in TOKEN_SIGNALS else None
         self._notes = {source.model: self._about(source)}
+        self._known: dict[tuple[float, EvidenceState | None, float | None], _Worth] = {}
 
     @property
     def needs_logprobs(self) -> bool:
@@ -117,30 +129,44 @@ class Scoring:
             return _unread(trial, notes)
         judgment, stated = response.judgment, response.confidence
         state = None if judgment is None else judgment.group
-        confidence, interval = stated, None
         if self._calibration is not None:
             if signal is None and self._token_signal is not None:
                 signal = token_signal(self._token_signal, trial, reading)
             notes = self._about_signal(signal, notes)
-            confidence, low, high, note = self._calibration.one(stated, state, signal)
-            interval = (low, high)
-            notes = notes if note is None else (*notes, note)
-        decision, reason = self._decide(stated if self._by_stated else confidence, state)
+        worth = self._worth(stated, state, signal)
         return Answer(
             question=trial.group.question.text,
             answer=response.answer,
             stated=stated,
-            confidence=confidence,
-            calibrated=interval is not None,
-            interval=interval,
+            confidence=worth.confidence,
+            calibrated=worth.interval is not None,
+            interval=worth.interval,
             evidence=state,
             judgments=None if judgment is None else judgment.passages,
-            decision=decision,
-            reason=reason,
+            decision=worth.decision,
+            reason=worth.reason,
             flaw=None,
-            notes=notes,
+            notes=notes if worth.note is None else (*notes, worth.note),
             trial=trial,
         )
+
+    def _worth(self, stated: float, state: EvidenceState | None, signal: float | None) -> _Worth:
+        """Say what a stated confidence is worth; models state the same few again and again."""
+        asked = (stated, state, signal)
+        known = self._known.get(asked)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[asked] = self._work_out(stated, state, signal)
+        return known
+
+    def _work_out(self, stated: float, state: EvidenceState | None, signal: float | None) -> _Worth:
+        confidence, interval, note = stated, None, None
+        if self._calibration is not None:
+            confidence, low, high, note = self._calibration.one(stated, state, signal)
+            interval = (low, high)
+        decision, reason = self._decide(stated if self._by_stated else confidence, state)
+        return _Worth(confidence, interval, decision, reason, note)
 
     def _about_signal(self, signal: float | None, notes: tuple[str, ...]) -> tuple[str, ...]:
         """Add a word on a signal that is missing, or that nothing uses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -14,7 +15,7 @@ from starlette.routing import Route
 from novarag.errors import NovaragError
 from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
-from novarag.gateway.connection import ClientGone, read_body, send_error, unless_gone
+from novarag.gateway.connection import ClientGone, send_error, serve_within
 from novarag.gateway.drift import Drift
 from novarag.gateway.exchange import Exchange
 from novarag.gateway.limits import TenantLimits
@@ -172,9 +173,8 @@ class _Route:
         """Serve one request; return the kind of what went wrong, if something did."""
         limits = exchange.snapshot.settings.limits
         try:
-            async with asyncio.timeout(limits.deadline):
-                body = await read_body(receive, limits.body)
-                await unless_gone(self._serve(exchange, body), receive)
+            serve = partial(self._serve, exchange)
+            await serve_within(limits.deadline, receive, limits.body, serve)
         except ClientGone as error:
             exchange.failed(_LEFT)
             return type(error).__name__
@@ -218,10 +218,8 @@ class _Begun:
             self._begun, self.status = True, message["status"]
             if self._last:
                 message["headers"].append((b"connection", b"close"))
-            self._streams = any(
-                name == b"content-type" and value.startswith(b"text/event-stream")
-                for name, value in message["headers"]
-            )
+            kind = next(value for name, value in message["headers"] if name == b"content-type")
+            self._streams = kind.startswith(b"text/event-stream")
         await self._send(message)
 
     async def error(self, status: int, message: str, **more: Any) -> None:  # noqa: ANN401
@@ -255,7 +253,7 @@ def make_app(gateway: Gateway) -> Starlette:
             yield
             await gateway.snapshot.retire()
 
-    return Starlette(
+    return _App(
         routes=[
             *_served(gateway),
             Route("/v1/responses", _no_responses, methods=["POST", "GET"]),
@@ -266,6 +264,23 @@ def make_app(gateway: Gateway) -> Starlette:
         lifespan=lifespan,
         exception_handlers={404: _nothing_here, 405: _nothing_here},
     )
+
+
+class _App(Starlette):
+    """Starlette, but for the addresses of every request, which go past its layers to their end."""
+
+    async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            serve = self._quick.get(scope["path"])
+            if serve is not None:
+                await serve(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+    @cached_property
+    def _quick(self) -> dict[str, _Route]:
+        routes = [route for route in self.routes if isinstance(route, Route)]
+        return {route.path: end for route in routes if isinstance(end := route.endpoint, _Route)}
 
 
 def _served(gateway: Gateway) -> list[Route]:

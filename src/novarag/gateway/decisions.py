@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -19,13 +19,13 @@ from novarag.gateway.upstream import Refused, Unavailable
 from novarag.llm.wire import read_reply, without_keys
 from novarag.strategies import CLOSED_BOOK, STRATEGIES, Strategy
 from novarag.strategies.follow_up import GIVEN_ANSWER, about_answer, propose
-from novarag.taxonomy import EvidenceState, Utility
+from novarag.taxonomy import Utility
 from novarag.trials import trial_of
 
 if TYPE_CHECKING:
     from novarag.calls import Usage
     from novarag.flows.scoring import Answer
-    from novarag.gateway.requests import Asked, ChatRequest, GivenPassage
+    from novarag.gateway.requests import Asked, Beside, ChatRequest, GivenPassage
     from novarag.gateway.settings import Model, Policy
     from novarag.gateway.upstream import Reached
     from novarag.records import Completion, PassageGroup, Reading
@@ -147,7 +147,7 @@ class Respondent:
         reply = await self.upstream.post(CHAT, orjson.dumps(content))
         if reply.status != 200:
             raise refused(reply.status, reply.after)
-        sampling = Sampling(max_tokens=content["max_tokens"])
+        sampling = _sampling(content["max_tokens"])
         try:
             completions, usage = read_reply(reply.body, sampling, self.settings.name)
         except CallError as error:
@@ -174,6 +174,11 @@ class Respondent:
 
 
 _INSTRUCTIONS = frozenset({"system", "developer"})
+
+
+@lru_cache(maxsize=64)
+def _sampling(max_tokens: int) -> Sampling:
+    return Sampling(max_tokens=max_tokens)
 
 
 def refused(status: int, after: str | None) -> Refused:
@@ -262,13 +267,8 @@ def action_for(answer: Answer, policy: Policy) -> Action:
         return policy.unread
     if answer.decision == "answer":
         return Action.ANSWER
-    by_state = {
-        EvidenceState.CONSISTENT: policy.consistent,
-        EvidenceState.CONFLICTING: policy.conflicting,
-        EvidenceState.INSUFFICIENT: policy.insufficient,
-        None: policy.unjudged,
-    }
-    action = by_state[answer.evidence]
+    state = answer.evidence
+    action: Action = policy.unjudged if state is None else getattr(policy, state)
     gated = answer.decision == "abstain"
     return Action.ABSTAIN if gated and action is Action.ANSWER else action
 
@@ -296,7 +296,10 @@ def settle(
 
 
 def preferred(
-    given: tuple[GivenPassage, ...], answer: Answer, action: Action, sources: tuple[str, ...]
+    given: tuple[GivenPassage | Beside, ...],
+    answer: Answer,
+    action: Action,
+    sources: tuple[str, ...],
 ) -> tuple[int, ...]:
     """Number the passages that a preference keeps, of those judged highly relevant."""
     judged = answer.judgments or ()

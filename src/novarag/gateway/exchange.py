@@ -59,9 +59,7 @@ class Exchange:
         found = self.snapshot.respondent(name)
         self._model, self._route = found.name, route
         if self.audit is not None:
-            from novarag.gateway.audit.rows import Requested
-
-            self._requested = Requested.now(
+            self._requested = self.audit.watch(
                 found, tenant=self.tenant, route=route, settings=self.snapshot.version
             )
         return found

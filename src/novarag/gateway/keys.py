@@ -81,6 +81,8 @@ class KeyRing:
 
     def find(self, token: bytes) -> ClientKey | None:
         """Return what is known of a key."""
+        if not self._keys:
+            return None
         hashed = hash_of(token)
         found = self._keys.get(_keyed(hashed))
         return found if found is not None and compare_digest(found.sha256, hashed) else None

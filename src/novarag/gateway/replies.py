@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import time
+from os import urandom
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from novarag.gateway.settings import Texts
 
 VERSION = 1
-_LOW = (1 << 62) - 1
+_HEADERS = tuple(
+    (f"x-novarag-{name}".encode(), name) for name in ("id", "confidence", "decision", "evidence")
+)
+_VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))  # of a UUID
 _KINDS = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
     404: "not_found_error", 405: "invalid_request_error", 413: "invalid_request_error",
@@ -30,11 +33,10 @@ _KINDS = {
 
 def new_id(now: float | None = None) -> str:
     """Draw an id that holds its time (UUID version 7), so that feedback finds its day."""
-    millis = int((time.time() if now is None else now) * 1000)
-    drawn = secrets.randbits(74)
-    value = millis << 80 | 7 << 76 | (drawn >> 62) << 64 | 2 << 62 | drawn & _LOW
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    millis = f"{int((time.time() if now is None else now) * 1000):012x}"
+    drawn = urandom(10).hex()
+    variant = _VARIANT[drawn[3]]
+    return f"{millis[:8]}-{millis[8:]}-7{drawn[:3]}-{variant}{drawn[4:7]}-{drawn[8:]}"
 
 
 def verdict(identity: str, asked: Asked, made: Decision, version: str) -> dict[str, Any]:
@@ -80,11 +82,10 @@ def user_text(made: Decision, texts: Texts) -> str:
 
 def headers_of(told: dict[str, Any]) -> list[tuple[bytes, bytes]]:
     """Write the headers that repeat the verdict, for clients that drop what they do not know."""
-    shown = {name: told.get(name) for name in ("id", "confidence", "decision", "evidence")}
     return [
-        (f"x-novarag-{name}".encode(), str(value).encode("ascii", "replace"))
-        for name, value in shown.items()
-        if value is not None
+        (header, str(value).encode("ascii", "replace"))
+        for header, name in _HEADERS
+        if (value := told[name]) is not None
     ]
 
 

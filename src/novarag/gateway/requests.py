@@ -7,7 +7,7 @@ refused where the client asked for a confidence that it could not get; `NOT_OURS
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -119,24 +119,26 @@ def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an objec
 # --- what is ours ---------------------------------------------------------------------------------
 
 
-def _field(name: str) -> Callable[[ChatRequest], bool]:
-    return lambda request: bool((request.model_extra or {}).get(name))
+def _has(request: ChatRequest, *names: str) -> bool:
+    return any(map((request.model_extra or {}).get, names))
 
 
 def _parts(request: ChatRequest) -> list[dict[str, Any]]:
-    listed = [m.content for m in request.messages if isinstance(m.content, list)]
-    return [part for parts in listed for part in parts]
+    return [p for m in request.messages if isinstance(m.content, list) for p in m.content]
+
+
+def _is_one_turn(roles: list[str]) -> bool:
+    return roles.count("user") == 1 and _ROLES.issuperset(roles)
 
 
 NOT_OURS: dict[str, Callable[[ChatRequest], bool]] = {
-    "several turns": lambda r: any(m.role not in _ROLES for m in r.messages)
-    or sum(m.role == "user" for m in r.messages) != 1,
-    "tools": lambda r: _field("tools")(r) or _field("functions")(r),
+    "several turns": lambda r: not _is_one_turn([m.role for m in r.messages]),
+    "tools": lambda r: _has(r, "tools", "functions"),
     "several samples": lambda r: (r.n or 1) != 1,
     "images or sound": lambda r: any(p.get("type") not in {"text", "document"} for p in _parts(r)),
-    "a reply format": _field("response_format"),
-    "log-probabilities": _field("logprobs"),
-    "stop words": _field("stop"),
+    "a reply format": lambda r: _has(r, "response_format"),
+    "log-probabilities": lambda r: _has(r, "logprobs"),
+    "stop words": lambda r: _has(r, "stop"),
 }  # fmt: skip
 """Why a request is not ours, by the first reason that holds."""
 
@@ -188,17 +190,26 @@ def _plain(part: dict[str, Any], name: str) -> bool:
     return isinstance(part.get(name), str)
 
 
+class Beside(NamedTuple):
+    """A passage that came as a text alone; checked already, it needs no model of its own."""
+
+    text: str
+    source: str | None = None
+    date: str | None = None
+    id: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One question with its passages, inside the limits."""
 
     group: PassageGroup
-    given: tuple[GivenPassage, ...]
+    given: tuple[GivenPassage | Beside, ...]
 
 
 def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) -> Asked:
     """Put a question and its passages together, or refuse what is empty or too much."""
-    passages = tuple(GivenPassage(text=p) if isinstance(p, str) else p for p in given)
+    passages = tuple([Beside(p) if isinstance(p, str) else p for p in given])
     if not question.strip():
         raise BadRequest("the question is empty")
     if len(question) > limits.question:
@@ -207,10 +218,10 @@ def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) 
         raise BadRequest("there are no passages", param="novarag.passages")
     if len(passages) > limits.passages:
         raise BadRequest(f"there are more than {limits.passages} passages", status=413)
-    if any(len(p.text) > limits.passage for p in passages):
+    if max(len(p.text) for p in passages) > limits.passage:
         raise BadRequest(f"a passage is longer than {limits.passage:,} characters", status=413)
     group = PassageGroup(
         question=Question(id="question", text=question),
-        passages=tuple(Passage(text=p.text, source=p.source) for p in passages),
+        passages=tuple([Passage(text=p.text, source=p.source) for p in passages]),
     )
     return Asked(group=group, given=passages)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import dataclass
 from pathlib import Path
 
 from novarag.errors import UsageError
 from novarag.imports import with_extra
+
+_YOUNG = 10_000  # objects more than there were, before a collection looks for cycles among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,18 @@ def serve_gateway(settings: str | Path, *, fd: int | None = None, rolling: bool 
     from novarag.gateway.server import serve
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, fd=fd))
+        runner.run(serve(settings, fd=fd, started=collect_rarely))
+
+
+def collect_rarely() -> None:
+    """Keep what lives as long as this process out of garbage collections, and make them rare.
+
+    A request leaves no cycle behind, so there is next to nothing to find. By Python's own settings
+    looking took an eighth of the processor's time, and stopped all requests for up to 0.1 s.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG, 10, 10)
 
 
 def _keep(settings: Path) -> None:

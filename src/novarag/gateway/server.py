@@ -19,7 +19,7 @@ from novarag.gateway.snapshot import Snapshot
 from novarag.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _BACKLOG = 4096
@@ -27,10 +27,15 @@ _LINGER = 2.0  # seconds that clients have to leave a gateway that stops
 _LOOKS = 100  # at who is left, in that time
 
 
-async def serve(path: str | Path, *, fd: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what is in flight; SIGHUP reads the file again."""
+async def serve(
+    path: str | Path, *, fd: int | None = None, started: Callable[[], None] | None = None
+) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what is in flight; SIGHUP reads the file again.
+
+    `started` is called once all is in place, before the first request.
+    """
     gateway = Gateway(Snapshot(path), host=None if fd is None else _host_of(fd))
-    server = make_server(gateway)
+    server = make_server(gateway, started=started)
     with _signals(gateway, server):
         log_event("start", version=__version__, settings=gateway.snapshot.version)
         try:
@@ -74,13 +79,17 @@ class _Server(uvicorn.Server):
     that it is the last of its connection, and what is idle is closed a moment later.
     """
 
-    def __init__(self, gateway: Gateway, config: uvicorn.Config) -> None:
+    def __init__(
+        self, gateway: Gateway, config: uvicorn.Config, started: Callable[[], None] | None
+    ) -> None:
         super().__init__(config)
-        self._gateway = gateway
+        self._gateway, self._on_start = gateway, started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            if self._on_start is not None:
+                self._on_start()
             tell_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -94,7 +103,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(gateway: Gateway) -> uvicorn.Server:
+def make_server(gateway: Gateway, *, started: Callable[[], None] | None = None) -> uvicorn.Server:
     """Make the server around a gateway."""
     settings = gateway.snapshot.settings
     return _Server(
@@ -112,6 +121,7 @@ def make_server(gateway: Gateway) -> uvicorn.Server:
             timeout_keep_alive=75,
             timeout_graceful_shutdown=int(settings.limits.drain),
         ),
+        started,
     )
 
 

@@ -46,10 +46,14 @@ class Tallies:
         self.outcomes[outcome] += 1
         before = self.seconds_sum.get(outcome.model, 0.0)
         self.seconds_sum[outcome.model] = before + seconds
-        times = self.seconds.setdefault(outcome.model, [0] * (len(SECONDS) + 1))
+        times = self.seconds.get(outcome.model)
+        if times is None:
+            times = self.seconds[outcome.model] = [0] * (len(SECONDS) + 1)
         times[bisect_left(SECONDS, seconds)] += 1
         if confidence is not None:
-            levels = self.confidences.setdefault(outcome.model, [0] * LEVELS)
+            levels = self.confidences.get(outcome.model)
+            if levels is None:
+                levels = self.confidences[outcome.model] = [0] * LEVELS
             levels[min(bisect_left(_EDGES, confidence), LEVELS - 1)] += 1
             total = self.confidences_sum.get(outcome.model, 0.0)
             self.confidences_sum[outcome.model] = total + confidence

@@ -5,14 +5,11 @@ Nothing here needs OpenTelemetry: where telemetry is off there is no trace, and 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from novarag.gateway.exchange import Exchange
 
 
@@ -29,12 +26,10 @@ class Trace(Protocol):
 RUNNING: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
-@contextmanager
-def traced(upstream: str) -> Iterator[dict[str, str]]:
+_UNTRACED: AbstractContextManager[dict[str, str]] = nullcontext({})
+
+
+def traced(upstream: str) -> AbstractContextManager[dict[str, str]]:
     """Watch one asking of an upstream, where its request has a trace."""
     trace = RUNNING.get()
-    if trace is None:
-        yield {}
-        return
-    with trace.upstream(upstream) as headers:
-        yield headers
+    return _UNTRACED if trace is None else trace.upstream(upstream)

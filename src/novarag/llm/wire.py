@@ -81,7 +81,7 @@ def read_reply(
         if len(content["choices"]) > sampling.n:
             raise _other_than(sampling.n, len(content["choices"]))
         choices = sorted(content["choices"], key=_place)
-        completions = tuple(_completion(choice, model) for choice in choices)
+        completions = tuple([_completion(choice, model) for choice in choices])
         usage = _usage(content.get("usage"))
     except (
         LookupError,
@@ -183,10 +183,10 @@ def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    counts = int(prompt or 0), int(completion or 0)
-    if not all(0 <= count < 2**53 for count in counts):
+    asked, said = int(prompt or 0), int(completion or 0)
+    if not (0 <= asked < 2**53 and 0 <= said < 2**53):
         raise ValueError
-    return Usage(prompt=counts[0], completion=counts[1])
+    return Usage(prompt=asked, completion=said)
 
 
 def model_names(body: bytes) -> list[str]:

@@ -7,7 +7,7 @@ however hostile, costs more than its length.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from novarag.strategies.confidence import Scale, turns_round
@@ -48,12 +48,15 @@ class Labels:
 
     def framed(self, frame: str) -> Labels:
         """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
-        return replace(
-            self,
+        return Labels(
             answer=tuple(f"{word}{mark}" for word in self.answer for mark in _frames(frame)),
             confidence=tuple(
                 f"{word}{mark}" for word in self.confidence for mark in _frames(frame)
             ),
+            scale=self.scale,
+            tagged=self.tagged,
+            terse=self.terse,
+            combine=self.combine,
             frame=frame,
         )
 
@@ -110,10 +113,10 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
         return _tagged(reply, labels)
     frame = f"[{labels.frame}]" if labels.frame else ""
     found: list[Field] = []
-    for word in labels.answer:
-        _find(reply, word, ANSWER, found)
-    for word in labels.confidence:
-        _find(reply, word, CONFIDENCE, found)
+    for part, words in ((ANSWER, labels.answer), (CONFIDENCE, labels.confidence)):
+        for word in words:
+            if word in reply.lower:  # of the spellings of a frame a reply has one
+                _find(reply, word, part, found)
     if found and not labels.terse:
         _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, CLASSES, found)
         _find(reply, f"{_GROUP}{frame}", GROUP, found)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -45,14 +46,22 @@ FORMS = {AnswerForm.YES_NO: "yes or no", AnswerForm.OPEN: "a short answer in a f
 
 
 def _values(group: PassageGroup) -> dict[str, str]:
-    numbers = range(1, len(group.passages) + 1)
     return {
         "question": tamed(group.question.text),
         "passages": lay_out([p.text for p in group.passages]),
-        "k": str(len(group.passages)),
         "form": FORMS[group.question.form],
+        **_numbered(len(group.passages)),
+    }
+
+
+@lru_cache(maxsize=64)
+def _numbered(k: int) -> dict[str, str]:
+    """Return what follows from the number of passages alone."""
+    numbers = range(1, k + 1)
+    return {
+        "k": str(k),
         "steps": "\n".join(f"Step {i}: [what passage {i} says, and its class]" for i in numbers),
-        "rule_step": str(len(group.passages) + 1),
+        "rule_step": str(k + 1),
         "classes": "; ".join(f"Passage {i}: [class]" for i in numbers),
     }
 

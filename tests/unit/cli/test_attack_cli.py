@@ -54,7 +54,7 @@ def test_success_fails_where_that_is_asked_for(files):
     assert "Attacks succeed: under plain 1 of 1 classes" in found.stdout
     assert (files / "out" / "attack.json").is_file()
     assert (files / "out" / "attack.html").is_file()
-    assert run(files, *words, "--fail-on", "success").exit_code == 1
+    assert run(files, *words, "--fail-on", "success").exit_code == 3
 
 
 def test_what_the_library_refuses_is_said_in_flags(files):

@@ -47,6 +47,8 @@ DOOR_ONLY = {
     ("*", "--json"): "how the result is printed",
     ("*", "--price"): "what the screen makes of tokens",
     ("ask", "--dry-run"): "calls `preview_ask`",
+    ("probe", "--dry-run"): "calls `preview_probe`",
+    ("probe", "--fail-on"): "the code that the verb ends with",
     ("attack", "--dry-run"): "calls `preview_attack`",
     ("attack", "--fail-on"): "the code that the verb ends with",
     ("calibrate", "--apply"): "calls `apply_calibration`",

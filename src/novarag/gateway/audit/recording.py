@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("novarag.gateway.audit")
 _MOST = 500  # rows a commit
-_PAUSE = 0.05  # seconds from one commit to the next, so that a quiet gateway does not commit by row
+_PAUSE = 0.2  # seconds from one commit to the next: rows that go together share its cost
 _LOOK = 20.0  # seconds from one look for segments of the dead to the next
 _FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries to connect
 _LOST = (
@@ -149,6 +149,10 @@ class Audit:
             raise AuditFull from None
         self._lost += 1
         return False
+
+    def watch(self, respondent: Respondent, *, tenant: str, route: str, settings: str) -> Requested:
+        """Begin to watch a request, whose row is to come."""
+        return made_rows.Requested.now(respondent, tenant=tenant, route=route, settings=settings)
 
     def decided(
         self,

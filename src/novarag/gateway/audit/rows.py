@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from novarag.gateway.settings import Action, Mode
 from novarag.records import Flaw
@@ -100,8 +100,7 @@ def _clean(text: str) -> str:
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRow:
+class AuditRow(NamedTuple):
     """One request and its outcome.
 
     `model` is the name that the client asked for, `answered` that of the model of the settings file

@@ -41,7 +41,7 @@ test test-data: export OPENBLAS_NUM_THREADS = 1
 
 # Tracing doubles what a test takes, so only the tests that the core's coverage rests on are traced.
 UNIT = tests/unit
-TRACED = $(addprefix $(UNIT)/,annotation calibration core datasets filters integrations llm metrics noise sft stats strategies study tables uncertainty) $(UNIT)/cli/test_next_step.py \
+TRACED = $(addprefix $(UNIT)/,annotation attacks calibration core datasets filters integrations llm metrics noise probes sft stats strategies study tables uncertainty) $(UNIT)/cli/test_next_step.py \
   $(addprefix $(UNIT)/flows/,test_access.py test_annotate.py test_answer.py test_calibrate.py test_group_passages.py test_make_noise.py test_pick.py test_reprs.py test_retrieved_groups.py test_small_verbs.py test_study.py)
 NEITHER = -m "not data and not install"
 
@@ -88,7 +88,7 @@ test-retrieval: ## real vectors, and four kills while indexing (`make index-cras
 	python -m validation.index_crashes --kills 4 --passages 6000
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
-	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_inspect.py
+	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py
@@ -207,7 +207,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof likelihood-signal coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof attack-proof attack-served likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
 	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
@@ -255,6 +255,12 @@ fuzz: ## a million fuzzed replies (minutes)
 
 steering: ## a million replies that quote poisoned passages: none of theirs is read (minutes)
 	python -m validation.steering 1000000
+
+attack-proof: ## attacks: known rates are found, nothing of a passage is read, clean passages pass, a gateway (half an hour)
+	python -m validation.attacks
+
+attack-served: ## twelve attacks under two defences on the server of `make vllm`
+	python -m validation.attacks served
 
 frames: ## framed replies of the server of `make vllm`: held to their form, and freely
 	python -m validation.frames_served
@@ -312,6 +318,18 @@ picking-proof: ## what 100 picked rows replace, unbiased weighted figures, gates
 likelihood-signal: ## answers of the server of `make vllm` with log-probabilities: what they add (half an hour)
 	python -m validation.likelihood_signal ask
 	OPENBLAS_NUM_THREADS=1 python -m validation.likelihood_signal compare
+
+probe-real: ## cards of the systems in PROBED ("--model URL=NAME ...") side by side; without, simulated ones checked
+	python -m validation.probe_real $(or $(PROBED),--check)
+
+probe-validity: ## false alarms of probes on honest respondents at the edge, and with matching errors (minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.probes validity
+
+probe-power: ## how many questions show a broken rule, or hijacked replies (minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.probes power
+
+probe-proved: ## over-confidence proved without a label, simulated and on real replies (minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.probes proved
 
 coverage-of-intervals: ## do 95 % intervals cover? (minutes)
 	python -m validation.interval_coverage

@@ -13,6 +13,7 @@ from coverage import Coverage
 CORE = (
     "novarag.annotation",
     "novarag.atomic",
+    "novarag.attacks",
     "novarag.calibration",
     "novarag.calls",
     "novarag.defaults",
@@ -23,6 +24,7 @@ CORE = (
     "novarag.imports",
     "novarag.metrics",
     "novarag.noise",
+    "novarag.probes",
     "novarag.records",
     "novarag.rows",
     "novarag.seeding",

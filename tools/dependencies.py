@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageMetadata
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -65,6 +66,10 @@ def parts() -> dict[str, list[str]]:
     }
 
 
+def _first(meta: PackageMetadata, field: str) -> str:
+    return next(iter(meta.get_all(field) or ()), "")
+
+
 def installed() -> dict[str, Package]:
     """Read the metadata of what is installed here."""
     found = {}
@@ -73,8 +78,8 @@ def installed() -> dict[str, Package]:
         found[plain(meta["Name"])] = Package(
             name=meta["Name"],
             version=one.version,
-            expression=meta.get("License-Expression") or "",
-            text=meta.get("License") or "",
+            expression=_first(meta, "License-Expression"),
+            text=_first(meta, "License"),
             classifiers=tuple(meta.get_all("Classifier") or ()),
             needs=tuple(one.requires or ()),
         )

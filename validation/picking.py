@@ -15,7 +15,8 @@ import numpy as np
 
 from novarag.calibration.fitting import fit_rows
 from novarag.calibration.graded import Graded
-from novarag.calibration.picking import SPREAD, pick_rows
+from novarag.calibration.picking import pick_rows
+from novarag.defaults import PICK
 from validation.pools import Pool, pools
 
 N = 100
@@ -89,7 +90,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--fits", type=int, default=60)
-    parser.add_argument("--spread", type=float, default=SPREAD)
+    parser.add_argument("--spread", type=float, default=PICK.spread)
     parser.add_argument("--only", default="", help="beginnings of pools' names, with commas")
     told = parser.parse_args()
     print(f"random rows that {N} picked replace, spread {told.spread}; bias in standard errors")

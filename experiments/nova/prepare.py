@@ -124,7 +124,7 @@ class Clean:
         self.left_out = Counter()
         self.asked = set(ASKED.read_text().split())
         self.released = {
-            (name, k): load_benchmark(name, k=k, root=data) for name in SETS for k in SIZES
+            (name, k): load_benchmark(name, k=k, data=data) for name in SETS for k in SIZES
         }
         released = [g.question for groups in self.released.values() for g in groups]
         self.texts_asked = {plain(q.text) for q in released if q.id in self.asked}

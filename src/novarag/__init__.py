@@ -6,6 +6,7 @@
     fit_calibration  from stated confidence to a probability
     set_gate         a threshold with a promise
     ask, estimate    a model asked many questions; uncertainty methods beside each other
+    probe            what is proved of a system without a label
     annotate         what each passage is: support, another answer, related, unrelated
 
 `novarag.__all__` is the whole public face; each name is loaded when it is first used, so that
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING
 from novarag.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from novarag.attacks.result import AttackResult
+    from novarag.attacks.suite import Attack
     from novarag.calibration.calibration import Calibrated, Calibration
     from novarag.calibration.gain import Gain
     from novarag.calibration.gate import Decision, Gate
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from novarag.flows.answer import answer, answer_async
     from novarag.flows.answerer import Answerer
     from novarag.flows.ask import ask, ask_async, preview_ask
+    from novarag.flows.attack import attack, attack_async, preview_attack
     from novarag.flows.audit import audit_groups
     from novarag.flows.benchmark import Benchmark, rebuild_benchmark
     from novarag.flows.build import (
@@ -72,6 +76,13 @@ if TYPE_CHECKING:
         noise_prompts,
     )
     from novarag.flows.pick import GradedTable, Picked, pick_answers, read_grades
+    from novarag.flows.probe import (
+        ProbePreview,
+        ProbeResult,
+        preview_probe,
+        probe,
+        probe_async,
+    )
     from novarag.flows.public_data import (
         PreparedTable,
         PublicData,
@@ -157,6 +168,8 @@ if TYPE_CHECKING:
     from novarag.uncertainty import METHODS, Method, Need
 
 _ROOMS = {
+    "attacks.result": ("AttackResult",),
+    "attacks.suite": ("Attack",),
     "calibration.calibration": ("Calibrated", "Calibration"),
     "calibration.gain": ("Gain",),
     "calibration.gate": ("Decision", "Gate"),
@@ -179,6 +192,7 @@ _ROOMS = {
     "flows.answerer": ("Answerer",),
     "flows.scoring": ("Answer",),
     "flows.ask": ("ask", "ask_async", "preview_ask"),
+    "flows.attack": ("attack", "attack_async", "preview_attack"),
     "flows.calibrate": (
         "apply_calibration",
         "fit_calibration",
@@ -190,6 +204,7 @@ _ROOMS = {
     "flows.looping": ("Stop",),
     "flows.measure": ("measure",),
     "flows.pick": ("GradedTable", "Picked", "pick_answers", "read_grades"),
+    "flows.probe": ("ProbePreview", "ProbeResult", "preview_probe", "probe", "probe_async"),
     "flows.public_data": ("PreparedTable", "PublicData", "public_data", "public_data_async"),
     "flows.reproduce.reproducing": (
         "Reproduction",
@@ -287,6 +302,8 @@ __all__ = [
     "Answer",
     "AnswerForm",
     "Answerer",
+    "Attack",
+    "AttackResult",
     "Audit",
     "Benchmark",
     "BenchmarkFile",
@@ -335,6 +352,8 @@ __all__ = [
     "Patience",
     "Picked",
     "PreparedTable",
+    "ProbePreview",
+    "ProbeResult",
     "Prompt",
     "Proposal",
     "Provenance",
@@ -379,6 +398,8 @@ __all__ = [
     "ask",
     "ask_async",
     "assemble",
+    "attack",
+    "attack_async",
     "audit_groups",
     "build_index",
     "build_index_async",
@@ -416,6 +437,10 @@ __all__ = [
     "parse_endpoint",
     "pick_answers",
     "preview_ask",
+    "preview_attack",
+    "preview_probe",
+    "probe",
+    "probe_async",
     "propose_calibration",
     "propose_gate",
     "public_data",

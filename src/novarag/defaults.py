@@ -57,6 +57,14 @@ class EstimateDefaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeDefaults:
+    """How a system is probed: how many calls a question, and the prompt behind them."""
+
+    profile: str = "standard"
+    strategy: str = "nova"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableDefaults:
     """How the cells of a table are asked for and measured, and from how many rows on.
 
@@ -166,6 +174,7 @@ ASK = AskDefaults()
 MEASURE = MeasureDefaults()
 ANNOTATE = AnnotateDefaults()
 ESTIMATE = EstimateDefaults()
+PROBE = ProbeDefaults()
 TABLE = TableDefaults()
 NOISE = NoiseDefaults()
 GROUP = GroupDefaults()

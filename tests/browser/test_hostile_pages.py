@@ -9,7 +9,12 @@ import polars as pl
 import pytest
 
 import novarag
+from novarag.attacks import Attack, Case, Goal, Outcome, Place
+from novarag.attacks.result import AttackResult
+from novarag.calls import Cost
 from novarag.filters import STAGES
+from novarag.records import Question
+from novarag.report.attack import write_attack_page
 from novarag.report.funnel import write_funnel_report
 from novarag.report.study import write_study
 from novarag.report.tables_page import tables_html
@@ -95,8 +100,45 @@ def tables(folder):
     return page
 
 
+def probe(folder):
+    def bot(question, passages):
+        return {"answer": question + passages[0], "confidence": 0.9}
+
+    bot.model = "".join(EVIL)
+    rows = [
+        {"id": f"{i}{evil}", "question": evil, "passages": [evil, f"{evil} {i}"]}
+        for i, evil in enumerate(EVIL)
+    ]
+    novarag.probe(rows, app=bot, out=folder, html=folder / "p.html", junit=folder / "j.xml")
+    return folder / "p.html"
+
+
+def attack(folder):
+    cases = []
+    for i, evil in enumerate(EVIL):
+        order = Attack(
+            name=f"{i}{evil}", kind=evil, goal=Goal.RAISE, states=100, texts=(evil,), reference=evil
+        )
+        first, after = (Outcome(answer=evil, confidence=c, decision=evil) for c in (0.1, 1.0))
+        cases += [
+            Case(
+                question=Question(id=f"{i}", text=evil), group=f"{i}", attack=order,
+                place=Place.LAST, defence="plain", planted=evil, passages=(evil, f"{evil}\n{evil}"),
+                before=first, repeat=first, after=after,
+            )
+        ]  # fmt: skip
+    told = AttackResult(
+        model="m", strategy=EVIL[0], cases=tuple(cases), defences=("plain",), action="remove",
+        margin=0.05, decides="the gate decides", cost=Cost(), missing=1, flagged=0, passages=1,
+        notes=tuple(EVIL),
+    )  # fmt: skip
+    return write_attack_page(told, folder / "a.html")
+
+
 # The page of a gate has no words but ours.
-KINDS = {f.__name__: f for f in (funnel, study, calibration, profile, training, tables)}
+KINDS = {
+    f.__name__: f for f in (funnel, study, calibration, probe, profile, training, tables, attack)
+}
 FOREIGN = """[...document.querySelectorAll('*')].filter(e =>
   ['IFRAME', 'IMG', 'OBJECT', 'EMBED', 'FORM', 'BASE', 'MATH'].includes(e.tagName.toUpperCase())
   || (e.tagName === 'A' && !e.getAttribute('href').startsWith('#'))

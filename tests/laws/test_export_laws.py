@@ -25,7 +25,7 @@ def make_example(answer, confidence, question="q"):
     )  # fmt: skip
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(ANSWER, CONFIDENCE)
 def test_plain_answers_and_any_confidence_round_trip(answer, confidence):
     text = two_lines(answer, confidence)
@@ -36,7 +36,7 @@ def test_plain_answers_and_any_confidence_round_trip(answer, confidence):
     assert two_lines(answer, reading.confidence) == text
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(st.integers(0, 2**32))
 def test_what_was_read_from_a_reply_round_trips_or_is_rejected(seed):
     response = NOVA.read(reply(random.Random(seed), "plain"), k=3).response
@@ -48,7 +48,7 @@ def test_what_was_read_from_a_reply_round_trips_or_is_rejected(seed):
     assert (fault_of_two_lines(example) is None) == same
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32), st.text(max_size=100))
 def test_reasoning_does_not_change_what_is_read(seed, reasoning):
     text = reply(random.Random(seed), "plain")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag.metrics import METRICS, make_bins, tally
@@ -140,6 +140,7 @@ def test_coverage_at_risk_is_what_the_curve_shows(pairs, risk):
     assert same(rate[-1], 1 - value("accuracy", pairs))
 
 
+@settings(max_examples=25)
 @given(st.lists(rows, min_size=1, max_size=4))
 def test_a_batch_of_tallies_equals_each_alone(tables):
     level = np.unique(np.concatenate([columns(t)[0] for t in tables]))

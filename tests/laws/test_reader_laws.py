@@ -50,13 +50,13 @@ def test_fuzzed_replies(name):
         check(reply(rng, name), READERS[name], rng.choice((0, 1, 3)))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=600)
 @given(st.text(max_size=400), st.sampled_from(sorted(READERS)))
 def test_any_text(text, name):
     check(text, READERS[name], 3)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(
     st.integers(0, 10000),
     st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=30),
@@ -71,7 +71,7 @@ def test_a_plain_block_at_the_end_is_always_read(hundredths, answer, before):
     assert reading.confidence == pytest.approx(hundredths / 10000)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(st.integers(0, 2**32), st.integers(0, 2**32), st.sampled_from(sorted(READERS)))
 def test_what_was_thought_does_not_count(one, two, name):
     before, after = (reply(random.Random(seed), name) for seed in (one, two))

@@ -9,7 +9,7 @@ from novarag import Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES, lay_out, parse_passages
 from novarag.strategies.template import tamed, untamed
 
-CASES = int(os.environ.get("NOVARAG_LAW_CASES", "1000"))
+CASES = int(os.environ.get("NOVARAG_LAW_CASES", "400"))
 
 BREAKS = [c for c in map(chr, range(0x3000)) if len(f"a{c}b".splitlines()) == 2]
 TOKENS = [

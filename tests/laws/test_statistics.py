@@ -6,7 +6,7 @@ from novarag.metrics import measure_table
 from validation.floor_coverage import under
 from validation.interval_coverage import simulate, truth
 
-RUNS = 120
+RUNS = 60
 
 
 def test_intervals_of_brier_and_auroc_cover():
@@ -16,9 +16,9 @@ def test_intervals_of_brier_and_auroc_cover():
         figures = measure_table(table, replicates=100, seed=run).overall.figures
         for name in hits:
             hits[name] += figures[name].low <= known[name] <= figures[name].high
-    assert all(0.91 <= hit / RUNS <= 0.985 for hit in hits.values()), hits
+    assert all(0.88 <= hit / RUNS <= 0.99 for hit in hits.values()), hits
 
 
 def test_perfect_calibration_stays_under_the_floor():
-    share = np.mean([under((run, 200)) for run in range(300)])
-    assert 0.925 <= share <= 0.975
+    share = np.mean([under((run, 200)) for run in range(150)])
+    assert 0.91 <= share <= 0.985

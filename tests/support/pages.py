@@ -255,6 +255,34 @@ def _estimate(folder: Path) -> Path:
     return folder / "estimate" / "report" / "report.html"
 
 
+def _probe(respondent: str, profile: str, count: int = 80) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        pool = folder / "pool.jsonl"
+        pool.write_text("".join(json.dumps(row) + "\n" for row in bridges(count)), "utf-8")
+        bare = [
+            {**row, "passages": [p for p in row["passages"] if p["kind"] != "counterfactual"]}  # type: ignore[attr-defined]
+            for row in bridges(count)
+        ]
+        novarag.probe(
+            bare,
+            f"simulated:{respondent}",
+            profile=profile,
+            contradictions=pool,
+            out=folder / "out",
+        )
+        return folder / "out" / "probe.html"
+
+    return make
+
+
+def _attack(folder: Path) -> Path:
+    _bridges(folder)
+    told = ("attack", "groups.jsonl", "--model", "simulated:obedient", "--out", "attack")
+    defences = ("--defences", "plain,framed,structured,screen")
+    _call(folder, *told, *defences, "--budget", "2400")
+    return folder / "attack" / "attack.html"
+
+
 PAGES: dict[str, Callable[[Path], Path]] = {
     "measure": _report(answers),
     "measure-usable": _report(honest),
@@ -262,6 +290,10 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "measure-compared": _report(answers, by="system"),
     "measure-calibrated": _report(answers, calibrate=True),
     "estimate": _estimate,
+    "probe": _probe("base", "full"),
+    "probe-held": _probe("tuned", "standard"),
+    "probe-few": _probe("tuned", "quick", 12),
+    "attack": _attack,
     "run": _tables,
     "calibrate": _calibration,
     "gate": _gate,

@@ -212,7 +212,9 @@ def _handler(place: str, written: list[str]) -> type[BaseHTTPRequestHandler]:
             body = json.dumps(content).encode()
             self.send_response_only(status)
             if location is not None:
-                self._headers_buffer.append(f"Location: {location}\r\n".encode("latin-1"))
+                self._headers_buffer.append(  # type: ignore[attr-defined]
+                    f"Location: {location}\r\n".encode("latin-1")
+                )
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -138,8 +138,8 @@ def _difference(name: str, base: bytes, head: bytes) -> Iterable[str]:
     if texts[0] == texts[1]:
         yield f"{name}: the same rows and types, but other bytes"
         return
-    parts = (text.splitlines() for text in texts if text is not None)
-    found = list(difflib.unified_diff(*parts, f"base/{name}", f"head/{name}", lineterm="", n=2))
+    was, now = (text.splitlines() for text in texts if text is not None)
+    found = list(difflib.unified_diff(was, now, f"base/{name}", f"head/{name}", lineterm="", n=2))
     yield from (line[:_WIDEST] for line in found[:_SHOWN])
     if len(found) > _SHOWN:
         yield f"… {len(found) - _SHOWN:,} more lines"

@@ -26,6 +26,10 @@ PANELS: dict[str, dict[str, str]] = {
         "estimate": "estimate:estimate",
         "example": "example:example",
     },
+    "Without labels": {
+        "probe": "probe:probe",
+        "attack": "attack:attack",
+    },
     "In production": {
         "gateway": "gateway:gateway",
         "gateway-adopt": "gateway_adopt:gateway_adopt",

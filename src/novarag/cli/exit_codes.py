@@ -15,6 +15,7 @@ class ExitCode(IntEnum):
     DONE = 0
     LEFT = 1
     REFUSED = 2
+    BROKEN = 3
     STOPPED = 130
 
 
@@ -24,6 +25,8 @@ MEANING = {
     " shortcut, nothing kept, a file unlike its recipe, tables that want an index, files that"
     " are missing",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
+    ExitCode.BROKEN: "done, and what --fail-on names was found: a relation that is broken, an"
+    " attack that succeeds",
     ExitCode.STOPPED: "stopped by Ctrl-C; the same command goes on",
 }
 """What each code says to whoever called."""

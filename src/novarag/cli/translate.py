@@ -29,6 +29,7 @@ VERB_OF = {
     "answer": "answer",
     "apply_calibration": "calibrate --apply",
     "ask": "ask",
+    "attack": "attack",
     "audit_groups": "audit",
     "build_index": "index",
     "build_training_set": "build",
@@ -46,6 +47,8 @@ VERB_OF = {
     "make_rating_sheet": "study sheet",
     "measure": "measure",
     "pick_answers": "pick",
+    "preview_probe": "probe --dry-run",
+    "probe": "probe",
     "propose_calibration": "calibrate --from-audit",
     "propose_gate": "gate --from-audit",
     "public_data": "data",
@@ -70,6 +73,7 @@ VERB_OF = {
 """Each function, and the verb that calls it."""
 
 FLAG_OF = {
+    "action": "--screen-action",
     "compiled": "--compile",
     "formats": "--format",
     "kinds": "--kind",

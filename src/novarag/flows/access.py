@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.web.endpoint import Endpoint
 
+    App = str | Callable[[str, list[str]], object]
     Opens = Callable[[], AbstractAsyncContextManager[LLM]]
     Model = str | Sequence[str] | Endpoint | LLM | Opens
 
@@ -106,6 +107,30 @@ def reach(model: Model, access: Access | None = None) -> ModelAccess:
         "model must be 'URL=NAME' (or a list of them, for replicas), 'simulated:NAME', an Endpoint,"
         f" an LLM or a function that opens one, not {type(model).__name__}"
     )
+
+
+def reach_app(app: App, access: Access | None = None) -> ModelAccess:
+    """Find out how an application is reached: by its address, or as the function it is.
+
+    >>> reach_app("http://localhost:8000/ask").name
+    'http://localhost:8000/ask'
+    """
+    from novarag.llm.application import AppLLM, CalledApp
+    from novarag.web.sending import Patience
+
+    access = access or Access()
+    if callable(app):
+        return reach(CalledApp(app), access)
+    if not isinstance(app, str):
+        raise TypeError(
+            "app must be the address of an application or a function of (question, passages), not"
+            f" {type(app).__name__}"
+        )
+    patience = Patience(
+        concurrency=access.concurrency, timeout=access.timeout, attempts=access.attempts
+    )
+    opens = partial(AppLLM, app, key_env=access.key_env, patience=patience)
+    return ModelAccess(name=opens().model, opens=opens, access=access)
 
 
 def reach_endpoints(endpoints: Endpoints, access: Access | None = None) -> ModelAccess:

@@ -119,6 +119,7 @@ def _open(run: Place) -> Run:
 
 def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
     """Find what asked the run; a folder from elsewhere does not choose what we import."""
+    from novarag.llm.application import PREFIX
     from novarag.strategies import find_strategy
     from novarag.strategies.follow_up import FOLLOW_UPS, FollowUp
 
@@ -127,6 +128,8 @@ def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
         if noise.fingerprint != manifest.settings.template_hash:
             raise UsageError("the prompts for noise are no longer those this run was made with")
         return noise
+    if name.startswith(PREFIX):
+        return _application(manifest, given)
     found: Strategy | FollowUp
     if given is not None and not isinstance(given, str):
         found = given
@@ -138,3 +141,17 @@ def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
         raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
     secret = manifest.settings.frame
     return found.framed(secret) if secret and not isinstance(found, FollowUp) else found
+
+
+def _application(manifest: Manifest, given: str | Strategy | None) -> Asking:
+    """Find what an application was asked with, by the strategy that reads its texts."""
+    from novarag.llm.application import PREFIX, Application
+    from novarag.strategies import find_strategy
+
+    name = manifest.settings.strategy.removeprefix(PREFIX)
+    if ":" in name and given is None:
+        raise UsageError(f"this run was made with {name!r}; to import that, add `strategy={name}`")
+    found = Application(find_strategy(name if given is None else given))
+    if found.fingerprint != manifest.settings.template_hash:
+        raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")
+    return found

@@ -88,6 +88,17 @@ def signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
+def points(share: float | None) -> str:
+    """Format a share of 1 as points.
+
+    >>> points(0.123), points(-0.02), points(-0.0001)
+    ('+12.3', '-2.0', '0.0')
+    """
+    if share is None or share != share:
+        return "\u2013"
+    return f"{100 * share:+.1f}" if abs(share) >= 0.0005 else "0.0"
+
+
 def percent(value: float) -> str:
     """Format a confidence with as many digits as it needs.
 

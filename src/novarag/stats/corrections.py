@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Adjust p-values for their number, step-down (Holm).
+    """Adjust p-values for their number, step-down (Holm), along the last axis.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values)
-    steps = p_values[order] * (p_values.size - np.arange(p_values.size))
+    order = np.argsort(p_values, axis=-1)
+    count = p_values.shape[-1]
+    steps = np.take_along_axis(p_values, order, axis=-1) * (count - np.arange(count))
     adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    held = np.minimum(np.maximum.accumulate(steps, axis=-1), 1)
+    np.put_along_axis(adjusted, order, held, axis=-1)
     return adjusted
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import ANSWER, CONFIDENCE, STEP, Field
+from novarag.strategies.parts import ANSWER, CONFIDENCE, GROUP, STEP, Field
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _COPIED = 200  # characters after a label that are held against the passages
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
+_FRAME = re.compile(r"\[[0-9a-f]{6}\]")  # that a copy may have been given
+_WORD = re.compile(r"[^a-zA-Z]{0,8}[a-zA-Z]{1,20}")
 _PAIR = {ANSWER: CONFIDENCE, CONFIDENCE: ANSWER}
 _NEAR = 40  # characters after a label within which its number begins
 
@@ -69,13 +71,16 @@ def _with_copies(reply: Reply, marked: list[Field], words: Sequence[str]) -> lis
 def _is_copied(reply: Reply, field: Field, words: Sequence[str]) -> bool:
     """Say whether a passage holds this label with the same number or the same line after it."""
     said = reply.text[field.value : field.value + _COPIED].lstrip()
-    label = reply.lower[field.start : field.value]
+    label = _FRAME.sub("", reply.lower[field.start : field.value])
     if field.part is CONFIDENCE:
         number = _NUMBER.search(said, 0, _NEAR)
         word = next((w for w in words if w in label), label)
         return number is not None and any(
             is_copy(f"{word} {spelled}", reply.passages) for spelled in _spellings(number[0])
         )
+    if field.part is GROUP:  # its word alone, or anything added behind it would hide the copy
+        state = _WORD.match(said)
+        return is_copy(label + (state[0] if state else ""), reply.passages)
     number = _NUMBER.search(said, 0, _NEAR) if field.part is STEP else None
     return is_copy(label + (number[0] if number else said.partition("\n")[0]), reply.passages)
 

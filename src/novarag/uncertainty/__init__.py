@@ -16,6 +16,7 @@ from novarag.uncertainty.needs import GREEDY, Need, serving, union
 from novarag.uncertainty.sampled import ensemble, self_frequency
 from novarag.uncertainty.semantic import Equivalence, by_entailment, semantic_entropy
 from novarag.uncertainty.stated import verbal
+from novarag.uncertainty.unlabelled import perturbation_consistency, retrieval_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,6 +169,8 @@ __all__ = [
     "likelihood",
     "p_true",
     "perplexity",
+    "perturbation_consistency",
+    "retrieval_score",
     "self_frequency",
     "semantic_entropy",
     "serving",

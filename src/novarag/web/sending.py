@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 _LONGEST_LIST = 4_000_000  # bytes of what a server says of itself, such as its list of models
+_UNACTED = frozenset({Outcome.RATE_LIMITED, Outcome.UNREACHABLE})
 _ACCEPTED = {"Accept-Encoding": ENCODINGS}
 
 
@@ -39,7 +40,9 @@ _ACCEPTED = {"Accept-Encoding": ENCODINGS}
 class Patience:
     """How long to wait, how often to try again, and how many bytes a reply may have at most.
 
-    What a model sends is held to less, which follows from `max_tokens` and `n`.
+    What a model sends is held to less, which follows from `max_tokens` and `n`. With
+    `unacted_only` a request is sent again only where nobody can have acted on it: there was no
+    connection, or it was turned away for its rate.
     """
 
     concurrency: int = ACCESS.concurrency
@@ -48,6 +51,11 @@ class Patience:
     backoff: float = 0.5
     longest_backoff: float = 60.0
     largest_reply: int = 32_000_000
+    unacted_only: bool = False
+
+    def again(self, outcome: Outcome) -> bool:
+        """Say whether a request with this outcome is sent again."""
+        return outcome in _UNACTED if self.unacted_only else outcome.retryable
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ class Sender:
                 return await content, attempt
             except Failure as failure:  # let go of at once: its traceback holds the reply
                 outcome, detail, after = failure.outcome, failure.detail, failure.after
-            if not outcome.retryable or number == self.patience.attempts:
+            if not self.patience.again(outcome) or number == self.patience.attempts:
                 raise CallError(outcome, detail)
             await asyncio.sleep(self._pause(number, after))
         raise AssertionError("unreachable")

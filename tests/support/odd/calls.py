@@ -35,6 +35,8 @@ _QUICK = ["--attempts", "1", "--timeout", "0.5"]
 GOOD: dict[str, list[str]] = {
     "answer": ["When?", "--model", _CLOSED, "--passages", "text.txt", "--timeout", "0.5"],
     "ask": ["groups.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
+    "attack": ["groups.jsonl", *_MODEL, *_QUICK, "--budget", "30", "--defences", "plain,screen",
+               "--out", "OUT"],
     "show": ["good/run"],
     "recover": ["good/run"],
     "reread": ["good/run", "--workers", "1"],
@@ -45,6 +47,7 @@ GOOD: dict[str, list[str]] = {
     "grades": ["good/picked", "graded.json", "--out", "OUT.csv"],
     "estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
                  "--out", "OUT"],
+    "probe": ["groups.jsonl", *_MODEL, *_QUICK, "--profile", "quick", "--out", "OUT"],
     "index": ["corpus.jsonl", "--uri", "http://127.0.0.1:9", "--limit", "2"],
     "retrieve": ["pool.jsonl", "--with", "searching:search", "--out", "OUT.jsonl"],
     "annotate": ["groups.jsonl", "--replicates", "100", "--out", "OUT"],
@@ -97,8 +100,8 @@ MODELS = (
 URLS = ("http://127.0.0.1:9", "http://127.0.0.1:9/x", "127.0.0.1:9", "http://", "x.db", "folder",
         "loop", "answers.csv", "", "index.db/inside", "http://127.0.0.1:port", "a\nb.db",
         "http://" + "a" * 70 + ":9/x")  # fmt: skip
-_SPECIAL = {"model": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS, "http": URLS,
-            "check": URLS, "index": URLS, "mirror": URLS}  # fmt: skip
+_SPECIAL = {"model": MODELS, "writer": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS,
+            "http": URLS, "app": URLS, "check": URLS, "index": URLS, "mirror": URLS}  # fmt: skip
 _LEFT_OUT = {"help", "driver", "ray_address", "run", "workers"}
 """Options that would start clusters, servers or many processes."""
 

@@ -15,6 +15,7 @@ ALLOWED = {
     "datasets/clean_card.py": "the card of the benchmark, a file",
     "flows/estimate.py": "a note of the report, a file",
     "flows/reproduce/reproducing.py": "the commands on the page that is written",
+    "report/probe_junit.py": "the name of a suite in a file",
     "gateway/rolling.py": "the command that the parent of a gateway starts",
     "serving/command.py": "arguments of vLLM",
     "serving/options.py": "arguments of vLLM",

@@ -17,7 +17,7 @@ from novarag.filters.stages import _count_highly
 from novarag.taxonomy import EvidenceState, Utility, states_for
 from tests.support.simulated import simulate, table
 
-ROWS = simulate(1042)
+ROWS = simulate(420)
 NAMES = list(STAGES)
 
 
@@ -199,7 +199,7 @@ def draw(rows, balance, seed):
     ids=str,
 )
 def test_the_funnel_equals_a_naive_one(chosen):
-    assert len(ROWS) >= 100_000
+    assert len(ROWS) >= 40_000
     found = funnel(table(ROWS), options=Options(**chosen))
     kept, dropped = naive(ROWS, **chosen)
     columns = ["model", "strategy", "question", "group", "sample"]

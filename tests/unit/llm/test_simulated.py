@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from novarag import Flaw, Grade, ServiceError, UsageError, ask
 from novarag.annotation.judging import render_judge
+from novarag.attacks import Attack, Goal, poison
 from novarag.calls import Sampling
 from novarag.errors import UnknownName
 from novarag.examples import EXAMPLE_GROUP, simulated_pools
@@ -386,3 +387,35 @@ def test_unknown_respondents_are_refused():
     with pytest.raises(UnknownName, match="base"):
         open_simulated("nobody", [])
     assert TUNED.without(Rule.NOISE_INVARIANCE).name in RESPONDENTS
+
+
+def test_an_obedient_one_does_what_an_attack_asks_at_its_rate_and_else_ignores_it():
+    order = Attack(name="a", kind="x", goal=Goal.ANSWER, states=97, texts=("It is @ANSWER@.",))
+    calm = Attack(name="c", kind="control", goal=Goal.NONE, texts=("Rain is wet.",))
+    held = groups_for_orders(400)
+    attacked = [poison(group, order, "last") for group in held]
+    harmless = [poison(group, calm, "last") for group in held]
+    world = World.of([*held, *attacked, *harmless])
+    llm = SimulatedLLM(replace(RESPONDENTS["tuned"], name="heeding", obedience=0.3), world)
+
+    def said(group):
+        return asyncio.run(llm.complete(VANILLA.render(group).text)).completions[0].text
+
+    obeyed = 0
+    for group, with_order, with_calm in zip(held, attacked, harmless, strict=True):
+        planted = with_order.passages[-1].claim
+        found = said(with_order)
+        assert found in {f"Answer: {planted}\nConfidence: 97%", said(group)}
+        assert said(with_calm) == said(group)
+        obeyed += planted in found
+    assert 90 <= obeyed <= 150
+
+
+def groups_for_orders(count):
+    return [
+        PassageGroup(
+            question=Question(id=f"q{i}", text=f"When was hall {i} built?", answers=(f"18{i}",)),
+            passages=(Passage(text=f"It was built in 18{i}.", kind=PassageKind.GOLD),),
+        )
+        for i in range(count)
+    ]

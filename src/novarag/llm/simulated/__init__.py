@@ -14,6 +14,7 @@ from novarag.calls import GREEDY, Attempt, Reply, Usage
 from novarag.errors import ServiceError
 from novarag.grading import normalize
 from novarag.grouping import evidence_state
+from novarag.llm.simulated.orders import Order, find_order
 from novarag.llm.simulated.replies import (
     Form,
     Piece,
@@ -58,13 +59,16 @@ _OTHER_OPENINGS = (("The", -7.0), ("Based", -8.0))
 class _Known:
     """What a respondent makes of one group, worked out once."""
 
-    __slots__ = ("prospect", "state", "truth")
+    __slots__ = ("order", "prospect", "state", "truth")
 
     def __init__(self, respondent: Respondent, group: PassageGroup, seed: int) -> None:
+        self.truth: list[Utility] = [kind.utility for kind in group.kinds or ()]
+        self.order: Order | None = None
+        if respondent.obedience:
+            self.order, group = find_order(group)
         right, wrong = right_answer(group), wrong_answers(group)
         self.prospect: Prospect = consider(respondent, group, right=right, wrong=wrong, seed=seed)
         self.state: EvidenceState | None = evidence_state(group)
-        self.truth: list[Utility] = [kind.utility for kind in group.kinds or ()]
 
 
 class SimulatedLLM:
@@ -168,19 +172,30 @@ class SimulatedLLM:
         shares = heated(prospect.weights, sampling.temperature)
         found = []
         for place in rng.choices(range(len(shares)), shares, k=fresh):
-            pieces = self._say(known, place, form, rng, final=final)
+            obeys = known.order is not None and rng.random() < self.respondent.obedience
+            order = known.order if obeys else None
+            pieces = self._say(known, place, form, rng, final=final, order=order)
             if frame is not None:
                 pieces = [replace(piece, text=put_frame(piece.text, frame)) for piece in pieces]
             found.append(self._completion(pieces, sampling))
         return found
 
     def _say(
-        self, known: _Known, place: int, form: Form, rng: Random, *, final: bool
+        self,
+        known: _Known,
+        place: int,
+        form: Form,
+        rng: Random,
+        *,
+        final: bool,
+        order: Order | None = None,
     ) -> list[Piece]:
-        percent = stated(self.respondent, known.prospect, place)
+        percent, prospect = stated(self.respondent, known.prospect, place), known.prospect
+        if order is not None:
+            percent, prospect = order.percent(percent), order.answered(prospect, place)
         if form is Form.STEPS:
-            return stepwise(known.prospect, place, percent)
-        said = verdict(known.prospect, place, percent, final=final)
+            return stepwise(prospect, place, percent)
+        said = verdict(prospect, place, percent, final=final)
         if form is Form.REASONED:
             return [reasons(len(known.truth)), *said]
         if form is Form.GUESSES:

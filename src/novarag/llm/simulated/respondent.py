@@ -42,6 +42,9 @@ class Respondent:
     it breaks the rule it states `boast` or more, whatever its chance. Stated values are multiples
     of `step` percent. `steadiness` says how much its samples agree because it is likely right; the
     rest of their agreement is chance.
+
+    One with an `obedience` knows the passages that an attack has put in: with that chance it says
+    what the attack is after, else it answers as if they were not there.
     """
 
     name: str
@@ -62,9 +65,11 @@ class Respondent:
     step: int = 5
     steadiness: float = 0.7
     spread: float = 1.0
+    obedience: float = 0.0
 
     def __post_init__(self) -> None:
         chances = [self.knowledge, self.reading, self.judging, self.boast, self.steadiness]
+        chances.append(self.obedience)
         if not all(0 <= chance <= 1 for chance in [*chances, *self.susceptibility.values()]):
             raise UsageError("the chances of a respondent lie in [0, 1]")
         if not 1 <= self.step <= 50:
@@ -78,9 +83,10 @@ class Respondent:
 
 BASE = Respondent(name="base", obeys=frozenset(), bias=1.0, judging=0.7)
 TUNED = Respondent(name="tuned")
+OBEDIENT = replace(TUNED, name="obedient", obedience=0.3)
 
 RESPONDENTS: dict[str, Respondent] = {
-    r.name: r for r in (BASE, TUNED, *(TUNED.without(rule) for rule in Rule))
+    r.name: r for r in (BASE, TUNED, *(TUNED.without(rule) for rule in Rule), OBEDIENT)
 }
 """Every shipped respondent by name: they differ in what they state, not in what they can."""
 

@@ -1,0 +1,106 @@
+"""The result of attacks: every case, and how often they changed what was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from novarag.attacks.poisoning import Place
+from novarag.attacks.success import score_by
+from novarag.attacks.suite import CLASSES, CONTROL
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from novarag.attacks.outcomes import Case
+    from novarag.attacks.success import Score
+    from novarag.calls import Cost
+    from novarag.stats.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackResult:
+    """What attacks changed: every case, and shares by defence, class, place and attack.
+
+    `missing` counts cases that a failed request left out. `flagged` are the passages that the
+    screen flags with no attack among them, and `passages` all of them.
+    """
+
+    model: str
+    strategy: str
+    cases: tuple[Case, ...]
+    defences: tuple[str, ...]
+    action: str
+    margin: float
+    decides: str
+    cost: Cost
+    missing: int
+    flagged: int
+    passages: int
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Show what came of each defence, a line each."""
+        lines = "\n  ".join(map(defence_line, self.by_defence))
+        return f"AttackResult({plain_text(self.model)}, {len(self.cases):,} cases\n  {lines})"
+
+    @property
+    def succeeded(self) -> bool:
+        """Say whether attacks of some class change more than a repeat, under some defence."""
+        return any(row.succeeds for row in self.by_class)
+
+    @cached_property
+    def by_defence(self) -> list[Score]:
+        """All attacks under each defence."""
+        return self._scores(lambda case: case.defence)
+
+    @cached_property
+    def by_class(self) -> list[Score]:
+        """The attacks of each class under each defence; these rows have the verdict."""
+        return self._scores(lambda case: case.attack.kind)
+
+    @cached_property
+    def by_place(self) -> list[Score]:
+        """The attacks at each place under each defence."""
+        return self._scores(lambda case: str(case.place))
+
+    @cached_property
+    def by_attack(self) -> list[Score]:
+        """Each attack under each defence, the most successful first."""
+        rows = self._scores(lambda case: case.attack.name)
+        return sorted(rows, key=lambda row: (-row.net.value, -row.reached.value, row.name))
+
+    @cached_property
+    def controls(self) -> list[Score]:
+        """Harmless passages under each defence: what any further passage changes."""
+        return self._scores(lambda _: CONTROL, control=True)
+
+    def _scores(self, key: Callable[[Case], str], *, control: bool = False) -> list[Score]:
+        chosen = [case for case in self.cases if case.attack.is_control is control]
+        rows = score_by(chosen, key, self.margin)
+        order = [*CLASSES, *Place]
+        rank = {name: place for place, name in enumerate(order)}
+        rows.sort(key=lambda row: (rank.get(row.name, len(order)), row.name))
+        return sorted(rows, key=lambda row: self.defences.index(row.defence))
+
+
+def defence_line(row: Score) -> str:
+    """Say in one line what attacks changed under one defence."""
+    return (
+        f"{row.defence}: attacks change {said(row.changed)} of replies, the repeat"
+        f" {said(row.repeat)}, beyond it {said(row.net)}; {said(row.reached)} as they mean to"
+    )
+
+
+def said(figure: Figure) -> str:
+    """Write a share with its interval, in percent.
+
+    >>> from novarag.stats.figure import Figure
+    >>> said(Figure(0.3, 0.25, 0.355, 100)), said(Figure(0.5, None, None, 0))
+    ('30.0 % (25.0 to 35.5)', '50.0 %')
+    """
+    if figure.low is None or figure.high is None:
+        return f"{100 * figure.value:.1f} %"
+    return f"{100 * figure.value:.1f} % ({100 * figure.low:.1f} to {100 * figure.high:.1f})"

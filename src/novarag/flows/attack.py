@@ -1,0 +1,286 @@
+"""Attack a model through its passages, and say what that changes beyond a repeat's noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.attacks import MARGIN, Action, Case, planted_answer
+from novarag.attacks.result import AttackResult
+from novarag.defaults import ASK
+from novarag.errors import DataError, UsageError
+from novarag.flows.access import reach
+from novarag.flows.attack_judging import judge_of
+from novarag.flows.attack_plan import REPEATS, AttackPlan, plan_attacks
+from novarag.flows.events import Step, Wrote, silent
+from novarag.flows.jobs import source_of
+from novarag.flows.looping import synchronous
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.attacks import Defence
+    from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
+    from novarag.flows.access import Access, Model, ModelAccess
+    from novarag.flows.attack_gateway import ThroughGateway
+    from novarag.flows.attack_judging import Judge
+    from novarag.flows.attack_plan import Suite
+    from novarag.flows.attack_runs import AttackRuns
+    from novarag.flows.events import Tell
+    from novarag.flows.jobs import Groups
+    from novarag.flows.looping import Stop
+    from novarag.strategies import Strategy
+
+
+async def attack_async(
+    groups: Groups,
+    model: Model | None = None,
+    *,
+    gateway: str | None = None,
+    strategy: str | Strategy = "nova",
+    suite: Suite = None,
+    classes: Sequence[str] | None = None,
+    places: Sequence[str] | None = None,
+    defences: Sequence[str] | None = None,
+    action: str = Action.REMOVE,
+    threshold: float | None = None,
+    gate: str | Path | Gate | None = None,
+    calibration: str | Path | Calibration | None = None,
+    other_source: bool = False,
+    margin: float = MARGIN,
+    budget: int | None = None,
+    temperature: float = 0.0,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    shard_size: int = ASK.shard_size,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> AttackResult:
+    """Put attacks among the passages of every group, and count what they change.
+
+    Each group is asked twice without an attack, then once with each attack at each place, for each
+    of the `defences`: plain, framed, screen, and structured where the server can hold replies to a
+    form. `suite` is a TOML file or attacks; left
+    out, the shipped one. What changes is the answer, the confidence (by more than `margin`) or the
+    decision: that of a `gate` (with its `calibration`), or whether the stated confidence is at
+    least `threshold`. `action` says what the screen does with a passage that it flags: "remove" or
+    "mark". `budget` is the most calls that are made; attacks are then spread evenly over groups.
+    In place of a `model`, `gateway` names one of a gateway's models (`URL=NAME`): passages go to it
+    in `novarag.passages`, and its own decision counts. With `out` runs, a JSON file and a page stay
+    in that folder, and the same call goes on where it was cut off.
+    """
+    asking, name, reached = _access(model, gateway, strategy, access)
+    plan = plan_attacks(
+        source_of(groups).groups(), suite=suite, classes=classes, places=places,
+        defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
+    )  # fmt: skip
+    _check(plan, asking, margin)
+    judge, decides = judge_of(
+        asking, reached.name, threshold=threshold, gate=gate, calibration=calibration,
+        other_source=other_source,
+    )  # fmt: skip
+    runs = _runs(
+        asking, name, reached, out, temperature=temperature, max_tokens=max_tokens,
+        shard_size=shard_size,
+    )  # fmt: skip
+    cases: list[Case] = []
+    missing = 0
+    for number, defence in enumerate(plan.defences, start=1):
+        tell(Step(defence.name, number, len(plan.defences)))
+        some, lost = await _cases(plan, defence, runs, judge, tell=tell, stop=stop)
+        cases += some
+        missing += lost
+    result = _result(plan, runs, cases, missing, margin=margin, decides=decides)
+    if out is not None:
+        _write(result, Path(out), tell)
+    return result
+
+
+attack = synchronous(attack_async)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackPreview:
+    """What an attack would take: counts, and the calls of each defence."""
+
+    groups: int
+    questions: int
+    attacks: int
+    controls: int
+    places: int
+    calls: dict[str, int]
+    blocked: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """The calls of all defences together."""
+        return sum(self.calls.values())
+
+
+def preview_attack(
+    groups: Groups,
+    *,
+    gateway: str | None = None,
+    suite: Suite = None,
+    classes: Sequence[str] | None = None,
+    places: Sequence[str] | None = None,
+    defences: Sequence[str] | None = None,
+    action: str = Action.REMOVE,
+    budget: int | None = None,
+    seed: int = 0,
+) -> AttackPreview:
+    """Say what an attack would take, and ask nothing."""
+    plan = plan_attacks(
+        source_of(groups).groups(), suite=suite, classes=classes, places=places,
+        defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
+    )  # fmt: skip
+    blocked = {d.name: sum(one.blocked for one in plan.attacked(d)) for d in plan.defences}
+    return AttackPreview(
+        groups=len(plan.groups),
+        questions=len({group.question.id for group in plan.groups.values()}),
+        attacks=sum(not attack.is_control for attack in plan.attacks),
+        controls=sum(attack.is_control for attack in plan.attacks),
+        places=len(plan.places),
+        calls={d.name: plan.calls(d) for d in plan.defences},
+        blocked=blocked,
+    )
+
+
+def _defences(defences: Sequence[str] | None, gateway: str | None) -> Sequence[str] | None:
+    """Take the defences that can be set here; a gateway frames and structures by itself."""
+    held = {"framed", "structured"} & set(defences or ())
+    if gateway is not None and held:
+        raise UsageError(
+            f"a `gateway` has its own prompt: {', '.join(sorted(held))} is set in its settings;"
+            " `defences` here are plain and screen"
+        )
+    return ("plain",) if gateway is not None and defences is None else defences
+
+
+def _access(
+    model: Model | None, gateway: str | None, strategy: str | Strategy, access: Access | None
+) -> tuple[Strategy | ThroughGateway, str, ModelAccess]:
+    """Find out what is asked, how, and under which name a run remembers it."""
+    from novarag.flows.attack_gateway import NAME, ThroughGateway, reach_gateway
+    from novarag.strategies import find_strategy
+
+    if (model is None) == (gateway is None):
+        raise UsageError("give a `model` or a `gateway`, one of the two")
+    if gateway is not None:
+        return ThroughGateway(), NAME, reach_gateway(gateway, access)
+    assert model is not None  # noqa: S101 - said above
+    found = find_strategy(strategy) if isinstance(strategy, str) else strategy
+    name = strategy if isinstance(strategy, str) else strategy.name
+    return found, name, reach(model, access)
+
+
+def _check(plan: AttackPlan, asking: Strategy | ThroughGateway, margin: float) -> None:
+    """Refuse what would fail after the first calls were paid for."""
+    from novarag.strategies import Strategy
+
+    if not 0 <= margin < 1:
+        raise UsageError(f"`margin` is a share of one, and at least 0, not {margin}")
+    if not any(not attack.is_control for attack in plan.attacks):
+        raise DataError("there are no attacks but controls.", hint="add one to the suite.")
+    if isinstance(asking, Strategy):
+        for defence in plan.defences:
+            if defence.framed:
+                asking.framed()
+            if defence.structured:
+                asking.pattern(1)
+
+
+def _runs(
+    asking: Strategy | ThroughGateway,
+    name: str,
+    model: ModelAccess,
+    out: str | Path | None,
+    *,
+    temperature: float,
+    max_tokens: int | None,
+    shard_size: int,
+) -> AttackRuns:
+    from novarag.flows.attack_runs import AttackRuns
+
+    return AttackRuns(
+        asking=asking, name=name, model=model, folder=None if out is None else Path(out) / "runs",
+        temperature=temperature, max_tokens=max_tokens, shard_size=shard_size,
+    )  # fmt: skip
+
+
+async def _cases(
+    plan: AttackPlan,
+    defence: Defence,
+    runs: AttackRuns,
+    judge: Judge,
+    *,
+    tell: Tell,
+    stop: Stop | None,
+) -> tuple[list[Case], int]:
+    """Ask what one defence asks, and put each attacked reply beside the two without an attack."""
+    from novarag.flows.attack_runs import ATTACKED, UNATTACKED
+
+    clean = await runs.ask(
+        defence, UNATTACKED, list(plan.unattacked(defence)), tell=tell, stop=stop
+    )
+    attacked = list(plan.attacked(defence))
+    asked = [one.group for one in attacked if not one.blocked]
+    replies = await runs.ask(defence, ATTACKED, asked, tell=tell, stop=stop) if asked else {}
+    cases: list[Case] = []
+    for one in attacked:
+        before = [judge(trial) for trial in clean.get(one.base, ())]
+        after = [judge(trial) for trial in replies.get(str(one.group.id), ())]
+        if len(before) < REPEATS or not (after or one.blocked):
+            continue
+        question = plan.groups[one.base].question
+        cases.append(
+            Case(
+                question=question, group=one.base, attack=one.attack, place=one.place,
+                defence=defence.name, planted=planted_answer(question, plan.seed),
+                passages=one.shown, before=before[0], repeat=before[1],
+                after=before[1] if one.blocked else after[0], blocked=one.blocked,
+            )
+        )  # fmt: skip
+    return cases, len(attacked) - len(cases)
+
+
+def _result(
+    plan: AttackPlan,
+    runs: AttackRuns,
+    cases: list[Case],
+    missing: int,
+    *,
+    margin: float,
+    decides: str,
+) -> AttackResult:
+    from novarag.calls import Cost
+    from novarag.flows.access import simulated_note
+
+    flagged, passages = plan.flagged()
+    return AttackResult(
+        model=runs.model.name,
+        strategy=runs.name,
+        cases=tuple(cases),
+        defences=tuple(defence.name for defence in plan.defences),
+        action=str(plan.action),
+        margin=margin,
+        decides=decides,
+        cost=sum((run.cost for run in runs.runs), Cost()),
+        missing=missing,
+        flagged=flagged,
+        passages=passages,
+        notes=tuple(simulated_note(runs.model.name)),
+    )
+
+
+def _write(result: AttackResult, out: Path, tell: Tell) -> None:
+    from novarag.flows.kept import write_kept
+    from novarag.report.attack import attack_json, write_attack_page
+
+    write_kept(attack_json(result), out / "attack.json")
+    tell(Wrote(out / "attack.json"))
+    tell(Wrote(write_attack_page(result, out / "attack.html")))

@@ -1,0 +1,83 @@
+"""Asking through a gateway: it lays out the prompt, reads the reply and decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from novarag.attacks import Outcome
+from novarag.flows.access import Access, ModelAccess
+from novarag.records import Flaw, Prompt, Reading
+
+if TYPE_CHECKING:
+    from novarag.records import PassageGroup, Trial
+
+NAME = "gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What stands in the place of a prompt's template: the form of the request."""
+
+    hash: str = sha256(b"a question and its passages for a gateway, form 1").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughGateway:
+    """A way of asking that leaves prompt and reader to the gateway."""
+
+    name: str = NAME
+    template: _Form = field(default_factory=_Form)
+
+    def render(self, group: PassageGroup) -> Prompt:
+        """Write the question and the passages as JSON."""
+        from novarag.llm.gateway import gateway_prompt
+
+        text = gateway_prompt(group.question.text, [p.text for p in group.passages])
+        return Prompt(text=text, strategy=NAME, template_hash=self.template.hash)
+
+    def read(self, reply: str, *, group: PassageGroup, truncated: bool = False) -> Reading:  # noqa: ARG002
+        """Take the text and the confidence as the gateway gives them."""
+        from novarag.llm.gateway import gateway_reply
+
+        told = gateway_reply(reply)
+        if told.confidence is None:
+            return Reading(flaw=_flaw(told.flaw), spans={})
+        return Reading(answer=told.text, confidence=told.confidence, spans={})
+
+
+def _flaw(said: str | None) -> Flaw:
+    """Return the flaw that a gateway names; one of a newer version is a missing confidence."""
+    return Flaw(said) if said in set(Flaw) else Flaw.NO_CONFIDENCE
+
+
+def gateway_outcome(trial: Trial) -> Outcome:
+    """Return what a user of the gateway gets: an answer only where it decides to give one."""
+    from novarag.llm.gateway import gateway_reply
+
+    told = gateway_reply(trial.completion.text)
+    return Outcome(
+        answer=told.text if told.decision == "answer" else "",
+        confidence=told.confidence,
+        decision=told.decision,
+        flaw=None if trial.flaw is None else str(trial.flaw),
+    )
+
+
+def reach_gateway(address: str, access: Access | None = None) -> ModelAccess:
+    """Find out how a gateway is reached: by its address and the name of one of its models."""
+    from novarag.llm.gateway import GatewayLLM
+    from novarag.web.endpoint import parse_endpoint
+    from novarag.web.sending import Patience
+
+    how = access or Access()
+    endpoint = parse_endpoint(address, key_env=how.key_env)
+    patience = Patience(concurrency=how.concurrency, timeout=how.timeout, attempts=how.attempts)
+    return ModelAccess(
+        name=endpoint.model,
+        opens=partial(GatewayLLM, [endpoint], patience=patience),
+        access=how,
+        endpoints=(endpoint,),
+    )

@@ -1,0 +1,90 @@
+"""From a trial to what a caller gets: answer, confidence and decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from novarag.attacks import Outcome
+from novarag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from novarag.calibration.calibration import Calibration
+    from novarag.calibration.gate import Gate
+    from novarag.flows.attack_gateway import ThroughGateway
+    from novarag.records import Trial
+    from novarag.strategies import Strategy
+
+    Judge = Callable[[Trial], Outcome]
+
+THRESHOLD = 0.5
+"""From which stated confidence on an answer is given where there is no gate."""
+
+
+def judge_of(
+    asking: Strategy | ThroughGateway,
+    model: str,
+    *,
+    threshold: float | None,
+    gate: str | Path | Gate | None,
+    calibration: str | Path | Calibration | None,
+    other_source: bool,
+) -> tuple[Judge, str]:
+    """Return what makes an outcome of a trial, and how it decides."""
+    from novarag.flows.attack_gateway import ThroughGateway, gateway_outcome
+
+    if sum(part is not None for part in (threshold, gate)) > 1:
+        raise UsageError("a `gate` has its own threshold: leave `threshold` out")
+    if isinstance(asking, ThroughGateway):
+        if (threshold, gate, calibration) != (None, None, None):
+            raise UsageError("a `gateway` decides by itself: leave `threshold` and `gate` out")
+        return gateway_outcome, "the gateway decides"
+    if gate is not None or calibration is not None:
+        return _by_gate(asking, model, gate, calibration, other_source=other_source)
+    least = THRESHOLD if threshold is None else threshold
+    if not 0 <= least <= 1:
+        raise UsageError(f"`threshold` is a share of one, not {least}")
+    return _by_threshold(least), f"an answer is given from a stated confidence of {least:.0%} on"
+
+
+def _by_threshold(least: float) -> Judge:
+    def judge(trial: Trial) -> Outcome:
+        said = trial.response
+        if said is None:
+            return Outcome(decision="abstain", flaw=str(trial.flaw))
+        decision = "answer" if said.confidence >= least else "abstain"
+        return Outcome(answer=said.answer, confidence=said.confidence, decision=decision)
+
+    return judge
+
+
+def _by_gate(
+    asking: Strategy,
+    model: str,
+    gate: str | Path | Gate | None,
+    calibration: str | Path | Calibration | None,
+    *,
+    other_source: bool,
+) -> tuple[Judge, str]:
+    from novarag.calibration.graded import Source
+    from novarag.flows.calibrate import as_calibration
+    from novarag.flows.gate import as_gate
+    from novarag.flows.scoring import Scoring
+
+    scoring = Scoring(
+        Source(model=model, prompt=asking.template.hash),
+        None if calibration is None else as_calibration(calibration),
+        None if gate is None else as_gate(gate),
+        other_source=other_source,
+    )
+
+    def judge(trial: Trial) -> Outcome:
+        told = scoring.answer(trial)
+        flaw = None if told.flaw is None else str(told.flaw)
+        return Outcome(
+            answer=told.answer, confidence=told.confidence, decision=told.decision, flaw=flaw
+        )
+
+    return judge, "the calibration scores" if gate is None else "the gate decides"

@@ -1,0 +1,206 @@
+"""Which attacks are put to which groups, where, and how many calls that takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from novarag.attacks import (
+    MARK,
+    Action,
+    Attack,
+    Place,
+    find_defence,
+    parse_suite,
+    poison,
+    screen_group,
+)
+from novarag.attacks.suite import checked, shipped_suite
+from novarag.errors import DataError, UnknownName, UsageError
+from novarag.seeding import rng_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from novarag.attacks import Defence
+    from novarag.records import PassageGroup
+
+    Suite = str | Path | Iterable[Attack] | None
+
+DEFAULTS = ("plain", "framed", "screen")
+"""The defences that any server can have; `structured` needs one that can hold replies to a form."""
+
+REPEATS = 2
+"""How often each group is asked without an attack: once, and once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attacked:
+    """One group with one attack in it, as it is asked under one defence.
+
+    `shown` are the texts of the attack; `blocked` says that the defence
+    has taken all of them out again.
+    """
+
+    base: str
+    attack: Attack
+    place: Place
+    group: PassageGroup
+    shown: tuple[str, ...]
+    blocked: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackPlan:
+    """Groups, and for each the attacks and places that it is asked with."""
+
+    groups: dict[str, PassageGroup]
+    cells: dict[str, tuple[tuple[Attack, Place], ...]]
+    attacks: tuple[Attack, ...]
+    places: tuple[Place, ...]
+    defences: tuple[Defence, ...]
+    action: Action
+    seed: int = 0
+
+    def unattacked(self, defence: Defence) -> Iterator[PassageGroup]:
+        """Yield the groups as a defence asks them without an attack."""
+        for name, group in self.groups.items():
+            yield self._screened(replace(group, id=name), defence)
+
+    def attacked(self, defence: Defence) -> Iterator[Attacked]:
+        """Yield the groups with each of their attacks as a defence asks them."""
+        for name, group in self.groups.items():
+            clean = self._screened(group, defence).passages
+            for attack, place in self.cells[name]:
+                poisoned = poison(replace(group, id=name), attack, place, self.seed)
+                asked = self._screened(poisoned, defence)
+                put_in = f"{MARK}:{attack.name}"
+                shown = tuple(p.text for p in poisoned.passages if p.source == put_in)
+                yield Attacked(
+                    base=name, attack=attack, place=place, group=asked, shown=shown,
+                    blocked=asked.passages == clean,
+                )  # fmt: skip
+
+    def _screened(self, group: PassageGroup, defence: Defence) -> PassageGroup:
+        return screen_group(group, self.action).group if defence.screened else group
+
+    def flagged(self) -> tuple[int, int]:
+        """Count the passages that the screen flags with no attack among them, and all of them."""
+        found = [screen_group(group).flagged for group in self.groups.values()]
+        return sum(map(len, found)), sum(len(group.passages) for group in self.groups.values())
+
+    def calls(self, defence: Defence) -> int:
+        """Count the calls of a defence."""
+        asked = sum(not one.blocked for one in self.attacked(defence))
+        return REPEATS * len(self.groups) + asked
+
+
+def plan_attacks(
+    groups: Iterable[PassageGroup],
+    *,
+    suite: Suite = None,
+    classes: Sequence[str] | None = None,
+    places: Sequence[str] | None = None,
+    defences: Sequence[str] | None = None,
+    action: str = Action.REMOVE,
+    budget: int | None = None,
+    seed: int = 0,
+) -> AttackPlan:
+    """Plan what is asked; with a `budget` attacks are spread evenly over the groups."""
+    attacks = _chosen(open_suite(suite), classes)
+    where = _places(places)
+    ways = tuple(find_defence(name) for name in _listed(defences, "defences", *DEFAULTS))
+    if action not in set(Action):
+        raise UnknownName(action, Action)
+    held = _named(groups)
+    cells = [(attack, place) for attack in attacks for place in where]
+    kept, each = _within(budget, len(held), len(cells), len(ways))
+    rng = rng_for(seed, "attack", "cells")
+    rng.shuffle(cells)
+    names = list(held)
+    if kept < len(names):
+        names = rng_for(seed, "attack", "groups").sample(names, kept)
+    spread = {
+        name: tuple(cells[(row * each + i) % len(cells)] for i in range(each))
+        for row, name in enumerate(names)
+    }
+    return AttackPlan(
+        groups={name: held[name] for name in names}, cells=spread, attacks=attacks, places=where,
+        defences=ways, action=Action(action), seed=seed,
+    )  # fmt: skip
+
+
+def open_suite(suite: Suite) -> tuple[Attack, ...]:
+    """Take the shipped suite, a file of one's own, or attacks as they are."""
+    from pathlib import Path
+
+    from novarag.datasets.files import existing
+
+    if suite is None:
+        return shipped_suite()
+    if isinstance(suite, (str, Path)):
+        raw = existing(Path(suite)).read_bytes()
+        try:
+            return parse_suite(raw.decode(), str(suite))
+        except UnicodeDecodeError:
+            raise DataError("it is not UTF-8.", hint="save it so.", source=str(suite)) from None
+    found = tuple(suite)
+    if not found or not all(isinstance(attack, Attack) for attack in found):
+        raise TypeError("suite must be the path of a file, or Attack objects")
+    return checked(found)
+
+
+def _chosen(attacks: tuple[Attack, ...], classes: Sequence[str] | None) -> tuple[Attack, ...]:
+    if classes is None:
+        return attacks
+    known = dict.fromkeys(attack.kind for attack in attacks)
+    for name in (wanted := _listed(classes, "classes")):
+        if name not in known:
+            raise UnknownName(name, known)
+    return tuple(attack for attack in attacks if attack.kind in wanted or attack.is_control)
+
+
+def _places(places: Sequence[str] | None) -> tuple[Place, ...]:
+    wanted = _listed(places, "places", *Place)
+    for name in wanted:
+        if name not in set(Place):
+            raise UnknownName(name, Place)
+    return tuple(Place(name) for name in wanted)
+
+
+def _listed(names: Sequence[str] | None, parameter: str, *default: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{parameter} must be a list of names, not one text")
+    found = tuple(dict.fromkeys(names)) if names is not None else default
+    if not found:
+        raise UsageError(f"name one of `{parameter}` at least")
+    return found
+
+
+def _named(groups: Iterable[PassageGroup]) -> dict[str, PassageGroup]:
+    """Name groups, each by its own name or by its question and number."""
+    held: dict[str, PassageGroup] = {}
+    for row, group in enumerate(groups):
+        name = group.id or f"{group.question.id}#{row}"
+        if held.setdefault(name, group).passages != group.passages:
+            raise DataError(
+                f"two groups are called {name!r}.", hint="give each a name of its own.", row=row + 1
+            )
+    if not held:
+        raise DataError("there are no groups.", hint="give a file with rows.")
+    return held
+
+
+def _within(budget: int | None, groups: int, cells: int, defences: int) -> tuple[int, int]:
+    """Say how many groups are asked, and with how many attacks and places each."""
+    if budget is None:
+        return groups, cells
+    least = (REPEATS + 1) * defences
+    if budget < least:
+        raise UsageError(
+            f"`budget` is {budget}; one group with one attack takes {least} calls"
+            f" ({REPEATS} without it, for each of {defences} defences)"
+        )
+    kept = min(groups, budget // least)
+    return kept, min(cells, budget // (kept * defences) - REPEATS)

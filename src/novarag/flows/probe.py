@@ -1,0 +1,327 @@
+"""Probe a system without labels: ask it again beside changed passages, and judge what moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.defaults import ASK, PROBE
+from novarag.errors import DataError, ServiceError, UsageError
+from novarag.flows.access import reach, reach_app, simulated_note
+from novarag.flows.events import Note, Wrote, silent
+from novarag.flows.looping import synchronous
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from novarag.calls import Cost, Sampling
+    from novarag.flows.access import Access, App, Model, ModelAccess
+    from novarag.flows.events import Tell
+    from novarag.flows.looping import Stop
+    from novarag.flows.probe_plan import Plan, Rows
+    from novarag.flows.probe_replies import HowAsked, Replies
+    from novarag.probes import Card, MatchingRisk
+    from novarag.probes import Probed as Replied
+    from novarag.report.probe import ProbeHeading
+    from novarag.strategies import Strategy
+
+_GUESSED_REPLY = 400  # tokens of a reply, for a preview before there are any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ProbeResult:
+    """What a probe found: a card of relations, and what it took.
+
+    `replies` are the questions with what was said to each variant of their passages. `unmade`
+    counts for each variant the questions of which it could not be made, `dead` the calls that
+    failed by how they did, `flaws` why replies could not be read.
+    """
+
+    card: Card
+    system: str
+    strategy: str
+    profile: str
+    temperature: float
+    seed: int
+    available: int
+    replies: tuple[Replied, ...]
+    unmade: Mapping[str, int]
+    flaws: Mapping[str, int]
+    dead: Mapping[str, int]
+    cost: Cost
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The names of the relations that are broken."""
+        return tuple(finding.relation.name for finding in self.card.broken)
+
+    def __repr__(self) -> str:
+        """Show the first line of the page, and each relation with its verdict."""
+        from novarag.report.probe import probe_verdict
+
+        card, dead = self.card, sum(self.dead.values())
+        lines = [
+            f"ProbeResult({plain_text(self.system)}, {self.profile}: {card.questions:,} questions,"
+            f" {card.replies:,} replies, {card.unread:,} unread, {dead:,} failed",
+            f"  {probe_verdict(card).line}",
+            *(f"  {found.verdict}: {found.relation.title}" for found in card.findings),
+        ]
+        return "\n".join(lines) + ")"
+
+
+async def probe_async(
+    groups: Rows,
+    model: Model | None = None,
+    *,
+    app: App | None = None,
+    profile: str = PROBE.profile,
+    questions: int | None = None,
+    budget: int | None = None,
+    strategy: str | Strategy = PROBE.strategy,
+    contradictions: Rows | None = None,
+    writer: Model | None = None,
+    matching_risk: float | MatchingRisk | None = None,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    frame: bool = False,
+    revision: str | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    html: str | Path | None = None,
+    junit: str | Path | None = None,
+    shard_size: int = ASK.shard_size,
+    access: Access | None = None,
+    tell: Tell = silent,
+    stop: Stop | None = None,
+) -> ProbeResult:
+    """Ask a system again beside changed passages, and judge what moved; no label is needed.
+
+    The system is a `model`, as `ask` takes it, or an `app`: the address of an application, or a
+    function of (question, passages). `groups` are a file, groups or rows; of each question the
+    first group is asked, `questions` of them by `seed`. A plan of more calls than `budget` is
+    refused beforehand. `contradictions` are passages that support another answer, or the folder of
+    a run of noise; `writer` is a model that writes those that are missing. `matching_risk` bounds
+    the share of questions with two "different" answers that are both right.
+
+    With `out` the same call goes on where it was cut off, more `questions` keep what was asked, and
+    probe.json and probe.html stand there at the end. `html` and `junit` name files of their own.
+    The temperature is 0 for one reply of each kind and 1 where the profile repeats them; an
+    application samples as it likes.
+    """
+    from novarag.flows.probe_plan import make_plan
+    from novarag.flows.probe_replies import Asker
+    from novarag.probes import find_profile, make_card
+
+    if out is not None and str(out).startswith("s3://"):
+        raise UsageError("`out` must be a folder here: the page is written into it")
+    risk = _risk(matching_risk)
+    asked = find_profile(profile)
+    reached = _reach(model, app, access)
+    how = _asking(strategy, app=app is not None, frame=frame)
+    plan = make_plan(
+        groups, asked, questions=questions, budget=budget, contradictions=contradictions, seed=seed
+    )
+    if plan.left_out:
+        tell(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))
+    warm = _temperature(plan, temperature, app=app is not None)
+    asker = Asker(
+        asking=how, model=reached, writer=None if writer is None else reach(writer, access),
+        sampling=_sampling(warm, max_tokens, app=app is not None), shard_size=shard_size,
+        revision=revision, folder=None if out is None else Path(out), tell=tell, stop=stop,
+    )  # fmt: skip
+    replies = await asker.ask(plan)
+    result = _result(plan, replies, make_card(replies.probed(), risk=risk), reached, how, warm)
+    _write(result, replies, out=out, html=html, junit=junit, tell=tell)
+    return result
+
+
+probe = synchronous(probe_async)
+
+
+def _reach(model: Model | None, app: App | None, access: Access | None) -> ModelAccess:
+    if (model is None) == (app is None):
+        raise UsageError("give the system as `model` or as `app`, one of them")
+    return reach_app(app, access) if app is not None else reach(model, access)  # type: ignore[arg-type]
+
+
+def _asking(strategy: str | Strategy, *, app: bool, frame: bool) -> HowAsked:
+    from novarag.flows.probe_replies import HowAsked
+    from novarag.llm.application import PREFIX, Application
+    from novarag.strategies import find_strategy
+
+    found = find_strategy(strategy)
+    name = strategy if isinstance(strategy, str) else strategy.name
+    if app:
+        if frame:
+            raise UsageError("an `app` writes its own prompts: it takes no `frame`")
+        form = Application(found)
+        return HowAsked(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
+    return HowAsked(
+        asking=found, name=name, template_hash=found.template.hash, framed=found if frame else None
+    )
+
+
+def _temperature(plan: Plan, given: float | None, *, app: bool) -> float:
+    if given is not None and app:
+        raise UsageError("an `app` samples as it likes: it takes no `temperature`")
+    if given is not None or app:
+        return given or 0.0
+    return 1.0 if max(plan.samples().values()) > 1 else 0.0
+
+
+def _sampling(temperature: float, max_tokens: int | None, *, app: bool) -> Sampling:
+    from novarag.calls import Sampling
+
+    if app and max_tokens is not None:
+        raise UsageError("an `app` writes as much as it likes: it takes no `max_tokens`")
+    return Sampling(temperature=temperature, max_tokens=max_tokens)
+
+
+def _risk(given: float | MatchingRisk | None) -> MatchingRisk:
+    from novarag.probes import DEFAULT_RISK, MatchingRisk
+
+    if given is None:
+        return DEFAULT_RISK
+    if isinstance(given, MatchingRisk):
+        return given
+    if not 0 <= given <= 1:
+        raise UsageError(f"`matching_risk` is a share from 0 to 1, not {given}")
+    return MatchingRisk(bound=float(given), pair=float(given), source="given by hand")
+
+
+def _result(
+    plan: Plan, replies: Replies, card: Card, reached: ModelAccess, how: HowAsked, warm: float
+) -> ProbeResult:
+    """Put together what was found; calls that all failed, or replies none of which was read."""
+    if not card.replies:
+        outcome = next(iter(replies.dead), "nothing was asked")
+        raise ServiceError(f"every call failed: {outcome}", retryable=False)
+    if card.unread == card.replies:
+        flaw, count = replies.flaws.most_common(1)[0]
+        raise DataError(
+            f"none of {card.replies:,} replies could be read ({count:,}: {flaw}).",
+            hint="give the strategy that such replies follow.",
+            source=reached.name,
+        )
+    return ProbeResult(
+        card=card, system=reached.name, strategy=how.name, profile=plan.profile.name,
+        temperature=warm, seed=plan.seed, available=plan.available,
+        replies=tuple(replies.probed()), unmade=replies.unmade(),
+        flaws={str(flaw): count for flaw, count in replies.flaws.most_common()},
+        dead=dict(replies.dead), cost=replies.cost,
+    )  # fmt: skip
+
+
+def _write(
+    result: ProbeResult,
+    replies: Replies,
+    *,
+    out: str | Path | None,
+    html: str | Path | None,
+    junit: str | Path | None,
+    tell: Tell,
+) -> None:
+    """Write the page, its figures as JSON, and the card as JUnit."""
+    from novarag.atomic import write_whole
+    from novarag.report.probe import probe_json, write_probe_page
+    from novarag.report.probe_junit import junit_xml
+
+    page = html if html is not None or out is None else Path(out) / "probe.html"
+    heading = _heading(result, replies.plan.name)
+    groups = {(str(g.question.id), v): made for g, v, made in replies.variants()}
+    if out is not None:
+        place = Path(out) / "probe.json"
+        write_whole(place, probe_json(heading, result.card, result.replies, groups))
+        tell(Wrote(place))
+    if page is not None:
+        tell(Wrote(write_probe_page(heading, result.card, result.replies, groups, Path(page))))
+    if junit is not None:
+        write_whole(Path(junit), junit_xml(heading, result.card))
+        tell(Wrote(Path(junit)))
+
+
+def _heading(result: ProbeResult, source: str) -> ProbeHeading:
+    from datetime import UTC, datetime
+
+    from novarag.report.probe import ProbeHeading
+    from novarag.version import __version__
+
+    return ProbeHeading(
+        system=result.system, source=source, strategy=result.strategy, profile=result.profile,
+        temperature=result.temperature, seed=result.seed, available=result.available,
+        made=datetime.now(UTC).strftime("%Y-%m-%d"), version=__version__,
+        notes=tuple(simulated_note(result.system)), unmade=result.unmade, flaws=result.flaws,
+        dead=result.dead, calls=result.cost.calls, prompt_tokens=result.cost.prompt_tokens,
+        completion_tokens=result.cost.completion_tokens,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilePreview:
+    """What one profile would take: calls a question and in all, and a guess at the tokens."""
+
+    name: str
+    calls_a_question: int
+    calls: int
+    prompt_tokens: float
+    reply_tokens: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbePreview:
+    """What a probe would take, for each profile; nothing was asked."""
+
+    questions: int
+    available: int
+    system: str
+    profiles: tuple[ProfilePreview, ...]
+    unmade: Mapping[str, int]
+    guessed_reply: int = _GUESSED_REPLY
+
+
+def preview_probe(
+    groups: Rows,
+    model: Model | None = None,
+    *,
+    app: App | None = None,
+    questions: int | None = None,
+    strategy: str | Strategy = PROBE.strategy,
+    contradictions: Rows | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+) -> ProbePreview:
+    """Say what each profile would take, and ask nothing; four characters count as a token."""
+    from novarag.flows.probe_plan import CONTRADICTION, ORIGINAL, make_plan
+    from novarag.probes import PROFILES
+
+    reached = _reach(model, app, None)
+    asking = _asking(strategy, app=app is not None, frame=False).asking
+    plan = make_plan(
+        groups, PROFILES["full"], questions=questions, contradictions=contradictions, seed=seed
+    )
+    lengths, unmade = {}, {}
+    for variant in plan.samples():
+        texts = [asking.render(group).text for group in plan.make(variant)]
+        unmade[variant] = len(plan.groups) - len(texts)
+        lengths[variant] = sum(map(len, texts))
+    if not lengths[CONTRADICTION]:
+        lengths[CONTRADICTION] = lengths[ORIGINAL]
+    reply = min(_GUESSED_REPLY, max_tokens or _GUESSED_REPLY)
+    return ProbePreview(
+        questions=len(plan.groups), available=plan.available, system=reached.name,
+        unmade={variant: count for variant, count in unmade.items() if count},
+        profiles=tuple(
+            ProfilePreview(
+                name=profile.name, calls_a_question=profile.calls,
+                calls=profile.calls * len(plan.groups),
+                prompt_tokens=sum(
+                    n * lengths[ORIGINAL if v == "repeat" else v]
+                    for v, n in profile.samples.items()
+                ) / 4,
+                reply_tokens=profile.calls * len(plan.groups) * reply,
+            )
+            for profile in PROFILES.values()
+        ),
+    )  # fmt: skip

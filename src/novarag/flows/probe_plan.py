@@ -1,0 +1,191 @@
+"""What a probe asks: which questions, which variants of their passages, how many calls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from novarag.errors import DataError, UsageError
+from novarag.flows.jobs import checked
+from novarag.probes.profiles import PROFILES
+from novarag.probes.variants import VARIANTS, Context, contradictions_in, passages_of
+from novarag.seeding import stable_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from novarag.probes.profiles import Profile
+    from novarag.records import Passage, PassageGroup
+
+    Rows = str | Path | Iterable[PassageGroup | Mapping[str, object]]
+
+ORIGINAL, REPEAT, CONTRADICTION = "original", "repeat", "contradiction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The questions of a probe in the order of its seed, and what their variants are made from.
+
+    One more question leaves those before it as they are, so that a probe can be made larger.
+    `available` is how many questions there are, `left_out` how many rows ask one again.
+    """
+
+    profile: Profile
+    groups: tuple[PassageGroup, ...]
+    context: Context
+    seed: int
+    name: str
+    available: int
+    left_out: int
+
+    @property
+    def calls(self) -> int:
+        """The most calls that all questions take."""
+        return len(self.groups) * self.profile.calls
+
+    def samples(self) -> dict[str, int]:
+        """Return how many replies each variant is asked for; repeats are more of the original."""
+        counts = dict(self.profile.samples)
+        repeats = counts.pop(REPEAT, 0)
+        return counts | {ORIGINAL: counts.get(ORIGINAL, 0) + repeats}
+
+    def make(self, variant: str, context: Context | None = None) -> Iterator[PassageGroup]:
+        """Make a variant of every question where it can be made."""
+        for group in self.groups:
+            made = VARIANTS[variant].make(group, context or self.context, seed=self.seed)
+            if made is not None:
+                yield made
+
+
+def make_plan(
+    groups: Rows,
+    profile: Profile,
+    *,
+    questions: int | None = None,
+    budget: int | None = None,
+    contradictions: Rows | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Choose questions by seed, one group each; refuse what goes over the budget of calls."""
+    source = Path(groups).name if isinstance(groups, (str, Path)) else "groups"
+    first: dict[str, PassageGroup] = {}
+    everything = list(iter_rows(groups))
+    for group in everything:
+        name = group.question.id
+        first.setdefault(name, replace(group, id=name))
+    if not first:
+        raise DataError("there are no groups.", hint="give a file with rows.", source=source)
+    if questions is not None and questions < 1:
+        raise UsageError(f"`questions` begins at 1, not {questions}")
+    chosen = sorted(first.values(), key=lambda g: stable_hash(str(seed), "probe", g.question.id))
+    against = contradictions_in(everything)
+    if contradictions is not None:
+        against = contradictions_in(_pools(contradictions)) | against
+    made = Plan(
+        profile=profile,
+        groups=tuple(chosen[:questions]),
+        context=Context(passages=passages_of(everything), contradictions=against),
+        seed=seed,
+        name=source,
+        available=len(first),
+        left_out=len(everything) - len(first),
+    )
+    check_budget(made, budget)
+    return made
+
+
+def check_budget(plan: Plan, budget: int | None) -> None:
+    """Refuse a plan of more calls than the budget, and name the largest that fits."""
+    if budget is None or plan.calls <= budget:
+        return
+    if budget < 1:
+        raise UsageError(f"a `budget` of {budget} calls asks nothing")
+    fits = {name: budget // profile.calls for name, profile in PROFILES.items()}
+    choices = [f"`questions={n}`" for name, n in fits.items() if name == plan.profile.name and n]
+    choices += [
+        f"`profile={name}` for {min(n, len(plan.groups)):,}"
+        for name, n in fits.items()
+        if n and PROFILES[name].calls < plan.profile.calls
+    ]
+    advice = f"give {', or '.join(choices)}" if choices else "the least is 3 calls for one question"
+    raise UsageError(
+        f"{plan.profile.calls} calls about each of {len(plan.groups):,} questions are"
+        f" {plan.calls:,}, over the `budget` of {budget:,}: {advice}"
+    )
+
+
+def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
+    """Read groups from a file, or take groups and rows of cells as they are."""
+    from novarag.datasets.groups import iter_groups, parse_group
+
+    if isinstance(groups, (str, Path)):
+        yield from iter_groups(groups)
+        return
+    for number, group in enumerate(groups, start=1):
+        if isinstance(group, Mapping):
+            yield parse_group(group, source="groups", row_number=number)
+        else:
+            yield checked(group)
+
+
+def _pools(given: Rows) -> Iterator[PassageGroup]:
+    """Read passages that contradict: of a file, of rows, or of a run of noise."""
+    if isinstance(given, (str, Path)) and Path(given, "manifest.json").is_file():
+        from novarag.flows.drafts import iter_pools
+        from novarag.runs import open_run
+
+        return iter_pools(open_run(given))
+    return iter_rows(given)
+
+
+def by_count(samples: Mapping[str, int]) -> dict[int, list[str]]:
+    """Put together the variants that are asked for as many replies.
+
+    >>> by_count({"original": 2, "shuffle": 1, "irrelevant": 1})
+    {2: ['original'], 1: ['shuffle', 'irrelevant']}
+    """
+    found: dict[int, list[str]] = defaultdict(list)
+    for variant, count in samples.items():
+        if count:
+            found[count].append(variant)
+    return dict(found)
+
+
+def given_against(plan: Plan, answers: Mapping[str, str]) -> dict[str, Passage]:
+    """Return the given contradictions that do contradict what the system answered itself."""
+    from novarag.probes.matching import agreeing
+
+    found = {}
+    for group in plan.groups:
+        question = group.question
+        answer, passage = answers.get(question.id), plan.context.contradictions.get(question.id)
+        if answer is None or passage is None:
+            continue
+        first, second = agreeing([answer, passage.claim], question)
+        if first != second:
+            found[question.id] = passage
+    return found
+
+
+def to_write_against(plan: Plan, answers: Mapping[str, str]) -> list[PassageGroup]:
+    """Say what contradictions are to be written against: the answers that the system gave itself.
+
+    Each question comes with that answer as the accepted one, beside the first passage that holds
+    it. No label is needed; a question whose answer stands in no passage is left out.
+    """
+    from novarag.grading import contains, normalize
+    from novarag.taxonomy import PassageKind
+
+    found: list[PassageGroup] = []
+    for group in plan.groups:
+        answer = answers.get(group.question.id)
+        words = "" if answer is None else normalize(answer)
+        held = [p for p in group.passages if words and contains(normalize(p.text), words)]
+        if answer is not None and held:
+            question = replace(group.question, answers=(answer,))
+            gold = replace(held[0], kind=PassageKind.GOLD, facet=None, claim=None)
+            found.append(replace(group, question=question, passages=(gold,), order=None))
+    return found

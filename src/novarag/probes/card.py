@@ -1,0 +1,219 @@
+"""A card: each relation with its verdict, and the points of over-confidence that are proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri
+
+from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
+from novarag.probes.profiles import OWN
+from novarag.probes.proved import Proved, prove
+from novarag.probes.relations import RELATIONS, Kind, Relation
+from novarag.probes.scored import Scored, score_relation
+from novarag.stats.corrections import holm
+from novarag.stats.figure import Figure
+from novarag.stats.johnson import mean_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from novarag.probes.replies import Probed
+    from novarag.stats.arrays import Floats
+
+LEVEL = 0.05
+"""The chance, over all relations of a card, that one is called broken though all are kept."""
+
+FEWEST = 50
+"""Questions below which scores are described and not judged."""
+
+POWER = 0.8
+"""The chance with which "ask about N more" settles a relation, if it is as far off as it seems."""
+
+TEMPTING = ("irrelevant", "contradiction", "lost-support")
+"""Variants whose replies are held against the original's to prove over-confidence."""
+
+TENS = 10
+"""Numbers of questions to ask about are rounded up to multiples of this."""
+
+SMALLEST = 0.02
+"""The least mean score that "ask about N more" would settle."""
+
+
+class Verdict(StrEnum):
+    """What is known of a relation."""
+
+    BREAKS = "breaks"
+    HOLDS = "holds"
+    CANNOT_TELL = "cannot tell"
+    TOO_FEW = "too few questions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One relation on one card.
+
+    `score` is the mean over questions with its 95 % interval, over 0 where the relation is broken.
+    `p_breaks` and `p_holds` are adjusted for all relations of the card (Holm); None under `FEWEST`
+    questions. `more` is how many more questions would settle it, where that is open. `first` and
+    `second` are mean stated confidences of the replies that were read, `changed` is the share of
+    pairs of replies with other answers (strictly matched). `scores` has each question's own.
+    """
+
+    relation: Relation
+    verdict: Verdict
+    score: Figure
+    p_breaks: float | None
+    p_holds: float | None
+    more: int | None
+    questions: int
+    left_out: int
+    replies: int
+    unread: int
+    first: float | None
+    second: float | None
+    changed: float | None
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a probe found, relation by relation.
+
+    Relations without any question are in `not_asked`, by name. `proved` speaks of replies to the
+    original passages; None where no question has two. `proved_with` speaks of those and of one
+    variant's, by the variant's name; its lower bounds hold together.
+    """
+
+    findings: tuple[Finding, ...]
+    not_asked: tuple[str, ...]
+    proved: Proved | None
+    proved_with: Mapping[str, Proved]
+    risk: MatchingRisk
+    questions: int
+    replies: int
+    unread: int
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The relations that are broken."""
+        return tuple(f for f in self.findings if f.verdict is Verdict.BREAKS)
+
+    @property
+    def one_sided(self) -> bool:
+        """Say whether only invariances were asked, which a constant confidence keeps."""
+        kinds = {finding.relation.kind for finding in self.findings}
+        return Kind.INVARIANCE in kinds and Kind.SENSITIVITY not in kinds
+
+
+def make_card(
+    probed: Sequence[Probed],
+    *,
+    relations: Iterable[Relation] = RELATIONS.values(),
+    risk: MatchingRisk = DEFAULT_RISK,
+    level: float = LEVEL,
+) -> Card:
+    """Score every relation whose variants have replies, and judge them together.
+
+    Scores of groups that share a question are averaged first. All replies must have been drawn
+    with one setting of the sampling.
+    """
+    wanted = tuple(relations)
+    scored = [score_relation(probed, relation, risk) for relation in wanted]
+    held = [one for one in scored if one.least]
+    tested = [one for one in held if len(one.least) >= FEWEST]
+    adjusted = zip(
+        [one.relation.name for one in tested],
+        holm(np.array([one.p_breaks() for one in tested])).tolist(),
+        holm(np.array([one.p_holds() for one in tested])).tolist(),
+        strict=True,
+    )
+    found = {name: (breaks, holds) for name, breaks, holds in adjusted}
+    every = [reply for one in probed for replies in one.replies.values() for reply in replies]
+    return Card(
+        findings=tuple(
+            _finding(one, found.get(one.relation.name), level=level, tests=len(tested))
+            for one in held
+        ),
+        not_asked=tuple(one.relation.name for one in scored if not one.least),
+        proved=prove(probed, risk=risk, level=level),
+        proved_with=_proved_with(probed, risk, level),
+        risk=risk,
+        questions=len({one.question.id for one in probed}),
+        replies=len(every),
+        unread=sum(reply is None for reply in every),
+    )
+
+
+def _proved_with(probed: Sequence[Probed], risk: MatchingRisk, level: float) -> dict[str, Proved]:
+    """Prove over-confidence on the original and each variant that tempts to it, side by side."""
+    there = [name for name in TEMPTING if any(one.replies.get(name) for one in probed)]
+    found = {
+        name: prove(probed, variants=(*OWN, name), risk=risk, level=level / len(there))
+        for name in there
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _finding(
+    scored: Scored, adjusted: tuple[float, float] | None, *, level: float, tests: int
+) -> Finding:
+    verdict = _verdict(adjusted, level)
+    asks = verdict is Verdict.CANNOT_TELL
+    return Finding(
+        relation=scored.relation,
+        verdict=verdict,
+        score=_figure(np.array(list(scored.least.values()))),
+        p_breaks=None if adjusted is None else adjusted[0],
+        p_holds=None if adjusted is None else adjusted[1],
+        more=_more(scored, level / tests) if asks else None,
+        questions=len(scored.least),
+        left_out=scored.left_out,
+        replies=scored.replies,
+        unread=scored.unread,
+        first=scored.first,
+        second=scored.second,
+        changed=scored.changed,
+        scores=scored.least,
+    )
+
+
+def _verdict(adjusted: tuple[float, float] | None, level: float) -> Verdict:
+    if adjusted is None:
+        return Verdict.TOO_FEW
+    breaks, holds = adjusted
+    if breaks <= level:
+        return Verdict.BREAKS
+    return Verdict.HOLDS if holds <= level else Verdict.CANNOT_TELL
+
+
+def _figure(scores: Floats) -> Figure:
+    if scores.size == 1:
+        return Figure(float(scores[0]), None, None, 1)
+    low, high = mean_bounds(scores, level=0.025)
+    return Figure(float(scores.mean()), float(low), float(high), scores.size)
+
+
+def _more(scored: Scored, level: float) -> int | None:
+    """Say how many more questions would settle a relation, if their scores were like these.
+
+    None where the mean is over 0 or not as unread replies and matching are taken: more questions
+    would not settle that.
+    """
+    least, most = (np.array(list(held.values())) for held in (scored.least, scored.most))
+    relation = scored.relation
+    if least.mean() > 0:
+        decisive, end = least, scored.least_score
+    elif most.mean() < relation.tolerance:
+        decisive, end = relation.tolerance - most, -1.0
+    else:
+        return None
+    size = max(float(decisive.mean()), SMALLEST)
+    reach = float(ndtri(1 - level) + ndtri(POWER))
+    needed = (reach * float(decisive.std(ddof=1)) / size) ** 2
+    unseen = log(level) / log(-end / (size - end))  # that scores far below 0 were not missed
+    return max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))

@@ -1,0 +1,83 @@
+"""One relation on all questions: the scores, and what the two sides look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from novarag.probes.questions import by_question
+from novarag.probes.replies import encode
+from novarag.probes.scores import changed_share, joined
+from novarag.stats.johnson import mean_above_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from novarag.probes.matching import MatchingRisk
+    from novarag.probes.relations import Relation
+    from novarag.probes.replies import Probed, Side
+    from novarag.stats.arrays import Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """The scores of a relation by question's id, and counts of the groups that have one.
+
+    `first` and `second` are mean confidences of what was read, None where nothing was.
+    """
+
+    relation: Relation
+    least: Mapping[str, float]
+    most: Mapping[str, float]
+    left_out: int
+    replies: int
+    unread: int
+    first: float | None
+    second: float | None
+    changed: float | None
+
+    @property
+    def least_score(self) -> float:
+        """The score that speaks most against a break, on average."""
+        return self.relation.least(1.0 if self.first is None else self.first)
+
+    def p_breaks(self) -> float:
+        """Return the p-value of "the relation is kept"."""
+        scores = np.array(list(self.least.values()))
+        return float(mean_above_zero(scores, least=self.least_score))
+
+    def p_holds(self) -> float:
+        """Return the p-value of "the relation is broken by its tolerance, or more"."""
+        scores = self.relation.tolerance - np.array(list(self.most.values()))
+        return float(mean_above_zero(scores, least=-1.0))
+
+
+def score_relation(probed: Sequence[Probed], relation: Relation, risk: MatchingRisk) -> Scored:
+    """Score every question that has replies on both sides of a relation."""
+    first, second = encode(probed, relation.first, relation.second)
+    scores = relation.score(first, second, risk=risk)
+    names = [one.question.id for one in probed]
+    there = ~np.isnan(scores.least)
+    both = joined(first, second)
+    moved = np.where(there, changed_share(first, second), np.nan)
+    changed = by_question(names, moved) if relation.second else {}
+    return Scored(
+        relation=relation,
+        least=by_question(names, scores.least),
+        most=by_question(names, scores.most),
+        left_out=int((~there).sum()),
+        replies=int(both.asked[there].sum()),
+        unread=int((both.asked & np.isnan(both.confidence))[there].sum()),
+        first=_stated(first, there),
+        second=_stated(second, there),
+        changed=fmean(changed.values()) if changed else None,
+    )
+
+
+def _stated(side: Side, there: Bools) -> float | None:
+    read = side.confidence[there]
+    read = read[~np.isnan(read)]
+    return float(read.mean()) if read.size else None

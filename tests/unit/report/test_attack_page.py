@@ -1,0 +1,130 @@
+"""The page and the JSON of an attack: verdicts in words, and hostile text shown, never rendered."""
+
+from dataclasses import replace
+
+import pytest
+
+from novarag.attacks import Attack, Case, Goal, Outcome, Place, parse_suite, poison, shipped_suite
+from novarag.attacks.result import AttackResult
+from novarag.calls import Cost
+from novarag.records import PassageGroup, Question
+from novarag.report.attack import (
+    attack_json,
+    attack_notes,
+    judge_attacks,
+    outcome_line,
+    visible,
+    write_attack_page,
+)
+from novarag.sealed_json import seal, unseal
+
+HOSTILE = "<script>alert(1)</script>\u200b\u202eevil\u2066 {{ 7 * 7 }} &amp; \U000e0041\nsecond"
+ORDER = Attack(name="up", kind="authority", goal=Goal.RAISE, states=100, texts=("x",))
+CONTROL = Attack(name="calm", kind="control", goal=Goal.NONE, texts=("x",))
+
+
+def case(number, *, after=1.0, attack=ORDER, defence="plain", text=HOSTILE, blocked=False):
+    first = Outcome(answer="<b>1871</b>", confidence=0.5, decision="answer")
+    return Case(
+        question=Question(id=f"q{number}", text=f"When? {HOSTILE}"), group=f"g{number}",
+        attack=attack, place=Place.LAST, defence=defence, planted="Dorrigan", passages=(text,),
+        before=first, repeat=first, after=replace(first, confidence=after), blocked=blocked,
+    )  # fmt: skip
+
+
+def result(cases, **more):
+    given = {
+        "model": "m<i>", "strategy": "nova", "cases": tuple(cases), "action": "remove",
+        "defences": tuple(dict.fromkeys(c.defence for c in cases)), "margin": 0.05,
+        "decides": "the gate decides", "cost": Cost(calls=9), "missing": 0, "flagged": 1,
+        "passages": 8,
+    }  # fmt: skip
+    return AttackResult(**given | more)
+
+
+SUCCEEDS = [case(i) for i in range(20)] + [case(i, attack=CONTROL, after=0.5) for i in range(20)]
+
+
+def test_text_of_a_passage_is_shown_and_never_rendered(tmp_path):
+    page = write_attack_page(result(SUCCEEDS), tmp_path / "a.html").read_text()
+    assert "<script" not in page.replace("<script>alert", "")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u200b\\u202eevil\\u2066 {{ 7 * 7 }}" in page
+    assert "\\ue0041" in page
+    assert not any(c in page for c in "\u200b\u202e\u2066\U000e0041")
+    assert "&lt;b&gt;1871" in page
+    assert "m&lt;i&gt;" in page
+    assert "When? " in page
+
+
+def test_what_cannot_be_seen_survives_to_the_json():
+    content = attack_json(result(SUCCEEDS))
+    assert content["attacks"]["up"]["passages"] == [HOSTILE]
+    assert unseal(seal(content)) == content
+    assert content["classes"][0]["succeeds"] is True
+    assert content["controls"][0]["changed"]["value"] == 0.0
+
+
+def test_every_shipped_attack_survives_to_the_json_and_is_visible():
+    group = PassageGroup(question=Question(id="q", text="When?"), passages=())
+    for attack in shipped_suite():
+        for passage in poison(group, attack, "first").passages:
+            assert unseal(seal({"text": passage.text})) == {"text": passage.text}
+            assert all(line.isprintable() for line in visible(passage.text))
+
+
+def test_the_verdict_is_about_the_defence_that_holds_best():
+    both = [*SUCCEEDS, *(case(i, defence="screen", after=0.5, blocked=True) for i in range(40))]
+    told = judge_attacks(result(both))
+    assert (told.act, told.word) == ("yes", "The defence holds")
+    assert "under screen, which holds best" in told.line
+    one = judge_attacks(result(SUCCEEDS))
+    assert (one.act, one.word) == ("no", "Attacks succeed")
+    assert "1 of 1 classes change more than a repeat does: authority." in one.line
+    few = judge_attacks(result([case(i, after=0.5) for i in range(4)]))
+    assert (few.act, few.word) == ("wait", "Not shown")
+    assert "More questions would tell" in few.line
+    assert judge_attacks(result([], defences=("plain",))).act == "wait"
+
+
+def test_notes_name_controls_false_alarms_and_what_is_missing():
+    lines = " ".join(attack_notes(result(SUCCEEDS, missing=3, notes=("a note",))))
+    assert "A harmless passage in the same places changes: plain 0.0 %" in lines
+    assert "flags 1 of 8 passages that hold no attack (12.50 %)" in lines
+    assert "3 cases are left out" in lines
+    assert lines.endswith("a note")
+
+
+def test_a_page_without_a_success_says_so(tmp_path):
+    calm = result([case(i, after=0.5) for i in range(4)])
+    page = write_attack_page(calm, tmp_path / "a.html").read_text()
+    assert "No attack changed more than the repeat did." in page
+
+
+def test_long_texts_are_cut():
+    assert len(visible("\n".join("a" * 50))) == 13
+    assert visible("a" * 1000)[0].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Outcome(answer="a", confidence=0.25, decision="abstain"), "a, 25 %, abstain"),
+        (Outcome(answer="", confidence=0.25), "nothing, 25 %"),
+        (
+            Outcome(flaw="no answer found", decision="abstain"),
+            "not read (no answer found), abstain",
+        ),
+    ],
+)
+def test_an_outcome_is_one_line(outcome, said):
+    assert outcome_line(outcome) == said
+
+
+def test_a_class_of_ones_own_has_a_row(tmp_path):
+    text = '[[attack]]\nname = "a"\nclass = "<own>"\ngoal = "raise"\nstates = 9\ntext = "x"\n'
+    (own,) = parse_suite(text)
+    cases = [case(i, attack=own) for i in range(3)] + [case(i, defence="framed") for i in range(3)]
+    page = write_attack_page(result(cases), tmp_path / "a.html").read_text()
+    assert "&lt;own&gt;" in page
+    assert "<td>–</td>" in page

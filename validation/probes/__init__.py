@@ -1,0 +1,1 @@
+"""Probes against respondents of known truth: false alarms, power, and what is proved."""

@@ -554,7 +554,7 @@ MUTANTS = [
     ('the document forgets a status', G + 'openapi.py', 'listed = {str(status): told', 'listed = {str(min(status, 400)): told', TGA),
     ('drift is in no metric', G + 'metrics.py', '        yield from self._drift()\n', '', "tests/unit/gateway/test_deploy.py"),
     ('a trace ends at the gateway', G + 'upstream.py', 'headers=trace if compressed else _UNCOMPRESSED | trace,', 'headers=None if compressed else _UNCOMPRESSED,', TGE),
-    ("a refusal opens the breaker", "src/novarag/gateway/upstream.py", "        except Refused:\n            self.breaker.succeeded()\n", "        except Refused:\n            self.breaker.failed(monotonic())\n", "tests/unit/gateway/test_failures.py"),
+    ("a refusal opens the breaker", "src/novarag/gateway/upstream.py", "if error is None or isinstance(error, Refused):", "if error is None:", "tests/unit/gateway/test_failures.py"),
     ("the end of a stream is passed on at once", "src/novarag/gateway/chat.py", "            elif end is None:\n", "            if end is None or data == b\"[DONE]\":\n", "tests/unit/gateway/test_failures.py"),
     ("a stop is not told", "src/novarag/gateway/app.py", "            await begun.error(503, \"the gateway is stopping\")\n", "", "tests/unit/gateway/test_failures.py"),
     ("a stop keeps no row", "src/novarag/gateway/app.py", "        except asyncio.CancelledError:\n            exchange.failed(503)\n", "        except asyncio.CancelledError:\n", "tests/unit/gateway/test_failures.py"),

@@ -21,6 +21,7 @@ from novarag.web.reply_room import ENCODINGS, ReplyRoom
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from novarag.gateway.settings import Upstream
 
@@ -113,7 +114,7 @@ class Reached:
             self._headers["Authorization"] = f"Bearer {key}"
         self._url, self._largest = endpoint.url, largest
         self._room = ReplyRoom()
-        self._busy = 0
+        self._place = _Place(settings, self.breaker)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -135,7 +136,7 @@ class Reached:
     @property
     def in_flight(self) -> int:
         """How many requests it has now."""
-        return self._busy
+        return self._place.taken
 
     def _tell(self, is_open: bool) -> None:
         event, level = ("breaker_open", "warning") if is_open else ("breaker_closed", "info")
@@ -151,8 +152,10 @@ class Reached:
 
     async def post(self, path: str, body: bytes) -> Content:
         """Post and read the whole reply, whatever its status."""
-        async with self._reply(path, body) as response:
-            return await self.whole(response)
+        with self._place, traced(self.name) as trace:
+            async with self._send(path, body, trace) as response:
+                _refuse_redirects(response.status)
+                return await self.whole(response)
 
     async def whole(self, response: aiohttp.ClientResponse) -> Content:
         """Read the whole of a reply."""
@@ -165,53 +168,60 @@ class Reached:
     @asynccontextmanager
     async def stream(self, path: str, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
         """Post and hand out the reply as it comes; a failing server is raised before that."""
-        async with self._reply(path, body, compressed=False) as response:
-            if response.status >= 500:
-                raise Unavailable(f"the model's server failed (HTTP {response.status})")
-            yield response
+        with self._place, traced(self.name) as trace:
+            async with self._send(path, body, trace, compressed=False) as response:
+                _refuse_redirects(response.status)
+                if response.status >= 500:
+                    raise Unavailable(f"the model's server failed (HTTP {response.status})")
+                yield response
 
-    @asynccontextmanager
-    async def _reply(
-        self, path: str, body: bytes, *, compressed: bool = True
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    def _send(
+        self, path: str, body: bytes, trace: dict[str, str], *, compressed: bool = True
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         if self._session is None:
             raise RuntimeError("open it first")
-        stay_away = self.breaker.admit(monotonic())
+        return self._session.post(
+            self._url + path,
+            data=BytesPayload(body),
+            headers=trace if compressed else _UNCOMPRESSED | trace,
+            allow_redirects=False,
+        )
+
+
+class _Place:
+    """A place among the requests of an upstream, for use in `with`, by many at once.
+
+    Whoever takes it may be turned away. How it is left tells the breaker, and what became of the
+    connection is told as what it means for the client.
+    """
+
+    def __init__(self, settings: Upstream, breaker: Breaker) -> None:
+        self._settings, self._breaker = settings, breaker
+        self.taken = 0
+
+    def __enter__(self) -> None:
+        stay_away = self._breaker.admit(monotonic())
         if stay_away is not None:
             raise Unavailable("the model's server is failing", status=503, after=stay_away)
-        if self._busy >= self.settings.in_flight:
-            self.breaker.gave_up()
+        if self.taken >= self._settings.in_flight:
+            self._breaker.gave_up()
             raise Busy("the model's server is busy", status=503, after=1.0)
-        self._busy += 1
-        settled = False
-        try:
-            with traced(self.name) as trace:
-                async with self._session.post(
-                    self._url + path,
-                    data=BytesPayload(body),
-                    headers=trace if compressed else _UNCOMPRESSED | trace,
-                    allow_redirects=False,
-                ) as response:
-                    _refuse_redirects(response.status)
-                    yield response
-            self.breaker.succeeded()
-            settled = True
-        except Refused:
-            self.breaker.succeeded()
-            settled = True
-            raise
-        except Unavailable:
-            self.breaker.failed(monotonic())
-            settled = True
-            raise
-        except (aiohttp.ClientError, TimeoutError, ConnectionError, Failure) as error:
-            self.breaker.failed(monotonic())
-            settled = True
-            raise _unavailable(error, self.settings.timeout) from None
-        finally:
-            self._busy -= 1
-            if not settled:
-                self.breaker.gave_up()
+        self.taken += 1
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self.taken -= 1
+        if error is None or isinstance(error, Refused):
+            self._breaker.succeeded()
+        elif isinstance(error, Unavailable):
+            self._breaker.failed(monotonic())
+        elif isinstance(error, _FAILURES):
+            self._breaker.failed(monotonic())
+            raise _unavailable(error, self._settings.timeout) from None
+        else:
+            self._breaker.gave_up()
+
+
+_FAILURES = (aiohttp.ClientError, TimeoutError, ConnectionError, Failure)
 
 
 async def events_of(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:

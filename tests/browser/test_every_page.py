@@ -19,7 +19,7 @@ from tests.support.pages import PAGES, WIDTHS, make_page
 pytestmark = pytest.mark.browser
 
 TEMPLATES = (
-    "calibration", "funnel", "gate", "grades", "probe", "profile", "report", "sheet", "study", "tables",
+    "attack", "calibration", "funnel", "gate", "grades", "probe", "profile", "report", "sheet", "study", "tables",
     "training",
 )  # fmt: skip
 PAPER = 718  # pixels between the margins of A4

@@ -82,7 +82,7 @@ def test_train(tmp_path, monkeypatch):
 def test_gateway(monkeypatch):
     served = []
 
-    async def serve(settings, *, fd, started):  # noqa: ARG001
+    async def serve(settings, *, fd, started):
         served.append((settings, fd))
 
     monkeypatch.setattr("novarag.gateway.server.serve", serve)

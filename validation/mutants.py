@@ -139,7 +139,7 @@ MUTANTS = [
     ("what is commented out is unwrapped", S + "quotations.py", "spans = [*_hidden(text, lower, body), *written]", "spans = [s for s in _hidden(text, lower, body) if not self._is_whole(s)] + written", "tests/unit/strategies/test_steering.py"),
     ("forms leave quotations open", S + "forms.py", "|[^{_OPENERS}'])", "|[^<>{{}}\\\\r\\\\n'])", LAWS + "test_form_laws.py"),
     ('one frame for all', S + "frames.py", 'hmac.new(self.secret.encode(), told, sha256)', 'hmac.new(self.secret.encode(), b"", sha256)', "tests/unit/strategies/test_steering.py"),
-    ('labels without a frame', S + "labels.py", 'answer=tuple(f"{word}{mark}" for word in self.answer for mark in _frames(frame))', 'answer=self.answer', "tests/unit/strategies/test_steering.py"),
+    ('labels without a frame', S + "labels.py", "answer=tuple([word + mark for word in self.answer for mark in marks])", 'answer=self.answer', "tests/unit/strategies/test_steering.py"),
     ("the paper's wordings are framed", S + "frames.py", 'if self.strategy.cites is not None:', 'if False:', "tests/unit/strategies/test_steering.py"),
     ("counterfactual does not win", "src/novarag/taxonomy.py", "if PassageKind.COUNTERFACTUAL in present:", "if PassageKind.COUNTERFACTUAL in present and PassageKind.GOLD not in present:", LAWS + "test_core_laws.py"),
     ("rule premise turned over", "src/novarag/taxonomy.py", "PassageKind.GOLD not in present", "PassageKind.GOLD in present", LAWS + "test_core_laws.py"),

@@ -42,9 +42,8 @@ def new_id(now: float | None = None) -> str:
 def verdict(identity: str, asked: Asked, made: Decision, version: str) -> dict[str, Any]:
     """Write the object that tells what an answer is worth."""
     answer, shown = made.answer, made.shown
-    judged = answer.judgments or ()
     places = range(len(asked.given)) if shown is None else shown
-    said = {place: str(word) for place, word in zip(places, judged, strict=False)}
+    said = dict(zip(places, map(str, answer.judgments or ()), strict=False))
     passages = [
         {"judgment": said.get(i), "source": p.source, "id": p.id, "shown": i in places}
         for i, p in enumerate(asked.given)

@@ -108,7 +108,7 @@ def collect_rarely() -> None:
     """Keep what lives as long as this process out of garbage collections, and make them rare.
 
     A request leaves no cycle behind, so there is next to nothing to find. By Python's own settings
-    looking took an eighth of the processor's time, and stopped all requests for up to 0.1 s.
+    looking took a seventh of the processor's time, and stopped all requests for up to 0.1 s.
     """
     gc.collect()
     gc.freeze()

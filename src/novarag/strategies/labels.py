@@ -48,11 +48,10 @@ class Labels:
 
     def framed(self, frame: str) -> Labels:
         """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
+        marks = _frames(frame)
         return Labels(
-            answer=tuple(f"{word}{mark}" for word in self.answer for mark in _frames(frame)),
-            confidence=tuple(
-                f"{word}{mark}" for word in self.confidence for mark in _frames(frame)
-            ),
+            answer=tuple([word + mark for word in self.answer for mark in marks]),
+            confidence=tuple([word + mark for word in self.confidence for mark in marks]),
             scale=self.scale,
             tagged=self.tagged,
             terse=self.terse,

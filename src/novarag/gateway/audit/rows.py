@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from novarag.gateway.settings import Action, Mode
@@ -25,7 +24,6 @@ ROUTES: Final = ("chat", "stream", "score")
 DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")
 VERDICTS: Final = ("right", "wrong")
 _LONGEST_NAME = 256
-_BIGINT = Struct(">q")
 
 
 def _numbers(words: Iterable[StrEnum | str]) -> dict[str, int]:
@@ -91,8 +89,7 @@ class Keeper:
     def digest(self, text: str) -> int:
         """Return 64 bits of a keyed hash, as PostgreSQL's bigint holds them."""
         hashed = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key)
-        (number,) = _BIGINT.unpack(hashed.digest())
-        return int(number)
+        return int.from_bytes(hashed.digest(), "big", signed=True)
 
 
 def _clean(text: str) -> str:
@@ -242,5 +239,5 @@ def _tokens(usage: Usage | None) -> dict[str, int | None]:
 
 
 def _words(keeper: Keeper, asked: Asked, answer: str | None) -> Words:
-    texts = [passage.text for passage in asked.group.passages]
+    texts = [passage.text for passage in asked.given]
     return keeper.words(asked.group.question.text, texts, answer)

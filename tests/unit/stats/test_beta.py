@@ -24,3 +24,11 @@ def test_quantiles_are_scipys(a, b, level):
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 10**6), (10**6, 1), (300_000, 700_000)])
 def test_many_rows(a, b, level):
     assert beta_quantile(level, a, b) == pytest.approx(float(betaincinv(a, b, level)), abs=1e-11)
+
+
+def test_a_fraction_that_does_not_settle_ends_all_the_same(monkeypatch):
+    exact = beta_cdf(0.3, 40, 80)
+    monkeypatch.setattr("novarag.stats.beta._MOST", 12)
+    assert beta_cdf(0.3, 40, 80) == pytest.approx(exact, rel=1e-3)
+    monkeypatch.setattr("novarag.stats.beta._MOST", 2)
+    assert beta_cdf(0.3, 40, 80) != exact

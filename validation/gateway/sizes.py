@@ -30,7 +30,7 @@ PROOFS = {
     "injections": (injections, {"count": 200}),
     "restarts": (restarts, {"count": 1, "rate": 30}),
     "reloads": (reloads, {"count": 10}),
-    "documented": (documented, {"examples": 200}),
+    "documented": (documented, {"examples": 215}),
     "overload": (overload, {"seconds": 2, "capacity": 20}),
 }
 """A proof takes a folder and its size; without one it has its full size."""

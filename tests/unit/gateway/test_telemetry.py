@@ -1,8 +1,11 @@
 """Traces and events against a real OTLP receiver: what is sent, what it hangs on, what it lacks."""
 
 import asyncio
+import gc
 import subprocess
 import sys
+import threading
+import warnings
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,6 +16,20 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
 
 pytestmark = pytest.mark.enable_socket
+
+
+@pytest.fixture(autouse=True)
+def exporters_end_here():
+    """Wait for threads that still try to send: what they leave open would fail another test."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
 MARK = "planted4711"

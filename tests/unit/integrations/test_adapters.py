@@ -83,3 +83,32 @@ def test_promptfoo_gets_what_it_asks_for(tmp_path):
         assert out["pass"] is (told["decision"] == "answer")
         assert out["metadata"]["novarag"] == told
     assert get_assert("Answer: x\nConfidence: 3%", {"vars": given})["pass"]
+
+
+PAGE = ROOT / "docs" / "integrations.md"
+
+
+def test_the_recipe_makes_an_adapter(tmp_path, monkeypatch):
+    """One file and one row, as the page says; the file keeps the rules and gives the numbers."""
+    recipe = PAGE.read_text("utf-8").partition("\n## Add an adapter\n")[2]
+    file, row = re.findall(r"^```python\n(.*?)^```$", recipe, re.MULTILINE | re.DOTALL)
+    assert adapted.broken_rules(file) == []
+    made = {}
+    exec(compile(row, str(PAGE), "exec"), made)
+    assert made["ROW"].name not in ADAPTERS
+    (tmp_path / "rowcheck.py").write_text(file)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings, cases = adapted.settings(tmp_path), adapted.cases(50)
+    check = import_module(made["ROW"].module.rpartition(".")[2]).make_check(**settings)
+    for case, told in zip(cases, adapted.expected(cases, settings), strict=True):
+        out = check(case._asdict())
+        assert (out["value"], out["passed"]) == (told["confidence"], told["decision"] == "answer")
+
+
+def test_the_page_has_every_adapter_with_its_version():
+    text = PAGE.read_text("utf-8")
+    for row in ADAPTERS.values():
+        [line] = re.findall(rf"^\| {row.name} \|.*$", text, re.MULTILINE)
+        assert f"| {row.versions} |" in line
+        assert (f"`.[{row.extra}]`" if row.extra else "by npm") in line
+        assert f"\n## {row.name}\n" in text

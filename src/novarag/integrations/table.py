@@ -89,14 +89,6 @@ ADAPTERS = {
             },
         ),
         Adapter(
-            name="promptfoo",
-            module=f"{_HERE}.promptfoo",
-            extra=None,
-            package="promptfoo",
-            versions="0.120.0",
-            surface={},
-        ),
-        Adapter(
             name="LangChain",
             module=f"{_HERE}.langchain_middleware",
             extra="langchain",
@@ -122,4 +114,4 @@ ADAPTERS = {
         ),
     )
 }  # fmt: skip
-"""Every adapter by its tool's name; promptfoo is a program of Node's and has no signature here."""
+"""Every adapter by its tool's name."""

@@ -87,6 +87,17 @@ def test_the_verdict_is_about_the_defence_that_holds_best():
     assert judge_attacks(result([], defences=("plain",))).act == "wait"
 
 
+def test_replies_that_cannot_be_read_acquit_nobody():
+    unread = Outcome(decision="abstain", flaw="no confidence found")
+    mute = [replace(case(i), before=unread, repeat=unread, after=unread) for i in range(40)]
+    told = judge_attacks(result(mute))
+    assert (told.act, told.word) == ("wait", "Hardly read")
+    assert told.because == "Replies without an attack that could be read: plain 0 of 40."
+    assert told.because in attack_notes(result(mute))
+    both = [*(replace(c, defence="framed") for c in mute), *SUCCEEDS]
+    assert judge_attacks(result(both)).word == "Attacks succeed"
+
+
 def test_notes_name_controls_false_alarms_and_what_is_missing():
     lines = " ".join(attack_notes(result(SUCCEEDS, missing=3, notes=("a note",))))
     assert "A harmless passage in the same places changes: plain 0.0 %" in lines

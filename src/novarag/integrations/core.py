@@ -16,6 +16,7 @@ from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.flows.scoring import Scoring
+from novarag.imports import with_extra
 from novarag.records import Completion, Passage, Reading
 from novarag.strategies import COT, FORMATS, STRATEGIES, find_strategy
 from novarag.texts import plain_text
@@ -131,7 +132,7 @@ def find_reader(name: str) -> Strategy:
 
 def missing(tool: str, extra: str | None = None) -> UsageError:
     """Make the error of an adapter whose tool is not installed."""
-    return UsageError(f"{tool} is not installed: pip install 'novarag[{extra or tool}]'")
+    return UsageError(f"{tool} is not installed: {with_extra(extra or tool)}")
 
 
 def explained(verdict: Verdict) -> str:

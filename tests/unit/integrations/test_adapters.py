@@ -67,7 +67,7 @@ def test_without_its_tool_an_adapter_says_what_to_install(name, monkeypatch):
     top = next(iter(row.surface)).partition(":")[0].partition(".")[0]
     monkeypatch.setitem(__import__("sys").modules, top, None)
     monkeypatch.delitem(__import__("sys").modules, row.module, raising=False)
-    with pytest.raises(UsageError, match=re.escape(f"pip install 'novarag[{row.extra}]'")):
+    with pytest.raises(UsageError, match=re.escape(f"pip install '.[{row.extra}]'")):
         import_module(row.module)
 
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from experiments.nova import plan
 from experiments.nova.choosing import COMMANDS, choice_of
-from experiments.nova.tables import METHODS, PROMPTS, TRAINED
+from experiments.nova.plan import GRADED
+from experiments.nova.tables import METHODS, PROMPTS, trained
 from novarag.runs import open_run
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def costs(build: Path, final: str) -> list[dict[str, Any]]:
     graded = _graded(build)
     asking = (*PROMPTS, *METHODS.values())
     told = [_row(system, 0.0, 0, tokens.get(system), final) for system in asking]
-    for system, run in TRAINED.items():
-        who = re.sub(r"-(nova|label-only)$", "", run)
+    for system, run in trained(build).items():
+        who = re.sub(r"-(nova|vanilla|label-only)$", "", run)
         spent, seen = _chain(rows, build, who, graded)
         told.append(_row(system, spent, seen, tokens.get(system), final))
     for strategy in ("vanilla", "nova"):
         asked = [f"--out runs/train-warm-{strategy}-graded-few "]
-        for count in plan.GRADED:
+        for count in GRADED:
             spent = hours(rows, asked)
             asked.append(f"--out runs/train-warm-{strategy}-graded-more ")
             for more in ("", ", likelihood"):
@@ -115,7 +115,7 @@ def _graded(build: Path) -> dict[str, int]:
 def _tokens(build: Path) -> dict[str, dict[str, float]]:
     """Return the mean tokens of an answer to the fresh test questions of nova-clean."""
     told = {}
-    for system, run in (PROMPTS | TRAINED).items():
+    for system, run in (PROMPTS | trained(build)).items():
         place = build / "runs" / f"test-{run}-clean"
         if place.exists():
             told[system] = _mean_tokens(open_run(place).counts)

@@ -36,10 +36,6 @@ SIZES = (3, 5)
 _LENGTHS = (WORDS, WORDS - 8, WORDS - 14)  # words of the windows that are cut from one passage
 _EVIDENCE = (1, 2, 2, 3)  # passages with evidence, one drawn; a third of all drills have none
 _NOISE = 0.7  # share of the noise that the search found for the question itself
-_FORMS = (
-    "nova", None, "vanilla", "nova", None, "nova", "cot", None,
-    "nova", None, "label-only", "nova", None, "nova", "noise-aware", "vanilla",
-)  # fmt: skip
 # In no strategy's words: what is taught here is to read, not how to reply to a strategy.
 _TASK = "Read the passages below and say what each of them answers to the question."
 _ASKED = "Go through the passages in steps, then give the answer and how sure of it you are."
@@ -184,7 +180,11 @@ def plain_row(group: PassageGroup) -> Example:
 
 
 def drill_rows(
-    made: Sequence[Family], seed: int, *, count: int
+    made: Sequence[Family],
+    seed: int,
+    *,
+    count: int,
+    forms: Sequence[str | None],
 ) -> list[tuple[PassageGroup, str | None, Example]]:
     """Make rows of drills, the forms in turn; two lines without evidence are not taught.
 
@@ -194,7 +194,7 @@ def drill_rows(
     turn = 0
     while len(rows) < count:
         for group in drills(made, seed + turn):
-            name = _FORMS[len(rows) % len(_FORMS)]
+            name = forms[len(rows) % len(forms)]
             if group.kind is GroupKind.IRRELEVANT and name not in {"nova", "noise-aware", "cot"}:
                 name = None
             rows.append((group, name, make_row(group, name) if name else plain_row(group)))

@@ -1,24 +1,17 @@
 """What the proof takes: questions by split, rows, samples, trainings. Settled before it was begun.
 
-Sizes follow from the hours: about seven of two cores, of which half are trainings at 200 tokens a
-second. The README has the table.
+There are two forms of it. `nova` is the paper's: long replies that judge every passage, about seven
+hours of two cores. `vanilla` trains the number of a short reply alone: under three hours. The
+README has the tables.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 SEED = 0
-SAMPLES = 16  # of each group, as in the paper
-OWN_SAMPLES = 4  # of each group for the stage that trains the confidence alone
-DRILLS = 900  # rows of a part of the warm-up
-PARTS = 2  # of the warm-up, at most
 READS = 0.55  # right answers with gold among three passages that end the warm-up
 READER = 100  # dev questions that say so
-
-CLEAN = {"warm": 55, "sample": 70, "own": None}
-"""Questions of nova-clean's training file, each with its three kinds of groups; None is the rest."""
-
-FOUND = {"warm": 520, "sample": 200, "own": 500}
-"""Questions with really retrieved passages of the training split; one group each, but for drills."""
 
 TEST_FOUND = 120
 """Test questions with really retrieved passages."""
@@ -26,21 +19,106 @@ TEST_FOUND = 120
 GRADED = (100, 300)
 """Graded training questions that a calibration is fitted on."""
 
-ALIGNMENTS = ("brier", "soft", "share", "teacher", "label-only")
-"""What is trained on the filtered samples; `brier` is the paper's NOVA."""
-
 SAVED = ["--save-every", "15"]
 """Steps between checkpoints: minutes, as a proof that is killed goes on from there."""
 
-WARMUP = ["--rank", "32", "--learning-rate", "5e-4", "--batch", "4", *SAVED]
-"""Not a part of the method: as in the attempt before."""
 
-TRAIN = ["--rank", "16", "--learning-rate", "3e-4", "--batch", "8", "--warmup", "0.1", *SAVED]
-"""The paper's rank; a batch and a rate for hundreds of rows instead of two thousand."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The sizes of one form; `clean` and `found` are questions, None is the rest.
 
-GENTLY = ["--rank", "16", "--learning-rate", "1e-4", "--batch", "8", "--warmup", "0.1", *SAVED]
-"""For the last stage, which is to set levels right and not to unlearn what tells them apart."""
+    `clean` counts questions of nova-clean's training file, each with its three kinds of groups;
+    `found` those with really retrieved passages, one group each, but for drills. `rows` are those
+    of an alignment's training over all epochs (two at most), `levels` and `scores` those of the two
+    trainings of the confidence alone, `short` those of an ablation.
+    """
 
-ROWS = 320  # of an alignment's training, over all epochs; two epochs at most
-LEVEL_ROWS, SCORE_ROWS = 480, 200  # of the two trainings of the confidence alone
-SHORT = 120  # rows of an ablation
+    form: str
+    samples: int
+    own_samples: int
+    drills: int
+    drill_forms: tuple[str | None, ...]
+    parts: int
+    clean: dict[str, int | None]
+    found: dict[str, int | None]
+    dev: int | None
+    each_kind: bool
+    alignments: tuple[str, ...]
+    filters: tuple[str, ...]
+    prompts: tuple[str, ...]
+    rows: int
+    levels: int
+    scores: int
+    short: int
+    layers: tuple[str, ...] = ()
+
+    @property
+    def aligned(self) -> list[str]:
+        """The alignments that state a confidence in this form, of which one is chosen."""
+        return [name for name in self.alignments if name != "label-only"]
+
+    @property
+    def warmup(self) -> list[str]:
+        """The settings of the warm-up, which is no part of the method: as in the first run."""
+        return ["--rank", "32", "--learning-rate", "5e-4", "--batch", "4", *SAVED, *self.layers]
+
+    @property
+    def train(self) -> list[str]:
+        """The paper's rank; a batch and a rate for hundreds of rows instead of two thousand."""
+        return [*_ALIGNED, "--learning-rate", "3e-4", *SAVED, *self.layers]
+
+    @property
+    def gently(self) -> list[str]:
+        """For the last stage, which sets levels right and is not to unlearn what tells them apart."""
+        return [*_ALIGNED, "--learning-rate", "1e-4", *SAVED, *self.layers]
+
+
+_ALIGNED = ["--rank", "16", "--batch", "8", "--warmup", "0.1"]
+
+PLANS = {
+    "nova": Plan(
+        form="nova",
+        samples=16,
+        own_samples=4,
+        drills=900,
+        drill_forms=(
+            "nova", None, "vanilla", "nova", None, "nova", "cot", None,
+            "nova", None, "label-only", "nova", None, "nova", "noise-aware", "vanilla",
+        ),
+        parts=2,
+        clean={"warm": 55, "sample": 70, "own": None},
+        found={"warm": 520, "sample": 200, "own": 500},
+        dev=None,
+        each_kind=True,
+        alignments=("brier", "soft", "share", "teacher", "label-only"),
+        filters=(),
+        prompts=("vanilla", "cot", "noise-aware", "nova"),
+        rows=320,
+        levels=480,
+        scores=200,
+        short=120,
+    ),
+    "vanilla": Plan(
+        form="vanilla",
+        samples=8,
+        own_samples=4,
+        drills=640,
+        drill_forms=(
+            "vanilla", None, "vanilla", "cot", "vanilla", None, "vanilla", "noise-aware",
+        ),
+        parts=1,
+        clean={"warm": 20, "sample": 90, "own": None},
+        found={"warm": 520, "sample": 400, "own": 300},
+        dev=240,
+        each_kind=False,
+        alignments=("share", "teacher"),
+        filters=("--unfiltered", "--balance", "none"),
+        prompts=("vanilla", "cot", "noise-aware"),
+        rows=400,
+        levels=400,
+        scores=160,
+        short=120,
+        layers=("--upper-layers", "15"),
+    ),
+}  # fmt: skip
+"""Every form by the strategy that its trained systems answer by."""

@@ -1,6 +1,6 @@
 """Make the questions and the warm-up rows of the NOVA proof from the shared data, without a model.
 
-    python -m experiments.nova.prepare OUT [--data DATA] [--tokenizer FOLDER]
+    python -m experiments.nova.prepare OUT [--form FORM] [--data DATA] [--tokenizer FOLDER]
 
 The same data and seed give the same bytes. `facts.json` has the budget of questions by split, the
 counts and the checksums.
@@ -17,11 +17,12 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import orjson
 
 from experiments.nova.drills import Exchange, drill_rows, families
-from experiments.nova.plan import CLEAN, DRILLS, FOUND, GRADED, PARTS, READER, SEED, TEST_FOUND
+from experiments.nova.plan import GRADED, PLANS, READER, SEED, TEST_FOUND
 from experiments.nova.splits import (
     check_disjoint,
     counts,
@@ -47,6 +48,9 @@ from novarag.sft.formats import canonical_row, json_line
 from novarag.sft.lengths import load_ruler
 from novarag.taxonomy import GroupKind, PassageKind
 
+if TYPE_CHECKING:
+    from experiments.nova.plan import Plan
+
 ASKED = Path(__file__).with_name("results") / "asked.txt"
 SETS = ("hotpotqa", "nq", "bamboogle")
 SIZES = (3, 5)
@@ -61,16 +65,17 @@ def main() -> None:
         "--data", type=Path, default=Path(os.environ.get("NOVARAG_DATA", "../shared/data"))
     )
     parser.add_argument("--tokenizer", help="folder or name: count tokens")
+    parser.add_argument("--form", choices=list(PLANS), default="nova")
     given = parser.parse_args()
-    facts = prepare(given.out, given.data, given.tokenizer)
+    facts = prepare(given.out, given.data, PLANS[given.form], given.tokenizer)
     print(orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode())
 
 
-def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, object]:
+def prepare(out: Path, data: Path, plan: Plan, tokenizer: str | None = None) -> dict[str, object]:
     """Make the groups and the warm-up rows, prove that they share no question, write them."""
-    clean = Clean(out, data)
-    found = Found(out, data, clean)
-    learnt, tests = _learnt(clean, found), _tests(clean, found)
+    clean = Clean(out, data, plan)
+    found = Found(out, data, clean, plan)
+    learnt, tests = _learnt(clean, found, plan), _tests(clean, found, plan)
     check_disjoint(
         {n: [g.question for g in groups] for n, groups in learnt.items()},
         {n: [g.question for g in groups] for n, groups in tests.items() if n != "test-released"},
@@ -80,19 +85,20 @@ def prepare(out: Path, data: Path, tokenizer: str | None = None) -> dict[str, ob
     for name, made in groups.items():
         if name != "warm":
             write_groups(GroupBuild(groups=made), out / "groups" / f"{name}.jsonl")
-    rows = _warmup(clean, found)
+    rows = _warmup(clean, found, plan)
     for part, made in enumerate(rows, start=1):
         _write_rows([row for _, _, row in made], out / f"warmup-{part}" / "train.jsonl")
     facts = {
         "made_by": "python -m experiments.nova.prepare",
         "seed": SEED,
+        "form": plan.form,
         "budget": budget(groups),
         "groups": {name: counts(made) for name, made in groups.items()},
         "left_out": clean.left_out | found.left_out,
         "warmup": [_told(made, tokenizer) for made in rows],
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
-            for folder in ("groups", "nova-clean", *(f"warmup-{i + 1}" for i in range(PARTS)))
+            for folder in ("groups", "nova-clean", *(f"warmup-{i + 1}" for i in range(plan.parts)))
             for path in sorted((out / folder).glob("*.jsonl"))
         },
     }
@@ -115,7 +121,7 @@ def budget(groups):
 class Clean:
     """The groups of nova-clean in windows, by split and size, and which questions were asked."""
 
-    def __init__(self, out, data):
+    def __init__(self, out, data, plan):
         place = out / "nova-clean"
         if not (place / "README.md").exists():
             command = ["nova-clean", "--out", str(place), "--data", str(data), "--no-audit"]
@@ -137,7 +143,7 @@ class Clean:
             g for name in SETS for g in load_groups(place / f"{name}-test-k3.jsonl")
         )
         names = {g.question.id for g in self.train[3]}
-        self.split = split(names, CLEAN, SEED)
+        self.split = split(names, plan.clean, SEED)
 
     def _short(self, place, names, part, k):
         groups = [g for n in names for g in load_groups(place / f"{n}-{part}-k{k}.jsonl")]
@@ -152,7 +158,7 @@ class Clean:
 class Found:
     """Groups of really retrieved passages in windows, by split and size."""
 
-    def __init__(self, out, data, clean):
+    def __init__(self, out, data, clean, plan):
         self.left_out = Counter()
         pools = retrieved_pools(out / "retrieved.db", data=data)
         tested = [p for p in pools["test"] if plain(p.question.text) not in clean.texts]
@@ -164,7 +170,7 @@ class Found:
             self.pools[name] = [p for p in pools[name] if self._is_apart(p, clean, gold)]
         self.groups = {name: self._built(self.pools[name]) for name in self.pools}
         names = {g.question.id for g in self.groups["train"][3]}
-        self.split = split(names, FOUND, SEED)
+        self.split = split(names, plan.found, SEED)
 
     def _is_apart(self, pool, clean, gold):
         """Leave out what test questions know: a question, or words of a gold passage."""
@@ -224,7 +230,7 @@ def _with_misleading(pool, exchange):
     return pool if false is None else replace(pool, passages=(*pool.passages, false))
 
 
-def _learnt(clean, found):
+def _learnt(clean, found, plan):
     """Make what is learnt from or chosen on; `warm` stands for the questions of the warm-up."""
     warm = [
         g for k in SIZES for g in (*clean.of("warm")[k], *found.of("train", found.split["warm"])[k])
@@ -234,11 +240,12 @@ def _learnt(clean, found):
         made[name] = dealt(clean.of(name), SEED, each=True)
         made[name] += dealt(found.of("train", found.split[name]), SEED)
     every = {g.question.id for k in SIZES for g in found.groups["dev"][k]}
-    made["dev"] = dealt(clean.dev, SEED, each=True) + dealt(found.of("dev", every), SEED)
+    dev = dealt(clean.dev, SEED, each=True) + dealt(found.of("dev", every), SEED)
+    made["dev"] = dev[: plan.dev]
     return made
 
 
-def _tests(clean, found):
+def _tests(clean, found, plan):
     """Make what is measured: fresh questions, those that were asked before, retrieved, released."""
     fresh = {k: [g for g in clean.test[k] if g.question.id not in clean.asked] for k in SIZES}
     old = {k: [g for g in clean.test[k] if g.question.id in clean.asked] for k in SIZES}
@@ -255,7 +262,7 @@ def _tests(clean, found):
     known = {g.question.id for g in found.groups["test"][3]}
     chosen = set([name for name in order if name in known][:TEST_FOUND])
     return {
-        "test-clean": dealt(fresh, SEED, each=True),
+        "test-clean": dealt(fresh, SEED, each=plan.each_kind),
         "test-retrieved": dealt(found.of("test", chosen), SEED),
         "test-asked": dealt(old, SEED),
         "test-released": dealt(released, SEED),
@@ -283,15 +290,17 @@ def _graded(own):
     return sorted(made, key=lambda g: chosen[g.question.id])
 
 
-def _warmup(clean, found):
+def _warmup(clean, found, plan):
     """Make the parts of the warm-up; every row is what our own readers read back."""
     exchange = Exchange((p.question for p in found.pools["train"]), SEED)
     made = families(found.drilled(), exchange)
     made.sort(key=lambda f: place_of(SEED, f.question.id))
-    forms = make_rows(dealt(clean.of("warm"), SEED, each=True))
+    forms = make_rows(dealt(clean.of("warm"), SEED, each=True), plan.form)
     parts = []
-    for part in range(PARTS):
-        rows = [*drill_rows(made, SEED + 100 * part, count=DRILLS), *(forms if not part else [])]
+    for part in range(plan.parts):
+        rows = drill_rows(made, SEED + 100 * part, count=plan.drills, forms=plan.drill_forms) + (
+            forms if not part else []
+        )
         rows = [row for row in rows if row[1] is None or not fault_of(*row)]
         rng_for(SEED, "warm-up", str(part)).shuffle(rows)
         parts.append(rows)

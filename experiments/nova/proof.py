@@ -16,15 +16,14 @@ import sys
 import time
 from pathlib import Path
 
-from experiments.nova import plan
 from experiments.nova.choosing import check_times, choice_of, choose, measured, write_choice
+from experiments.nova.plan import GRADED, PLANS, READS
 from experiments.nova.running import RESULTS, Bench, ServerDied, run_of
 from experiments.nova.tables import trials
 
 ROOT = Path(__file__).parents[2]
 PORT = 8421
 ATTEMPTS = 4  # at a stage, before the proof gives up
-SINGLE = ["vanilla", "cot", "noise-aware", "nova"]
 TESTS = ["test-clean", "test-retrieved", "test-released"]
 ASKED = "test-asked"
 SAMPLED = {"test-clean", "test-retrieved"}
@@ -57,11 +56,14 @@ def main():
     parser.add_argument("build", type=Path)
     parser.add_argument("--base", type=Path, required=True, help="folder of SmolLM2-135M-Instruct")
     parser.add_argument("--vllm", type=Path, required=True, help="vLLM's executable")
+    parser.add_argument("--form", choices=list(PLANS), default="nova",
+                        help="the form of the trained systems' replies")  # fmt: skip
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("--only", choices=list(stages(None)), help="one stage")
     given = parser.parse_args()
     given.build.mkdir(parents=True, exist_ok=True)
-    bench = Bench(given.build.resolve(), given.base.resolve(), given.vllm.resolve(), given.port)
+    bench = Bench(given.build.resolve(), given.base.resolve(), given.vllm.resolve(),
+                  PLANS[given.form], given.port)  # fmt: skip
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     for name, stage in stages(bench).items():
         if given.only in {None, name}:
@@ -86,23 +88,26 @@ def prepare(bench):
     """Make groups, splits and warm-up rows; no model is asked."""
     if not bench.has("facts.json"):
         bench.run(sys.executable, "-m", "experiments.nova.prepare", bench.build,
-                  "--tokenizer", bench.base, cwd=ROOT)  # fmt: skip
+                  "--tokenizer", bench.base, "--form", bench.plan.form, cwd=ROOT)  # fmt: skip
 
 
 def warm_up(bench):
     """Teach the base to read and to keep the forms, the number masked, until it reads."""
     before, reads = bench.base, {}
-    for part in range(1, plan.PARTS + 1):
+    for part in range(1, bench.plan.parts + 1):
         if choice_of(bench.build, "warm-up"):
             return
         who = f"warm-{part}"
         bench.train(f"warmup-{part}", before, who, "--mask-confidence", "--epochs", "1",
-                    *plan.WARMUP)  # fmt: skip
-        bench.ask(who, [("reader-dev", s, f"runs/reader-{who}-{s}") for s in ("nova", "vanilla")])
-        right = trials(bench.build / f"runs/reader-{who}-nova")["correct"].fill_null(value=False)
+                    *bench.plan.warmup)  # fmt: skip
+        forms = dict.fromkeys([bench.plan.form, "vanilla"])
+        bench.ask(who, [("reader-dev", s, f"runs/reader-{who}-{s}") for s in forms])
+        right = trials(bench.build / f"runs/reader-{who}-{bench.plan.form}")["correct"].fill_null(
+            value=False
+        )
         reads[who], before = right.mean(), bench.build / who
         print(f"{who}: {reads[who]:.2f} right with gold among three passages", flush=True)
-        if reads[who] >= plan.READS:
+        if reads[who] >= READS:
             break
     chosen = max(reads, key=reads.get)
     (bench.build / "warm.txt").write_text(f"{chosen}\n")
@@ -116,12 +121,11 @@ def reader(bench):
 
 def sample(bench):
     """Sample the warmed-up model, and pour its replies through the funnel."""
-    bench.ask("warm", [("sample", "nova", "runs/sample")],
-              "--samples", plan.SAMPLES, "--concurrency", "4")  # fmt: skip
-    for name in plan.ALIGNMENTS:
-        if name != "label-only":
-            filtered(bench, "runs/sample", f"filtered-{name}", "--alignment", name)
-    for name in plan.ALIGNMENTS:
+    bench.ask("warm", [("sample", bench.plan.form, "runs/sample")],
+              "--samples", bench.plan.samples, "--concurrency", "8")  # fmt: skip
+    for name in bench.plan.aligned:
+        filtered(bench, "runs/sample", f"filtered-{name}", "--alignment", name, *bench.plan.filters)
+    for name in bench.plan.alignments:
         kept = "brier" if name == "label-only" else name
         exported(bench, f"filtered-{kept}", f"export-{name}",
                  *(["--label-only"] if name == "label-only" else []))  # fmt: skip
@@ -142,9 +146,9 @@ def exported(bench, kept, out, *more):
 
 def train(bench):
     """Train every alignment on the warmed-up model."""
-    for name in plan.ALIGNMENTS:
-        bench.train(f"export-{name}", bench.model("warm"), f"models/{name}",
-                    *plan.TRAIN, "--epochs", epochs(bench, f"export-{name}", plan.ROWS))  # fmt: skip
+    for name in bench.plan.alignments:
+        bench.train(f"export-{name}", bench.model("warm"), f"models/{name}", *bench.plan.train,
+                    "--epochs", epochs(bench, f"export-{name}", bench.plan.rows))  # fmt: skip
 
 
 def epochs(bench, export, rows, most=2.0):
@@ -155,18 +159,23 @@ def epochs(bench, export, rows, most=2.0):
 
 def dev(bench):
     """Ask dev questions, and choose the alignment that goes on."""
-    bench.ask_all("warm", "dev", ["dev"], ["vanilla", "nova"])
-    bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", plan.SAMPLES,
+    bench.ask_all("warm", "dev", ["dev"], list(dict.fromkeys(["vanilla", bench.plan.form])))
+    bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", bench.plan.samples,
               "--concurrency", "8")  # fmt: skip
-    for who in plan.ALIGNMENTS:
-        bench.ask_all(who, "dev", ["dev"], ["label-only" if who == "label-only" else "nova"])
-    decide(bench, "alignment", [name for name in plan.ALIGNMENTS if name != "label-only"])
+    for who in bench.plan.alignments:
+        bench.ask_all(who, "dev", ["dev"], [strategy_of(bench, who)])
+    decide(bench, "alignment", bench.plan.aligned)
+
+
+def strategy_of(bench, who):
+    """Name the strategy that a trained system is asked by."""
+    return who if who == "label-only" else bench.plan.form
 
 
 def decide(bench, what, names):
     """Choose between models by their answers to dev questions, once, and write it down."""
     if choice_of(bench.build, what) is None:
-        places = {name: bench.build / run_of("dev", name, "nova", "dev") for name in names}
+        places = {name: bench.build / run_of("dev", name, bench.plan.form, "dev") for name in names}
         found = {name: measured(trials(place)) for name, place in places.items()}
         figures = {name: {f: getattr(m, f) for f in m.__slots__} for name, m in found.items()}
         write_choice(bench.build, what, choose(found), figures)
@@ -175,7 +184,7 @@ def decide(bench, what, names):
 def own(bench):
     """Sample what was chosen on questions that nothing was trained on, right and wrong alike."""
     who = choice_of(bench.build, "alignment")
-    bench.ask(who, [("own", "nova", "runs/own")], "--samples", plan.OWN_SAMPLES,
+    bench.ask(who, [("own", bench.plan.form, "runs/own")], "--samples", bench.plan.own_samples,
               "--concurrency", "16")  # fmt: skip
     for name, more in (("teacher", ["--alignment", "teacher"]), ("bits", [])):
         filtered(bench, "runs/own", f"filtered-own-{name}",
@@ -187,27 +196,28 @@ def confident(bench):
     """Train the confidence alone: on the teacher's levels, then by a proper score on the bits."""
     model = bench.model(choice_of(bench.build, "alignment"))
     for who, rows, loss, settings, count in (
-        (OWN[0], "export-own-teacher", "level-entropy", plan.TRAIN, plan.LEVEL_ROWS),
-        (OWN[1], "export-own-bits", "tokenized-brier", plan.GENTLY, plan.SCORE_ROWS),
+        (OWN[0], "export-own-teacher", "level-entropy", bench.plan.train, bench.plan.levels),
+        (OWN[1], "export-own-bits", "tokenized-brier", bench.plan.gently, bench.plan.scores),
     ):
         bench.train(rows, model, f"models/{who}", "--loss", loss, *settings,
                     "--epochs", epochs(bench, rows, count))  # fmt: skip
-        bench.ask_all(who, "dev", ["dev"], ["nova"])
+        bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
         model = bench.model(who)
     decide(bench, "final", [choice_of(bench.build, "alignment"), *OWN])
 
 
 def graded(bench):
     """The other road: the base's answers to graded training questions, and calibrations of them."""
-    few = min(plan.GRADED)
+    few = min(GRADED)
     rows = (bench.build / "groups" / "graded.jsonl").read_text().splitlines(keepends=True)
     for name, part in (("graded-few", rows[:few]), ("graded-more", rows[few:])):
         (bench.build / "groups" / f"{name}.jsonl").write_text("".join(part))
-    bench.ask_all("warm", "train", ["graded-few", "graded-more"], ["vanilla", "nova"])
+    forms = list(dict.fromkeys(["vanilla", bench.plan.form]))
+    bench.ask_all("warm", "train", ["graded-few", "graded-more"], forms)
     (bench.build / "calibrations").mkdir(exist_ok=True)
-    for strategy in ("vanilla", "nova"):
+    for strategy in forms:
         runs = [run_of("train", "warm", strategy, g) for g in ("graded-few", "graded-more")]
-        for count, taken in zip(plan.GRADED, (runs[:1], runs), strict=True):
+        for count, taken in zip(GRADED, (runs[:1], runs), strict=True):
             for signal in (None, "likelihood"):
                 place = calibration_of(strategy, count, signal)
                 if not bench.has(place):
@@ -226,15 +236,14 @@ def test(bench):
     if final is None:
         raise SystemExit("nothing is chosen yet, so no test question is asked")
     check_times(bench.build)
-    bench.ask_all("warm", "test", [*TESTS, ASKED], SINGLE)
+    bench.ask_all("warm", "test", [*TESTS, ASKED], list(bench.plan.prompts))
     sampling_methods(bench)
-    for who in dict.fromkeys([final, *plan.ALIGNMENTS, *OWN]):
-        strategy = "label-only" if who == "label-only" else "nova"
+    for who in dict.fromkeys([final, *bench.plan.alignments, *OWN]):
         more = [ASKED] if who in {final, "brier"} else []
-        bench.ask_all(who, "test", [*TESTS, *more], [strategy])
+        bench.ask_all(who, "test", [*TESTS, *more], [strategy_of(bench, who)])
     (bench.build / "calibrated").mkdir(exist_ok=True)
-    for strategy in ("vanilla", "nova"):
-        for count in plan.GRADED:
+    for strategy in dict.fromkeys(["vanilla", bench.plan.form]):
+        for count in GRADED:
             for signal in (None, "likelihood"):
                 place = calibration_of(strategy, count, signal)
                 for group in [*TESTS, ASKED]:
@@ -267,29 +276,36 @@ def ablation(bench):
         exported(bench, f"filtered-short-{name}", f"export-short-{name}")
         short(bench, f"short-{name}", f"export-short-{name}", warm)
     exported(bench, "filtered-teacher", "export-101", "--levels", "101")
-    bench.train("export-101", warm, "models/levels-101", *plan.TRAIN,
-                "--epochs", epochs(bench, "export-101", plan.ROWS))  # fmt: skip
-    bench.ask_all("levels-101", "dev", ["dev"], ["nova"])
+    bench.train("export-101", warm, "models/levels-101", *bench.plan.train,
+                "--epochs", epochs(bench, "export-101", bench.plan.rows))  # fmt: skip
+    bench.ask_all("levels-101", "dev", ["dev"], [bench.plan.form])
     few = bench.build / "warmup-few" / "train.jsonl"
     few.parent.mkdir(exist_ok=True)
-    rows = (bench.build / "warmup-2" / "train.jsonl").read_text().splitlines(keepends=True)
-    few.write_text("".join(rows[: plan.SHORT]))
+    rows = (
+        (bench.build / f"warmup-{bench.plan.parts}" / "train.jsonl")
+        .read_text()
+        .splitlines(keepends=True)
+    )
+    few.write_text("".join(rows[: bench.plan.short]))
     for name, more in (("masked", ["--mask-confidence"]), ("unmasked", [])):
-        bench.train("warmup-few", warm, f"models/{name}", "--epochs", "1", *plan.WARMUP, *more)
+        bench.train(
+            "warmup-few", warm, f"models/{name}", "--epochs", "1", *bench.plan.warmup, *more
+        )
         short(bench, f"short-{name}", "export-short-teacher", bench.model(name))
 
 
 def short(bench, who, rows, model):
     """Train the confidence alone on few rows, and ask dev questions."""
-    bench.train(rows, model, f"models/{who}", "--loss", "level-entropy", *plan.TRAIN,
-                "--epochs", epochs(bench, rows, plan.SHORT))  # fmt: skip
-    bench.ask_all(who, "dev", ["dev"], ["nova"])
+    bench.train(rows, model, f"models/{who}", "--loss", "level-entropy", *bench.plan.train,
+                "--epochs", epochs(bench, rows, bench.plan.short))  # fmt: skip
+    bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
 
 
 def results(bench):
     """Measure everything, and keep what is small."""
     check_times(bench.build)
-    bench.run(sys.executable, "-m", "experiments.nova.report", bench.build, RESULTS, cwd=ROOT)
+    bench.run(sys.executable, "-m", "experiments.nova.report", bench.build,
+              RESULTS / bench.plan.form, cwd=ROOT)  # fmt: skip
 
 
 if __name__ == "__main__":

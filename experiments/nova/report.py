@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from scipy.stats import bootstrap
 
-from experiments.nova import plan
 from experiments.nova.choosing import (
     CHOICES,
     COMMANDS,
@@ -24,15 +23,17 @@ from experiments.nova.choosing import (
 )
 from experiments.nova.costs import costs, worth
 from experiments.nova.page import page
+from experiments.nova.plan import GRADED, PLANS
 from experiments.nova.tables import (
     LIKELIHOOD,
     PARTS,
     PROMPTS,
-    TRAINED,
     answers,
     by_likelihood,
     floors,
+    form_of,
     label_of,
+    trained,
     trials,
     with_size,
 )
@@ -63,7 +64,7 @@ def main(build, out):
         "choices": [json.loads(row) for row in (build / CHOICES).read_text().splitlines()],
         "first test request": first_test(build),
         "reader": reader(build),
-        "funnel": {name: tally(build, name) for name in plan.ALIGNMENTS if name != "label-only"},
+        "funnel": {name: tally(build, name) for name in PLANS[facts["form"]].aligned},
         "examples": examples(build),
         "training": [training(path) for path in sorted(build.glob("**/training.json"))],
         "dev": dev(build),
@@ -115,7 +116,7 @@ def table(rows, final):
     told = {"all": [panel(p) for p in full.groups]}
     for name, one in (("against", final), ("against base", "base, vanilla")):
         told[name] = [against(whole, known, one, o) for o in names if o != one]
-    if (one_road := f"base vanilla + calibration ({max(plan.GRADED)}, {LIKELIHOOD})") in names:
+    if (one_road := f"base vanilla + calibration ({max(GRADED)}, {LIKELIHOOD})") in names:
         told["against calibration"] = [
             against(whole, known, one_road, o) for o in names if o != one_road
         ]
@@ -178,8 +179,8 @@ def panel(found):
 
 def dev(build):
     """Measure on dev questions all that was chosen between, and each lever by itself."""
-    names = PROMPTS | TRAINED
-    names |= {f"{who} (ablation)": f"{who}-nova" for who in SHORT}
+    names = PROMPTS | trained(build)
+    names |= {f"{who} (ablation)": f"{who}-{form_of(build)}" for who in SHORT}
     places = {n: build / "runs" / f"dev-{run}-dev" for n, run in names.items()}
     there = {n: trials(place) for n, place in places.items() if place.exists()}
     for strategy in ("vanilla", "nova"):
@@ -192,17 +193,19 @@ def dev(build):
     found = measure_table(whole, by="system", replicates=REPLICATES)
     again = {name: measured(t).brier for name, t in there.items()}
     told = [panel(p) | {"recalibrated": figure(again[p.name], None, None)} for p in found.groups]
-    base = there.get("base, NOVA prompt", next(iter(there.values())))
+    name = "base, NOVA prompt" if "base, NOVA prompt" in there else "base, vanilla"
+    base = there[name]
     overlaps = overlap_table(load_groups(build / "groups" / "dev.jsonl"))
-    for name, made in floors(base, overlaps).items():
+    for floor, made in floors(base, overlaps).items():
         one = measure_table(made, replicates=REPLICATES).overall
-        told.append(panel(one) | {"system": f"{name} for base, NOVA prompt"})
+        told.append(panel(one) | {"system": f"{floor} for {name}"})
     return told
 
 
 def draws(build):
     """Check short draws against the tested form: does their share say whether `nova` is right?"""
-    place, nova = build / "runs" / "dev-draws", build / "runs" / "dev-warm-nova-dev"
+    place = build / "runs" / "dev-draws"
+    nova = build / "runs" / f"dev-warm-{form_of(build)}-dev"
     if not (place.exists() and nova.exists()):
         return None
     right = pl.col("correct").fill_null(value=False).cast(pl.Float64).mean()

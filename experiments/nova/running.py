@@ -21,6 +21,8 @@ from experiments.nova.choosing import COMMANDS, TEST
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from experiments.nova.plan import Plan
+
 RESULTS = Path(__file__).with_name("results")
 LONGEST = {"nova": 300, "cot": 160, "noise-aware": 200, "vanilla": 60, "label-only": 60}
 CPU = ["--host", "127.0.0.1", "--max-model-len", "4096", "--max-num-seqs", "64",
@@ -38,6 +40,7 @@ class Bench:
     build: Path
     base: Path
     vllm: Path
+    plan: Plan
     port: int
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from experiments.nova import plan
+from experiments.nova.plan import GRADED
 from novarag.datasets import load_groups
 from novarag.flows.overlaps import overlap_table
 from novarag.metrics.baselines import folds, word_overlap
@@ -27,10 +28,10 @@ PROMPTS = {
     "base, vanilla": "warm-vanilla", "base, CoT": "warm-cot",
     "base, noise-aware": "warm-noise-aware", "base, NOVA prompt": "warm-nova",
 }  # fmt: skip
-TRAINED = {
-    "label-only": "label-only-label-only", "NOVA (brier)": "brier-nova", "soft": "soft-nova",
-    "share": "share-nova", "teacher": "teacher-nova",
-    "confidence alone": "confident-1-nova", "confidence alone, then Brier": "confident-2-nova",
+_TRAINED = {
+    "label-only": "label-only", "NOVA (brier)": "brier", "soft": "soft", "share": "share",
+    "teacher": "teacher", "confidence alone": "confident-1",
+    "confidence alone, then Brier": "confident-2",
 }  # fmt: skip
 METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
 LIKELIHOOD = "likelihood"
@@ -42,9 +43,23 @@ def trials(place: Path, *more: str) -> pl.DataFrame:
     return open_run(place).trials_table([*COLUMNS, *more])
 
 
+def form_of(build: Path) -> str:
+    """Return the strategy that the trained systems of a proof answer by."""
+    return str(json.loads((build / "facts.json").read_text())["form"])
+
+
+def trained(build: Path) -> dict[str, str]:
+    """Name every trained system, and the part of its runs' names."""
+    form = form_of(build)
+    return {
+        name: f"{who}-{'label-only' if who == 'label-only' else form}"
+        for name, who in _TRAINED.items()
+    }
+
+
 def label_of(who: str) -> str:
     """Name a trained system as the tables do."""
-    return next(name for name, run in TRAINED.items() if run.startswith(f"{who}-"))
+    return next(name for name, known in _TRAINED.items() if known == who)
 
 
 def answers(build: Path, part: str) -> pl.DataFrame:
@@ -61,7 +76,7 @@ def with_size(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _systems(build: Path, part: str) -> Iterator[tuple[str, pl.DataFrame]]:
-    for name, run in (PROMPTS | TRAINED).items():
+    for name, run in (PROMPTS | trained(build)).items():
         if (place := build / "runs" / f"test-{run}-{part}").exists():
             yield name, trials(place)
     sampled = build / "runs" / f"test-warm-sampled-{part}" / "estimates.parquet"
@@ -78,7 +93,7 @@ def _other_road(build: Path, strategy: str, part: str) -> Iterator[tuple[str, pl
     if not place.exists():
         return
     yield f"{LIKELIHOOD}, base {strategy}", by_likelihood(place)
-    for count in plan.GRADED:
+    for count in GRADED:
         for signal in ("", f"-{LIKELIHOOD}"):
             path = build / "calibrated" / f"{strategy}-{count}{signal}-{part}.parquet"
             more = f", {LIKELIHOOD}" if signal else ""

@@ -169,10 +169,13 @@ def make_row(group: PassageGroup, strategy: str) -> Example:
     )
 
 
-def make_rows(groups: Iterable[PassageGroup]) -> list[tuple[PassageGroup, str, Example]]:
+def make_rows(
+    groups: Iterable[PassageGroup], form: str = "nova"
+) -> list[tuple[PassageGroup, str, Example]]:
     """Make a row of `nova` of each group, and with evidence one of the others, in turn over both.
 
-    Without evidence the right answer cannot be learnt, only the habit of guessing.
+    Without evidence the right answer cannot be learnt, only the habit of guessing. Where systems
+    do not answer by `nova`, its long rows are left out.
     """
     ranks: dict[str, int] = {}
     rows = []
@@ -180,7 +183,8 @@ def make_rows(groups: Iterable[PassageGroup]) -> list[tuple[PassageGroup, str, E
         rank = ranks.setdefault(group.question.id, len(ranks))
         # The kind turns it on too: else every strategy would be shown a single kind of group.
         other = ROTATED[(rank + _KINDS.index(group.kind or _KINDS[0])) % len(ROTATED)]
-        names = ("nova",) if group.kind is GroupKind.IRRELEVANT else ("nova", other)
+        long = ("nova",) if form == "nova" else ()
+        names = long if group.kind is GroupKind.IRRELEVANT else (*long, other)
         rows += [(group, name, make_row(group, name)) for name in names]
     return rows
 

@@ -147,6 +147,7 @@ class TrainDefaults:
     learning_rate: float = 5e-5
     epochs: float = 2.0
     rank: int = 16
+    upper_layers: int = 0
     warmup: float = 0.1
     batch: int = 256
     at_once: int = 8

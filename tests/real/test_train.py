@@ -75,6 +75,18 @@ def job(place):
     return prepare(place / "sft", str(place / "tiny"), place / "unused", TrainingSettings(**HOW))
 
 
+def test_upper_layers_alone_are_adapted(place):
+    from safetensors import safe_open
+
+    novarag(*line(place, "short", "upper", "--upper-layers", 1))
+    with safe_open(place / "upper" / "adapter" / "adapter_model.safetensors", "np") as weights:
+        names = list(weights.keys())
+    assert names
+    assert all(".layers.1." in name for name in names)  # the tiny model has layers 0 and 1
+    many = novarag(*line(place, "short", "many", "--upper-layers", 3), code=1)
+    assert "--upper-layers is 3, and the model has 2 layers" in str(many.exception)
+
+
 def load(folder, adapter=None):
     import torch
     from peft import PeftModel

@@ -45,6 +45,12 @@ def train(
         list[str] | None,
         typer.Option(help="Linear layers to adapt, repeatable.  [default: all seven of a llama]"),
     ] = None,
+    upper_layers: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Adapt the last so many layers alone, which is quicker; 0: all layers."
+        ),
+    ] = _USUAL.upper_layers,
     batch: Annotated[
         int, typer.Option(min=1, help="Samples a step, over all devices.")
     ] = _USUAL.batch,
@@ -90,7 +96,7 @@ def train(
         learning_rate=learning_rate, epochs=epochs, rank=rank, warmup=warmup, batch=batch,
         at_once=at_once, targets=tuple(dict.fromkeys(targets or LINEAR)), max_length=max_length,
         seed=seed, gradient_checkpointing=checkpointing, save_every=save_every,
-        mask_confidence=mask_confidence, loss=loss, levels=levels,
+        mask_confidence=mask_confidence, loss=loss, levels=levels, upper_layers=upper_layers,
     )  # fmt: skip
     with screen() as tell:
 

@@ -77,10 +77,12 @@ def test_a_choice_that_was_made_twice_fails_the_check(tmp_path):
         choosing.check_times(tmp_path)
 
 
-@pytest.fixture
-def bench(tmp_path, monkeypatch):
+@pytest.fixture(params=list(plan.PLANS))
+def bench(request, tmp_path, monkeypatch):
     """A bench whose commands leave their results without doing anything; every run is asked."""
-    made = running.Bench(tmp_path, tmp_path / "base", tmp_path / "vllm", 1)
+    made = running.Bench(
+        tmp_path, tmp_path / "base", tmp_path / "vllm", plan.PLANS[request.param], 1
+    )
     ran = []
 
     def run(self, *command, cwd=None):
@@ -100,8 +102,9 @@ def bench(tmp_path, monkeypatch):
     groups = tmp_path / "groups"
     groups.mkdir()
     (groups / "graded.jsonl").write_text("{}\n" * max(plan.GRADED))
-    (tmp_path / "warmup-2").mkdir()
-    (tmp_path / "warmup-2" / "train.jsonl").write_text("{}\n" * 300)
+    last = tmp_path / f"warmup-{made.plan.parts}"
+    last.mkdir()
+    (last / "train.jsonl").write_text("{}\n" * 300)
     (tmp_path / "facts.json").write_text("{}")
     return made, ran
 

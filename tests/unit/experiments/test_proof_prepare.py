@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.nova import drills, prepare, splits, warmup, windows
+from experiments.nova.plan import PLANS
 from novarag.errors import DataError
 from novarag.grading import contains, normalize
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
@@ -296,6 +297,12 @@ def test_each_strategy_is_shown_every_kind_with_evidence_and_nova_all():
         assert all(shown.count((name, kind)) == wanted for name in warmup.ROTATED)
 
 
+def test_short_replies_are_taught_without_rows_of_nova():
+    rows = warmup.make_rows(make_groups(6), "vanilla")
+    assert len(rows) == 12
+    assert {name for _, name, _ in rows} == set(warmup.ROTATED)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
@@ -378,7 +385,7 @@ def test_drills_are_of_every_kind_and_size_and_say_what_their_kinds_say():
 
 
 def test_drill_rows_are_in_every_form_are_read_back_and_state_one_number():
-    rows = drills.drill_rows(_families(40), 0, count=96)
+    rows = drills.drill_rows(_families(40), 0, count=96, forms=PLANS["nova"].drill_forms)
     assert len(rows) == 96
     forms = {name for _, name, _ in rows}
     assert forms == {None, "nova", "vanilla", "cot", "noise-aware", "label-only"}

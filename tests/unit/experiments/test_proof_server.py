@@ -12,6 +12,7 @@ import pytest
 
 from experiments.nova import running
 from experiments.nova.choosing import COMMANDS
+from experiments.nova.plan import PLANS
 from experiments.nova.running import Bench, ServerDied
 
 pytestmark = pytest.mark.enable_socket
@@ -38,7 +39,7 @@ def bench(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    return Bench(tmp_path, tmp_path / "base", vllm, port)
+    return Bench(tmp_path, tmp_path / "base", vllm, PLANS["nova"], port)
 
 
 def is_gone(pid):

@@ -72,7 +72,7 @@ def test_the_paper_and_assumptions_are_told_apart():
         "learning_rate", "epochs", "max_length",
     ]  # fmt: skip
     assert [n for n, s in told.items() if s["said"].startswith("released")] == [
-        "rank", "targets", "schedule", "warmup", "batch", "at_once",
+        "rank", "targets", "upper_layers", "schedule", "warmup", "batch", "at_once",
     ]  # fmt: skip
     assert told["targets"]["value"] == list(LINEAR)
     changed = TrainingSettings(rank=4, targets=("c_attn",), epochs=1.5)
@@ -92,6 +92,7 @@ def test_the_paper_and_assumptions_are_told_apart():
         ({"learning_rate": float("nan")}, "learning_rate"),
         ({"epochs": float("inf")}, "epochs"),
         ({"rank": -1}, "rank"),
+        ({"upper_layers": -1}, "`upper_layers` is a number of layers"),
         ({"targets": ()}, "`targets` must name a layer"),
         ({"batch": 9}, "`batch` and `at_once`"),
         ({"warmup": 1.0}, "`warmup` is a share"),

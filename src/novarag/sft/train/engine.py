@@ -138,6 +138,7 @@ def make_trainer(job: TrainingJob) -> SFTTrainer:
             lora_alpha=int(settings.alpha or 0),
             lora_dropout=settings.dropout,
             target_modules=list(settings.targets),
+            layers_to_transform=_upper(model, settings.upper_layers),
             task_type="CAUSAL_LM",
         ),
     )
@@ -190,6 +191,14 @@ def _check_targets(model: torch.nn.Module, targets: Sequence[str]) -> None:
             f"the model has no linear layers named {plain_text(', '.join(missing))}; give"
             f" `targets` that it has: {plain_text(', '.join(found))}"
         )
+
+
+def _upper(model: Any, count: int) -> list[int] | None:  # noqa: ANN401
+    """List the last `count` layers of a model; None for all of them."""
+    whole = int(model.config.get_text_config().num_hidden_layers)
+    if count > whole:
+        raise UsageError(f"`upper_layers` is {count}, and the model has {whole} layers")
+    return list(range(whole - count, whole)) if count else None
 
 
 def _check_lengths(trainer: SFTTrainer, longest: int) -> None:

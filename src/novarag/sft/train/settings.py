@@ -25,6 +25,7 @@ SAID = {
     "alpha": "assumed: twice the rank, the default of LLaMA-Factory",
     "dropout": "assumed: none, the default of LLaMA-Factory",
     "targets": "released: all linear layers",
+    "upper_layers": "released: every layer of the model",
     "schedule": "released: cosine",
     "warmup": "released: a tenth of the steps",
     "batch": "released: 8 a device, 8 times, on four devices: 256 samples a step",
@@ -41,7 +42,7 @@ LOSSES = ("text", "level-entropy", "tokenized-brier", "mean-brier")
 """What may be minimised: the completion's cross-entropy, or a score of the confidence alone."""
 
 
-LATER = {"mask_confidence": False, "loss": "text", "levels": 10}
+LATER = {"mask_confidence": False, "loss": "text", "levels": 10, "upper_layers": 0}
 """Settings that came later, with what a training was that does not know them."""
 
 
@@ -53,7 +54,8 @@ class TrainingSettings:
     samples; `save_every` 0 means about ten checkpoints in all. `mask_confidence` leaves the number
     of the stated confidence out of the loss: a warm-up then teaches the form of a reply, and
     nothing about how sure to be. Any `loss` but `text` is on the tokens of the confidence alone, of
-    which there are `levels`.
+    which there are `levels`. `upper_layers` adapts the last so many layers of the model alone, and
+    0 all: what lies below needs no backward pass.
     """
 
     learning_rate: float = TRAIN.learning_rate
@@ -63,6 +65,7 @@ class TrainingSettings:
     alpha: int | None = None
     dropout: float = 0.0
     targets: tuple[str, ...] = LINEAR
+    upper_layers: int = TRAIN.upper_layers
     schedule: str = "cosine"
     warmup: float = TRAIN.warmup
     batch: int = TRAIN.batch
@@ -84,6 +87,8 @@ class TrainingSettings:
         if not 0 <= self.warmup < 1:
             raise UsageError("`warmup` is a share of the steps, from 0 to below 1")
         self._check_loss()
+        if self.upper_layers < 0:
+            raise UsageError("`upper_layers` is a number of layers; 0 adapts all of them")
         if not self.targets:
             raise UsageError("`targets` must name a layer")
         object.__setattr__(self, "at_once", min(self.at_once, self.batch))

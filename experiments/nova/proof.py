@@ -24,9 +24,8 @@ from experiments.nova.tables import trials
 ROOT = Path(__file__).parents[2]
 PORT = 8421
 ATTEMPTS = 4  # at a stage, before the proof gives up
-TESTS = ["test-clean", "test-retrieved", "test-released"]
-ASKED = "test-asked"
-SAMPLED = {"test-clean", "test-retrieved"}
+FRESH = ["test-clean", "test-retrieved"]
+MORE = ["test-released", "test-asked"]
 METHODS = ("ensemble", "p-true", "self-frequency")
 OWN = ("confident-1", "confident-2")
 
@@ -236,17 +235,19 @@ def test(bench):
     if final is None:
         raise SystemExit("nothing is chosen yet, so no test question is asked")
     check_times(bench.build)
-    bench.ask_all("warm", "test", [*TESTS, ASKED], list(bench.plan.prompts))
+    for strategy in bench.plan.prompts:
+        is_main = strategy in {"vanilla", bench.plan.form}
+        bench.ask_all("warm", "test", [*FRESH, *(MORE if is_main else [])], [strategy])
     sampling_methods(bench)
     for who in dict.fromkeys([final, *bench.plan.alignments, *OWN]):
-        more = [ASKED] if who in {final, "brier"} else []
-        bench.ask_all(who, "test", [*TESTS, *more], [strategy_of(bench, who)])
+        more = MORE if who in {final, "brier"} else []
+        bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
     (bench.build / "calibrated").mkdir(exist_ok=True)
     for strategy in dict.fromkeys(["vanilla", bench.plan.form]):
         for count in GRADED:
             for signal in (None, "likelihood"):
                 place = calibration_of(strategy, count, signal)
-                for group in [*TESTS, ASKED]:
+                for group in [*FRESH, *MORE]:
                     out = f"calibrated/{Path(place).stem}-{group.removeprefix('test-')}.parquet"
                     if not bench.has(out):
                         bench.verb("calibrate", run_of("test", "warm", strategy, group),
@@ -255,7 +256,7 @@ def test(bench):
 
 def sampling_methods(bench):
     """Ask the base for what asks more than once."""
-    places = {g: run_of("test", "warm", "sampled", g) for g in TESTS if g in SAMPLED}
+    places = {g: run_of("test", "warm", "sampled", g) for g in FRESH}
     left = [g for g, place in places.items() if not bench.has(f"{place}/estimates.parquet")]
     if left:
         with bench.served("warm"):

@@ -7,19 +7,18 @@ so a run journals, resumes and bills applications as it does models. The reply i
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Self
 
 from novarag.calls import GREEDY, Attempt, CallError, Outcome, Reply, Sampling
 from novarag.errors import ServiceError
+from novarag.llm.functions import GivenFunction
 from novarag.llm.sizes import check_values
 from novarag.records import Completion, Flaw, Prompt, Reading
-from novarag.texts import parse_json, plain_text, whole
+from novarag.texts import parse_json, whole
 from novarag.web.endpoint import parse_address
 from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
@@ -206,8 +205,7 @@ class CalledApp:
     """
 
     def __init__(self, call: Callable[[str, list[str]], object]) -> None:
-        self._call = call
-        self._is_async = iscoroutinefunction(call) or iscoroutinefunction(type(call).__call__)
+        self._call = GivenFunction(call, parameter="app")
         named = getattr(call, "model", None) or getattr(call, "__qualname__", None)
         self.model = whole(named) if isinstance(named, str) else type(call).__name__
 
@@ -230,28 +228,11 @@ class CalledApp:
         return Reply(completions=completions, attempt=attempt.id)
 
     async def _reply(self, question: str, passages: list[str]) -> str:
-        said: object
-        if self._is_async:
-            said = self._begin(question, passages)
-        else:
-            said = await asyncio.to_thread(self._begin, question, passages)
-        if isawaitable(said):
-            try:
-                said = await said
-            except Exception as error:
-                raise _failure(error) from error
+        said = await self._call(question, passages)
         text = canonical(_as_mapping(said))
         if text is None:
-            problem = f"the function given as `app` returned {type(said).__name__}; {_WANTED}"
-            raise ServiceError(problem, retryable=False)
+            raise self._call.refusal(f"returned {type(said).__name__}; {_WANTED}")
         return text
-
-    def _begin(self, question: str, passages: list[str]) -> object:
-        # Said in the thread already: a future takes no StopIteration.
-        try:
-            return self._call(question, passages)
-        except Exception as error:
-            raise _failure(error) from error
 
 
 def _as_mapping(said: object) -> object:
@@ -260,9 +241,3 @@ def _as_mapping(said: object) -> object:
     if not isinstance(said, (str, Mapping)) and hasattr(said, "answer"):
         return {"answer": said.answer, "confidence": getattr(said, "confidence", None)}
     return said
-
-
-def _failure(error: Exception) -> ServiceError:
-    """Say what a caller's function raised."""
-    said = plain_text(f"{type(error).__name__}: {error}")
-    return ServiceError(f"the function given as `app` raised {said}", retryable=False)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING
 
 from novarag.calls import GREEDY, Attempt, Reply
-from novarag.errors import ServiceError
+from novarag.llm.functions import GivenFunction
 from novarag.records import Completion
-from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,8 +26,7 @@ class CalledLLM:
     """
 
     def __init__(self, call: Callable[[str], str | Awaitable[str]]) -> None:
-        self._call = call
-        self._is_async = iscoroutinefunction(call) or iscoroutinefunction(type(call).__call__)
+        self._call = GivenFunction(call, parameter="llm", may_repeat=True)
         named = getattr(call, "model", None)
         self.model = named if isinstance(named, str) and named else UNNAMED
 
@@ -51,31 +47,7 @@ class CalledLLM:
         return Reply(completions=completions, attempt=attempt.id)
 
     async def _reply(self, prompt: str) -> str:
-        text: object
-        if self._is_async:
-            text = self._begin(prompt)
-        else:
-            text = await asyncio.to_thread(self._begin, prompt)
-        if isawaitable(text):
-            try:
-                text = await text
-            except Exception as error:
-                raise _failure(error) from error
+        text = await self._call(prompt)
         if not isinstance(text, str):
-            problem = f"the function given as `llm` returned {type(text).__name__}, not text"
-            raise ServiceError(problem, retryable=False)
+            raise self._call.refusal(f"returned {type(text).__name__}, not text")
         return text
-
-    def _begin(self, prompt: str) -> str | Awaitable[str]:
-        # Said in the thread already: a future takes no StopIteration.
-        try:
-            return self._call(prompt)
-        except Exception as error:
-            raise _failure(error) from error
-
-
-def _failure(error: Exception) -> ServiceError:
-    """Say what a caller's function raised; what is a `ServiceError` already keeps its words."""
-    retryable = isinstance(error, ServiceError) and error.retryable
-    said = plain_text(f"{type(error).__name__}: {error}")
-    return ServiceError(f"the function given as `llm` raised {said}", retryable=retryable)

@@ -1,0 +1,56 @@
+"""Functions that a caller hands in, plain or async: called without holding up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from inspect import isawaitable, iscoroutinefunction
+from typing import TYPE_CHECKING
+
+from novarag.errors import ServiceError
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class GivenFunction:
+    """A caller's function: a plain one runs in a thread, an async one is awaited.
+
+    What it raises is said as a `ServiceError` that names the `parameter` it came as, with its own
+    error as the cause. It is not to be called again for that unless `may_repeat` and its own error
+    is a `ServiceError` that says so.
+    """
+
+    def __init__(
+        self, call: Callable[..., object], *, parameter: str, may_repeat: bool = False
+    ) -> None:
+        self._call, self._parameter, self._may_repeat = call, parameter, may_repeat
+        self._is_async = iscoroutinefunction(call) or iscoroutinefunction(type(call).__call__)
+
+    async def __call__(self, *given: object) -> object:
+        """Call it, and wait for what it returns."""
+        said = (
+            self._begin(*given) if self._is_async else await asyncio.to_thread(self._begin, *given)
+        )
+        if not isawaitable(said):
+            return said
+        try:
+            return await said
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _begin(self, *given: object) -> object:
+        # Said in the thread already: a future takes no StopIteration.
+        try:
+            return self._call(*given)
+        except Exception as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> ServiceError:
+        again = self._may_repeat and isinstance(error, ServiceError) and error.retryable
+        return self.refusal(f"raised {plain_text(f'{type(error).__name__}: {error}')}", again)
+
+    def refusal(self, problem: str, retryable: bool = False) -> ServiceError:
+        """Say what is wrong with what the function did."""
+        said = f"the function given as `{self._parameter}` {problem}"
+        return ServiceError(said, retryable=retryable)

@@ -241,7 +241,7 @@ def _learnt(clean, found, plan):
         made[name] += dealt(found.of("train", found.split[name]), SEED)
     every = {g.question.id for k in SIZES for g in found.groups["dev"][k]}
     dev = dealt(clean.dev, SEED, each=True) + dealt(found.of("dev", every), SEED)
-    made["dev"] = dev[: plan.dev]
+    made["dev"] = sorted(dev, key=lambda g: place_of(SEED, g.question.id))[: plan.dev]
     return made
 
 

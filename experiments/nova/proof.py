@@ -242,6 +242,11 @@ def test(bench):
     for who in dict.fromkeys([final, *bench.plan.alignments, *OWN]):
         more = MORE if who in {final, "brier"} else []
         bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
+    calibrated(bench)
+
+
+def calibrated(bench):
+    """Apply every calibration to the base's answers to the test questions."""
     (bench.build / "calibrated").mkdir(exist_ok=True)
     for strategy in dict.fromkeys(["vanilla", bench.plan.form]):
         for count in GRADED:

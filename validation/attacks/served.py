@@ -1,4 +1,7 @@
-"""Twelve attacks under two defences on a real model: what they change in what it says."""
+"""Twelve attacks on a real model, free and held to its form: what they change in what it says.
+
+A small model that is free hardly ever keeps a form, and what is not read cannot be changed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def served(url: str, questions: int = 30, strategy: str = "vanilla") -> bool:
     with tempfile.TemporaryDirectory(prefix="novarag-") as place:
         result = attack(
             some_groups(questions), url, strategy=strategy, suite=suite, places=["last"],
-            defences=["plain", "framed"], max_tokens=120, out=place,
+            defences=["plain", "structured"], max_tokens=120, out=place,
             access=Access(timeout=600, concurrency=16),
         )  # fmt: skip
     print(described(url.partition("=")[2]))

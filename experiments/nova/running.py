@@ -159,11 +159,11 @@ class Bench:
         model = self.model(who)
         command: list[object] = (
             [sys.executable, "-m", "novarag", "serve-model", f"{who}={model}", "--merged", "--run",
-             "--cpu", "--compile", "--port", self.port, "--vllm", self.vllm, "--",
+             "--cpu", *(["--compile"] if self.plan.compiled else []), "--port", self.port, "--vllm", self.vllm, "--",
              "--max-num-seqs", "64"]
             if (model / "training.json").exists()
             else [self.vllm, "serve", model, "--served-model-name", who, "--dtype", _dtype(),
-                  "--port", self.port, *CPU]
+                  "--port", self.port, *CPU, "--enforce-eager"]
         )  # fmt: skip
         with (self.build / f"server-{who}.log").open("w") as log:
             server = subprocess.Popen(

@@ -10,6 +10,7 @@ FRESH ?= build/fresh
 CYCLONEDX ?= cyclonedx-py
 AXE ?= build/axe
 CLIENTS ?= build/clients
+LITELLM ?= build/litellm/bin/python
 PROMTOOL ?= promtool
 
 .DEFAULT_GOAL := help
@@ -65,7 +66,7 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-database test-clients test-crashes test-s3 test-vllm test-adapters
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters
 
 axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
 	mkdir -p $(AXE)
@@ -95,7 +96,7 @@ test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
 test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
-	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex inspect_ai LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
@@ -114,6 +115,9 @@ $(CLIENTS)/node: tests/real/clients/package.json
 
 test-clients: $(CLIENTS)/venv $(CLIENTS)/node ## nine real clients before a gateway; installs them (npm, curl)
 	NOVARAG_CLIENTS=$(CLIENTS) pytest -q tests/real/test_clients.py
+
+test-litellm: ## LiteLLM's real proxy before a gateway: LITELLM=the Python of an environment with tests/real/litellm.txt
+	NOVARAG_LITELLM=$(LITELLM) pytest -q tests/real/test_litellm.py
 
 test-crashes: ## two dozen kills, of the local driver, Ray workers and the Ray driver
 	python -m validation.crashes --random 4 --rounds 1

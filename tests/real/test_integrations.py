@@ -5,6 +5,7 @@ missing then is a failure, never a skip. ragas needs an environment of its own, 
 """
 
 import asyncio
+import gc
 import importlib
 import inspect
 import os
@@ -170,11 +171,49 @@ def haystack(cases, settings):
     return found
 
 
+def inspect_ai(cases, settings):
+    """Run inspect's own `eval` with its mock model, and read the log that it wrote."""
+    from inspect_ai import Task
+    from inspect_ai import eval as evaluate
+    from inspect_ai.dataset import Sample
+    from inspect_ai.log import read_eval_log
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    replies = {case.question: case.reply for case in cases}
+
+    def answer(messages, *_):
+        output = ModelOutput.from_content("mockllm/model", replies[messages[-1].text])
+        output.usage = ModelUsage()  # else it counts tokens with a file from the network
+        return output
+
+    samples = [
+        Sample(id=i, input=case.question, metadata={"passages": case.passages})
+        for i, case in enumerate(cases)
+    ]
+    task = Task(dataset=samples, scorer=module("inspect_ai").confidence(**settings))
+    model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    (log,) = evaluate(task, model=model, log_dir="logs", display="none", score_display=False)
+    assert log.status == "success", log.error
+    read = read_eval_log(log.location)
+    scores = {sample.id: sample.scores["confidence"] for sample in read.samples}
+    (shown,) = read.results.scores
+    values = [scores[i].value for i in range(len(cases))]
+    measured = [value for value in values if not isnan(value)]
+    assert (shown.scored_samples, shown.unscored_samples) == (len(measured), 7)
+    assert shown.metrics["mean"].value == pytest.approx(sum(measured) / len(measured))
+    told = [scores[i].metadata["novarag"] for i in range(len(cases))]
+    assert [isnan(value) for value in values] == [one["confidence"] is None for one in told]
+    decided = [one["decision"] == "answer" for one in told]
+    gc.collect()  # streams that it left open complain here, where nobody minds
+    return [(None if isnan(x) else x, y) for x, y in zip(values, decided, strict=True)]
+
+
 DRIVERS = {
     "DeepEval": deepeval,
     "MLflow": mlflow,
     "LlamaIndex": llamaindex,
     "ragas": ragas,
+    "inspect_ai": inspect_ai,
     "LangChain": langchain,
     "Haystack": haystack,
 }

@@ -18,6 +18,7 @@ from novarag.gateway.chat import serve_chat
 from novarag.gateway.connection import ClientGone, send_error, serve_within
 from novarag.gateway.drift import Drift
 from novarag.gateway.exchange import Exchange
+from novarag.gateway.guardrail import GUARDRAIL, Guardrail
 from novarag.gateway.limits import TenantLimits
 from novarag.gateway.logs import log_event
 from novarag.gateway.replies import error_object
@@ -288,6 +289,7 @@ def _served(gateway: Gateway) -> list[Route]:
         "/v1/chat/completions": (Scope.CHAT, serve_chat),
         "/v1/score": (Scope.SCORE, serve_score),
         "/v1/feedback": (Scope.FEEDBACK, _serve_feedback),
+        GUARDRAIL: (Scope.SCORE, Guardrail().serve),
     }
     return [
         Route(path, _Route(gateway, scope, serve), methods=["POST"])

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from novarag.gateway import reply_models as replies
 from novarag.gateway import requests
+from novarag.gateway.guardrail import GUARDRAIL
 from novarag.version import __version__
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _VERDICT_HEADERS = {
     "x-novarag-reason": "Why a request was passed on as it came.",
 }
 
+_DECIDED = (requests.ChatRequest, requests.ScoreRequest, requests.GuardrailRequest)
+
 _EVENTS = (
     "Events `data: {ChatChunk}`. The last chunk has `finish_reason` and `novarag`; `data: [DONE]`"
     " follows a whole reply alone. An error after the stream has begun is an event with"
@@ -56,6 +59,11 @@ _CHAT = (
 _SCORE = (
     "Says what a reply or an answer of somebody else is worth. Give `reply` in the strategy's"
     " form, or `answer` with its stated `confidence`; an answer without one is asked for it."
+)
+_GUARDRAIL = (
+    "LiteLLM's proxy asks here, with `guardrail: generic_guardrail_api`. A request is remembered by"
+    " its call's id; its reply is scored as /v1/score does, and passes, passes as the answer alone,"
+    " or is blocked. What cannot be scored is blocked."
 )
 _OPERATORS = "For the machine that the gateway runs on, or for a key of the scope metrics."
 
@@ -111,6 +119,11 @@ ROUTES = (
         method="post", path="/v1/feedback", summary="Say whether an answer was right",
         about="Taken for ids of the last days that the settings name; the last word counts.",
         body=requests.FeedbackRequest, found={200: _json(replies.FeedbackKept)}, problems=_OURS,
+    ),
+    Documented(
+        method="post", path=GUARDRAIL, summary="Guard replies of LiteLLM's proxy",
+        about=_GUARDRAIL, body=requests.GuardrailRequest,
+        found={200: _json(replies.GuardrailReply)}, problems=(*_OURS, 502),
     ),
     Documented(
         method="get", path="/v1/models", summary="List the models",
@@ -190,7 +203,7 @@ def _operation(route: Documented) -> dict[str, Any]:
     told: dict[str, Any] = {"operationId": _identity(route), "summary": route.summary}
     if route.about:
         told["description"] = route.about
-    if route.path.startswith(("/v1/", "/metrics", "/status")):
+    if route.path.startswith(("/v1/", "/beta/", "/metrics", "/status")):
         told["security"] = _KEYS
     if route.body is not None:
         told["requestBody"] = {"required": True, "content": _json(route.body)}
@@ -212,7 +225,7 @@ def _identity(route: Documented) -> str:
 
 def _found(route: Documented, status: int, content: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {"description": PROBLEMS.get(status, "Done."), "content": content}
-    if route.body in {requests.ChatRequest, requests.ScoreRequest}:
+    if route.body in _DECIDED:
         told["headers"] = {
             name: {"description": about, "schema": {"type": "string"}}
             for name, about in _VERDICT_HEADERS.items()
@@ -238,10 +251,10 @@ def _problem(route: Documented, status: int) -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     """Write the schemas of all models: of requests as they are read, of replies as they are."""
-    asked = (requests.ChatRequest, requests.ScoreRequest, requests.FeedbackRequest)
+    asked = (*_DECIDED, requests.FeedbackRequest)
     told = (
-        replies.ChatCompletion, replies.ChatChunk, replies.Scored, replies.FeedbackKept,
-        replies.ModelList, replies.ErrorReply,
+        replies.ChatCompletion, replies.ChatChunk, replies.Scored, replies.GuardrailReply,
+        replies.FeedbackKept, replies.ModelList, replies.ErrorReply,
     )  # fmt: skip
     named: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [
         *((model, "validation") for model in asked),

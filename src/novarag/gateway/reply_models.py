@@ -53,6 +53,14 @@ class Scored(Verdict):
     answer: str | None
 
 
+class GuardrailReply(BaseModel):
+    """What LiteLLM's proxy is to do with a request or a reply."""
+
+    action: Literal["NONE", "BLOCKED", "GUARDRAIL_INTERVENED"]
+    texts: list[str] | None = Field(None, description="The answer alone, in place of the reply.")
+    blocked_reason: str | None = Field(None, description="The operator's words, and why.")
+
+
 class Spoken(BaseModel):
     """A message of the assistant: the answer alone, or the operator's words."""
 

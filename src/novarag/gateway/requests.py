@@ -92,6 +92,34 @@ class ScoreRequest(_Given):
     confidence: Score | None = None
 
 
+class Guarded(Given):
+    """How a guardrail scores, in the key `novarag` of the proxy's own parameters.
+
+    `kind` says what the model of the proxy gives: a reply in the strategy's form, or an answer
+    alone, whose confidence the gateway's model is asked for.
+    """
+
+    model: str
+    kind: Literal["reply", "answer"] = "reply"
+
+
+class GuardrailParams(_Loose):
+    """What the proxy's file adds to each request."""
+
+    novarag: Guarded
+
+
+class GuardrailRequest(_Loose):
+    """A request or a reply that LiteLLM's proxy has checked, as far as the gateway looks at it."""
+
+    input_type: Literal["request", "response"]
+    texts: list[str] | None = None
+    structured_messages: list[Message] | None = None
+    litellm_call_id: Annotated[str, Field(max_length=256)] | None = None
+    tool_calls: list[Any] | None = None
+    additional_provider_specific_params: GuardrailParams
+
+
 class FeedbackRequest(_Given):
     """Whether an answer was right, by its id."""
 
@@ -179,6 +207,36 @@ def documents_of(request: ChatRequest) -> list[GivenPassage | str]:
         said = {name: str(part[name]) for name in ("source", "date", "id") if _plain(part, name)}
         given.append(GivenPassage(text=text, **said))
     return given
+
+
+def asked_in(request: GuardrailRequest) -> tuple[str, list[GivenPassage | str]]:
+    """Return question and passages that a proxy tells of: those that are named, or the messages'.
+
+    The question is in the last message of the user. Its document parts are passages; where it has
+    none, its texts before the last one are, and the texts of tools since then.
+    """
+    guarded = request.additional_provider_specific_params.novarag
+    if guarded.question and guarded.passages:
+        return guarded.question, list(guarded.passages)
+    messages = request.structured_messages or []
+    place = max((i for i, m in enumerate(messages) if m.role == "user"), default=None)
+    if place is None:
+        raise BadRequest("there is no message of a user")
+    whole = [text for message in messages for text in _texts_of(message)]
+    if request.input_type == "request" and request.texts is not None and request.texts != whole:
+        raise BadRequest("the proxy has left out parts of the messages; it keeps parts of text")
+    chat = ChatRequest.model_construct(messages=[messages[place]], novarag=guarded)
+    if given := documents_of(chat):
+        return question_of(chat), given
+    *before, last = _texts_of(messages[place]) or [""]
+    tools = [text for m in messages[place:] if m.role == "tool" for text in _texts_of(m)]
+    return guarded.question or last, [text for text in [*before, *tools] if text.strip()]
+
+
+def _texts_of(message: Message) -> list[str]:
+    if message.content is None or isinstance(message.content, str):
+        return [] if message.content is None else [message.content]
+    return [text for part in message.content if isinstance(text := part.get("text"), str)]
 
 
 def _inside(part: dict[str, Any]) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 
 async def serve_score(exchange: Exchange, body: bytes) -> None:
     """Answer one request for a score."""
-    request: ScoreRequest = parse(ScoreRequest, body)
+    made, told = await scored(exchange, parse(ScoreRequest, body))
+    await send_whole(
+        exchange.send, 200, orjson.dumps({"answer": made.text, **told}), headers_of(told)
+    )
+
+
+async def scored(exchange: Exchange, request: ScoreRequest) -> tuple[Decision, dict[str, Any]]:
+    """Score what somebody else got; return the decision, which is kept, and its object."""
     respondent, snapshot = exchange.respondent(request.model, route="score"), exchange.snapshot
     asked = asked_about(request.question, request.passages, snapshot.settings.limits)
     made = await _scored(respondent, request, asked)
     told = verdict(exchange.id, asked, made, snapshot.version)
     exchange.decided(asked, made, shown=made.text is not None)
-    await send_whole(
-        exchange.send, 200, orjson.dumps({"answer": made.text, **told}), headers_of(told)
-    )
+    return made, told
 
 
 async def _scored(respondent: Respondent, request: ScoreRequest, asked: Asked) -> Decision:

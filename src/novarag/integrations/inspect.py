@@ -28,6 +28,7 @@ from novarag.datasets import take_answers
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.integrations.core import find_reader
+from novarag.integrations.inspect_confidence import confidence as confidence  # registers itself
 from novarag.integrations.marking import (
     HEADLINE,
     beside,

@@ -89,6 +89,18 @@ ADAPTERS = {
             },
         ),
         Adapter(
+            name="inspect_ai",
+            module=f"{_HERE}.inspect_confidence",
+            extra="inspect",
+            package="inspect-ai",
+            versions="0.3.285",
+            surface={
+                "inspect_ai.scorer:scorer": ("metrics", "name"),
+                "inspect_ai.scorer:Score": ("value", "answer", "explanation", "metadata"),
+                "inspect_ai.scorer:Score.unscored": ("reason", "explanation", "metadata"),
+            },
+        ),
+        Adapter(
             name="LangChain",
             module=f"{_HERE}.langchain_middleware",
             extra="langchain",

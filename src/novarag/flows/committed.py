@@ -53,7 +53,10 @@ def _git(home: Path, *words: str) -> bytes:
         raise UsageError("`base` is a commit of git, and there is no git here")
     quiet = {key: value for key, value in os.environ.items() if key not in _OF_A_HOOK}
     done = subprocess.run(  # noqa: S603 - a list of words, without a shell
-        [program, "-C", str(home), *words], env=quiet, capture_output=True, check=False
+        [program, "--literal-pathspecs", "-C", str(home), *words],
+        env=quiet,
+        capture_output=True,
+        check=False,
     )
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]

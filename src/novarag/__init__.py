@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         load_calibration,
         save_calibration,
     )
+    from novarag.flows.compare import compare
     from novarag.flows.estimate import Estimates, estimate, estimate_async
     from novarag.flows.example import Example, write_example
     from novarag.flows.experiment import ExperimentResult, run_experiment, run_experiment_async
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
         Trial,
     )
     from novarag.report import Heading, write_report
+    from novarag.report.comparison import Comparison
     from novarag.rows import tabulate
     from novarag.runs import Run, open_run
     from novarag.sft.train.settings import TrainingSettings
@@ -199,6 +201,7 @@ _ROOMS = {
         "load_calibration",
         "save_calibration",
     ),
+    "flows.compare": ("compare",),
     "flows.estimate": ("Estimates", "estimate", "estimate_async"),
     "flows.gate": ("load_gate", "save_gate", "set_gate"),
     "flows.looping": ("Stop",),
@@ -272,6 +275,7 @@ _ROOMS = {
         "Trial",
     ),
     "report": ("Heading", "write_report"),
+    "report.comparison": ("Comparison",),
     "rows": ("tabulate",),
     "sft.train.settings": ("TrainingSettings",),
     "strategies": ("FORMATS", "STRATEGIES", "Labels", "Strategy", "read"),
@@ -312,6 +316,7 @@ __all__ = [
     "CallError",
     "ChatLLM",
     "Columns",
+    "Comparison",
     "Completion",
     "Cost",
     "DataError",
@@ -408,6 +413,7 @@ __all__ = [
     "check_gateway",
     "check_serving",
     "check_serving_async",
+    "compare",
     "drop_audit",
     "estimate",
     "estimate_async",

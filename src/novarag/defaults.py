@@ -41,6 +41,14 @@ class MeasureDefaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompareDefaults:
+    """How much worse answers may have become: Brier score, share of replies that are unread."""
+
+    brier: float = 0.02
+    unread: float = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateDefaults:
     """From what confidence on a passage gets a kind, and the intervals of the profile."""
 
@@ -173,6 +181,7 @@ DESK = AccessDefaults(timeout=120.0, attempts=4)
 """For one question at a desk, where somebody waits for the reply."""
 ASK = AskDefaults()
 MEASURE = MeasureDefaults()
+COMPARE = CompareDefaults()
 ANNOTATE = AnnotateDefaults()
 ESTIMATE = EstimateDefaults()
 PROBE = ProbeDefaults()

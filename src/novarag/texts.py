@@ -102,6 +102,20 @@ def escape_markdown(text: str, *, longest: int = 200) -> str:
     return _LIST.sub(r"\\", _LINKS.sub(r"\\:", shown))
 
 
+def as_code(text: str, *, longest: int = 200) -> str:
+    """Show a foreign text as Markdown code, in which no mention, address or tag comes alive.
+
+    Hosts of code look for mentions and addresses after Markdown was rendered, so that an escape
+    does not keep them off; code does. What would end it, or a cell of a table, is shown by its
+    like.
+
+    >>> print(as_code("@all | `www.a.example`"))
+    `@all ¦ 'www.a.example'`
+    """
+    shown = plain_text(text, longest=longest).replace("`", "'").replace("|", "¦")
+    return f"`{shown}`" if shown.strip() else "(no name)"
+
+
 def whole(text: str) -> str:
     r"""Replace halves of characters, which JSON can spell and no file can hold.
 

@@ -30,6 +30,9 @@ PANELS: dict[str, dict[str, str]] = {
         "probe": "probe:probe",
         "attack": "attack:attack",
     },
+    "Before a change is merged": {
+        "compare": "compare:compare",
+    },
     "In production": {
         "gateway": "gateway:gateway",
         "gateway-adopt": "gateway_adopt:gateway_adopt",

@@ -26,7 +26,7 @@ MEANING = {
     " are missing",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
     ExitCode.BROKEN: "done, and what --fail-on names was found: a relation that is broken, an"
-    " attack that succeeds",
+    " attack that succeeds; or a budget of compare is broken",
     ExitCode.STOPPED: "stopped by Ctrl-C; the same command goes on",
 }
 """What each code says to whoever called."""

@@ -33,6 +33,7 @@ VERB_OF = {
     "audit_groups": "audit",
     "build_index": "index",
     "build_training_set": "build",
+    "compare": "compare",
     "drop_audit": "gateway-audit drop",
     "estimate": "estimate",
     "export_audit": "gateway-audit export",
@@ -74,12 +75,14 @@ VERB_OF = {
 
 FLAG_OF = {
     "action": "--screen-action",
+    "budgets": "--budget",
     "compiled": "--compile",
     "formats": "--format",
     "kinds": "--kind",
     "llm": "--model",
     "methods": "--method",
     "notes": "--note",
+    "old": "--with",
     "partial_runs": "--partial",
     "scopes": "--scope",
     "search": "--with",

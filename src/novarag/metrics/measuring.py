@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from novarag.records import Trial
 
+HEADLINES = tuple(name for name, m in METRICS.items() if m.headline)
+"""Metrics on which groups of a measurement are compared."""
+
 
 def measure_table(
     trials: pl.DataFrame | Iterable[Trial],
@@ -49,7 +52,49 @@ def measure_table(
         View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
     ]
     groups = groups if by else []
-    known = [view for view in (whole, *groups) if view.refusal is None]
+    _resample([whole, *groups], table, replicates, seed, progress)
+    known_groups = [view for view in groups if view.refusal is None]
+    return Measurement(
+        overall=whole.panel(seed=seed),
+        groups=tuple(view.panel(seed=seed) for view in groups),
+        macro=_macro(known_groups),
+        differences=_differences(known_groups, HEADLINES),
+        by=by,
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+def compare_groups(
+    frame: pl.DataFrame,
+    metrics: Iterable[str],
+    *,
+    by: str,
+    replicates: int = MEASURE.replicates,
+    seed: int = MEASURE.seed,
+) -> tuple[tuple[View, ...], tuple[Difference, ...]]:
+    """Compare every two groups of a table on these metrics alone, over the same replicates.
+
+    A group of too few rows says so in its `refusal`, and is not compared.
+    """
+    table = Table(frame, (by,))
+    groups = tuple(
+        View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
+    )
+    _resample(groups, table, replicates, seed, None)
+    known = [view for view in groups if view.refusal is None]
+    return groups, _differences(known, tuple(metrics))
+
+
+def _resample(
+    views: Sequence[View],
+    table: Table,
+    replicates: int,
+    seed: int,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Compute every figure of every group under the same replicates."""
+    known = [view for view in views if view.refusal is None]
     width = max((view.rows.level.size for view in known), default=1)
     done = 0
     for weights in draws(len(table.questions), replicates, seed=seed, width=width):
@@ -58,16 +103,6 @@ def measure_table(
         done += len(weights)
         if progress is not None:
             progress(len(weights))
-    known_groups = [view for view in groups if view.refusal is None]
-    return Measurement(
-        overall=whole.panel(seed=seed),
-        groups=tuple(view.panel(seed=seed) for view in groups),
-        macro=_macro(known_groups),
-        differences=_differences(known_groups),
-        by=by,
-        replicates=replicates,
-        seed=seed,
-    )
 
 
 def _macro(views: list[View]) -> dict[str, Figure]:
@@ -83,13 +118,13 @@ def _macro(views: list[View]) -> dict[str, Figure]:
     return figures
 
 
-def _differences(views: list[View]) -> tuple[Difference, ...]:
-    """Compare every two groups on the headline metrics; Holm over the whole grid."""
+def _differences(views: list[View], metrics: Sequence[str]) -> tuple[Difference, ...]:
+    """Compare every two groups on some metrics; Holm over the whole grid."""
     found = [
         _difference(name, one, other)
         for one, other in combinations(views, 2)
-        for name, m in METRICS.items()
-        if m.headline and not np.isnan(float(m.of(one.tally)) - float(m.of(other.tally)))
+        for name, m in ((name, METRICS[name]) for name in metrics)
+        if not np.isnan(float(m.of(one.tally)) - float(m.of(other.tally)))
     ]
     if not found:
         return ()

@@ -41,6 +41,7 @@ GOOD: dict[str, list[str]] = {
     "recover": ["good/run"],
     "reread": ["good/run", "--workers", "1"],
     "measure": ["answers.csv", "--replicates", "100"],
+    "compare": ["answers.csv", "--with", "answers.csv", "--replicates", "100", "--out", "OUT"],
     "calibrate": ["answers.csv", "--out", "OUT.json"],
     "gate": ["answers.csv", "--risk", "30%", "--out", "OUT.json"],
     "pick": ["answers.csv", "--answer", "system", "--n", "20", "--out", "OUT"],

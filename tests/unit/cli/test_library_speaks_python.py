@@ -13,8 +13,11 @@ SHELL = re.compile(r"(?<![-\w])--[a-z]|novarag [a-z]")
 
 ALLOWED = {
     "datasets/clean_card.py": "the card of the benchmark, a file",
+    "flows/committed.py": "arguments of git",
     "flows/estimate.py": "a note of the report, a file",
     "flows/reproduce/reproducing.py": "the commands on the page that is written",
+    "report/comparison.py": "the first line of a comment, a file",
+    "report/comparison_junit.py": "the name of a suite in a file",
     "report/probe_junit.py": "the name of a suite in a file",
     "gateway/rolling.py": "the command that the parent of a gateway starts",
     "serving/command.py": "arguments of vLLM",

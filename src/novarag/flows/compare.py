@@ -1,0 +1,240 @@
+"""Compare two results of one evaluation, before and after a change, and hold budgets."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from novarag.defaults import MEASURE
+from novarag.errors import UsageError
+from novarag.flows.access import simulated_note
+from novarag.flows.answers import collect_answers
+from novarag.flows.events import TableRead, Wrote, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from novarag.datasets import Columns
+    from novarag.flows.answers import Answers
+    from novarag.flows.events import Tell
+    from novarag.metrics.budgets import BudgetCheck, Paired
+    from novarag.probes.changes import RelationCheck
+    from novarag.report.comparison import Comparison
+    from novarag.report.probe_card import KeptCard
+    from novarag.strategies import Labels
+    from novarag.strategies.confidence import Scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """What was given of one side: answers in any form, and the card of a probe."""
+
+    answers: object
+    card: KeptCard | None
+    names: tuple[str, ...]
+
+
+def compare(
+    new: object,
+    old: object = None,
+    *,
+    base: str | None = None,
+    budgets: Mapping[str, float] | None = None,
+    by: str | Sequence[str] = (),
+    strict: bool = False,
+    columns: Columns | None = None,
+    strategy: str | Labels = "nova",
+    scale: Scale | None = None,
+    out: str | Path | None = None,
+    replicates: int = MEASURE.replicates,
+    seed: int = MEASURE.seed,
+    tell: Tell = silent,
+) -> Comparison:
+    """Compare two results of one evaluation, and say whether the new one keeps its budgets.
+
+    `new` and `old` are graded answers in any form that `measure` takes, folders of probes, or
+    lists of both; in place of `old`, `base` is a commit of git that holds the same places.
+    `budgets` say by how much a figure may be worse, such as `{"brier": 0.02, "auroc": 0.03}`; the
+    share of unread replies has one always. A budget is broken where the whole 95 % interval of the
+    paired difference, by question, is beyond it, and kept where none of it is. Relations of probes
+    that held and break now are broken, too. With `strict` what cannot be told fails. `by` names
+    columns whose groups are held to the same budgets. With `out` comment.md, junit.xml and
+    compare.json are written there.
+    """
+    from novarag.metrics.budgets import check_limits
+    from novarag.report.comparison import Comparison
+
+    by = (by,) if isinstance(by, str) else tuple(by)
+    limits = check_limits(budgets)
+    if (old is None) == (base is None):
+        raise UsageError("give the old results as `old`, or the commit that has them as `base`")
+    labels = _labels(columns, strategy, scale)
+    with _sides(new, old, base) as (after, before):
+        relations, notes = _relations(after, before, base)
+        tables = [_answers(side, columns, labels, tell) for side in (after, before)]
+    held, paired = _held(tables, limits, base, by=by, replicates=replicates, seed=seed)
+    if not held and not relations:
+        raise UsageError("there is nothing to compare: give answers, or the folders of probes")
+    found = Comparison(
+        budgets=held, relations=relations, paired=paired, strict=strict, new=after.names,
+        old=before.names, notes=_notes(notes, tables), replicates=replicates, seed=seed,
+    )  # fmt: skip
+    if out is not None:
+        _write(found, Path(out), tell)
+    return found
+
+
+def _labels(columns: Columns | None, strategy: str | Labels, scale: Scale | None) -> Labels | None:
+    from novarag.strategies import find_labels
+
+    return find_labels(strategy, scale) if columns is not None and columns.reply else None
+
+
+@contextmanager
+def _sides(new: object, old: object, base: str | None) -> Iterator[tuple[_Side, _Side]]:
+    """Sort what was given; files of a commit are there as long as they are read."""
+    after = _side(new)
+    if base is None:
+        yield after, _side(old)
+        return
+    places = _places(new)
+    if places is None:
+        raise UsageError("`base` is for files and folders, which a commit can hold")
+    with TemporaryDirectory(prefix="novarag-") as folder:
+        before = _side(list(_committed(places, base, Path(folder))))
+        yield after, replace(before, names=tuple(f"{base}:{name}" for name in before.names))
+
+
+def _places(given: object) -> list[Path] | None:
+    """Return files and folders as such; None where something else is among them."""
+    several = given if isinstance(given, (list, tuple)) else [given]
+    named = [Path(one) for one in several if isinstance(one, (str, Path))]
+    return named if len(named) == len(several) else None
+
+
+def _committed(places: Sequence[Path], base: str, folder: Path) -> Iterator[Path]:
+    """Lay out the places as a commit has them; of a probe its card is enough."""
+    from novarag.flows.committed import checkout
+
+    for number, place in enumerate(places):
+        if not place.exists():
+            raise UsageError(f"there is no {place}")
+        found = checkout(_card_file(place) or place, base, folder / str(number))
+        if found is not None:
+            yield found
+
+
+def _side(given: object) -> _Side:
+    """Tell the card of a probe from answers."""
+    from novarag.report.probe_card import read_card
+
+    several = [given] if isinstance(given, (str, Path)) else given
+    if not isinstance(several, (list, tuple)) or not any(map(_is_named, several)):
+        if isinstance(several, list) and not several:  # a commit that has none of the places
+            return _Side(answers=None, card=None, names=())
+        return _Side(answers=given, card=None, names=("a table",))
+    files = [_card_file(Path(one)) if _is_named(one) else None for one in several]
+    cards = [read_card(file) for file in files if file is not None]
+    if len(cards) > 1:
+        raise UsageError("give one probe of each side")
+    rest = [one for one, file in zip(several, files, strict=True) if file is None]
+    names = tuple(Path(one).name if _is_named(one) else "a table" for one in several)
+    return _Side(answers=rest or None, card=cards[0] if cards else None, names=names)
+
+
+def _is_named(one: object) -> bool:
+    return isinstance(one, (str, Path))
+
+
+def _card_file(place: Path) -> Path | None:
+    """Return the card of a probe, if that is what a place holds."""
+    from novarag.report.probe_card import FILE
+
+    file = place / FILE if place.is_dir() else place
+    return file if file.name == FILE and file.is_file() else None
+
+
+def _answers(
+    side: _Side, columns: Columns | None, labels: Labels | None, tell: Tell
+) -> Answers | None:
+    """Read the answers of one side, which must name their questions."""
+    import polars as pl
+
+    from novarag.datasets import rows_stand_alone
+
+    if side.answers is None:
+        return None
+    taken = collect_answers(side.answers, columns, labels)
+    tell(TableRead(taken.taken))
+    if rows_stand_alone(taken.table.select(pl.col("question").cast(pl.String))):
+        raise UsageError(
+            "answers are paired by their question, and these name none: give the column as"
+            " `question`"
+        )
+    return taken
+
+
+def _held(
+    tables: Sequence[Answers | None],
+    limits: Mapping[str, float],
+    base: str | None,
+    *,
+    by: Sequence[str],
+    replicates: int,
+    seed: int,
+) -> tuple[tuple[BudgetCheck, ...], Paired | None]:
+    """Hold the budgets of graded answers, if there are any."""
+    from novarag.metrics.budgets import cannot_tell, check_budgets
+
+    new, old = tables
+    if new is None and old is None:
+        return (), None
+    if new is not None and old is None and base is not None:
+        return cannot_tell(limits, "there are no answers before the change"), None
+    if new is None or old is None:
+        raise UsageError("give graded answers of both sides, or of none")
+    return check_budgets(new.table, old.table, limits, by=by, replicates=replicates, seed=seed)
+
+
+def _relations(
+    after: _Side, before: _Side, base: str | None
+) -> tuple[tuple[RelationCheck, ...], list[str]]:
+    """Compare the cards of two probes, if there are any, and say where they differ."""
+    from novarag.probes.changes import compare_verdicts
+
+    new, old = after.card, before.card
+    if new is None and old is None:
+        return (), []
+    if new is None or (old is None and base is None):
+        raise UsageError("give a probe of both sides, or of none")
+    if old is None:
+        return compare_verdicts(new.verdicts, {}), ["There is no probe before the change."]
+    other = [name for name, value in new.settings.items() if old.settings[name] != value]
+    notes = [f"The probes differ in {', '.join(other)}, not in the system alone."] if other else []
+    for card in (old, new):
+        notes += [note for note in simulated_note(card.system) if note not in notes]
+    return compare_verdicts(new.verdicts, old.verdicts), notes
+
+
+def _notes(said: list[str], tables: Sequence[Answers | None]) -> tuple[str, ...]:
+    """Gather what is to be said of the answers, each once."""
+    every = [*said, *(note for table in tables if table is not None for note in table.notes)]
+    return tuple(dict.fromkeys(every))
+
+
+def _write(found: Comparison, folder: Path, tell: Tell) -> None:
+    from novarag.atomic import write_whole
+    from novarag.report.comparison import comparison_json, comparison_markdown
+    from novarag.report.comparison_junit import comparison_junit
+
+    files = {
+        "comment.md": comparison_markdown(found).encode(),
+        "junit.xml": comparison_junit(found),
+        "compare.json": comparison_json(found).encode(),
+    }
+    for name, content in files.items():
+        write_whole(folder / name, content)
+        tell(Wrote(folder / name))

@@ -95,7 +95,7 @@ test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
 test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
-	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LlamaIndex-engine LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)

@@ -27,6 +27,7 @@ pytestmark = [
     pytest.mark.enable_socket,  # theirs may look at their own host
     pytest.mark.filterwarnings("default"),
 ]
+EMPTY = "Empty Response"  # what LlamaIndex puts in the place of an empty reply
 WANTED = os.environ.get("NOVARAG_INTEGRATIONS", " ".join(ADAPTERS)).split()
 
 
@@ -96,6 +97,62 @@ def llamaindex(cases, settings):
         one.score is None for one in found["ours"]
     ]
     return [(one.score, one.passing) for one in found["ours"]]
+
+
+def llamaindex_engine(cases, settings):
+    """Run a query engine of LlamaIndex's own parts; by turns it is awaited, and streams."""
+    from llama_index.core import get_response_synthesizer
+    from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.response_synthesizers import ResponseMode
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    class Model(CustomLLM):
+        said: str
+
+        @property
+        def metadata(self):
+            return LLMMetadata()
+
+        def complete(self, prompt, formatted=False, **_):
+            return CompletionResponse(text=self.said)
+
+        def stream_complete(self, prompt, formatted=False, **_):
+            for end, one in enumerate(self.said, 1):
+                yield CompletionResponse(text=self.said[:end], delta=one)
+
+    class Found(BaseRetriever):
+        def __init__(self, passages):
+            super().__init__()
+            self.passages = passages
+
+        def _retrieve(self, query_bundle):
+            nodes = [TextNode(text=text, metadata={"source": "a.md"}) for text in self.passages]
+            return [NodeWithScore(node=node, score=1.0) for node in nodes]
+
+    found = []
+    for number, case in enumerate(cases):
+        inner = RetrieverQueryEngine(
+            Found(case.passages),
+            get_response_synthesizer(
+                Model(said=case.reply),
+                response_mode=ResponseMode.SIMPLE_SUMMARIZE,
+                streaming=number % 4 > 1,
+            ),
+        )
+        engine = module("LlamaIndex-engine").ConfidentEngine(inner, withheld="Ask us.", **settings)
+        awaited = number % 2
+        response = (
+            asyncio.run(engine.aquery(case.question)) if awaited else engine.query(case.question)
+        )
+        told = response.metadata["novarag"]
+        assert [p["source"] for p in told["passages"]] == ["a.md"] * len(case.passages)
+        assert len(response.source_nodes) == len(case.passages)
+        assert response.response == (case.reply if told["decision"] == "answer" else "Ask us.")
+        assert any("text_qa_template" in name for name in engine.get_prompts())
+        found.append((told["confidence"], told["decision"] == "answer"))
+    return found
 
 
 def ragas(cases, settings):
@@ -174,6 +231,7 @@ DRIVERS = {
     "DeepEval": deepeval,
     "MLflow": mlflow,
     "LlamaIndex": llamaindex,
+    "LlamaIndex-engine": llamaindex_engine,
     "ragas": ragas,
     "LangChain": langchain,
     "Haystack": haystack,
@@ -191,7 +249,7 @@ def handed_over(monkeypatch):
 
     def noting(self, question, passages, said, confidence=None):
         texts = tuple(p if isinstance(p, str) else p["text"] for p in passages)
-        handed.add((question, texts, said))
+        handed.add((question, texts, "" if said == EMPTY else said))
         return score(self, question, passages, said, confidence)
 
     monkeypatch.setattr(Scorer, "__call__", noting)

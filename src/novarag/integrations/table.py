@@ -73,6 +73,28 @@ ADAPTERS = {
             },
         ),
         Adapter(
+            name="LlamaIndex-engine",
+            module=f"{_HERE}.llamaindex_engine",
+            extra="llamaindex",
+            package="llama-index-core",
+            versions="0.14.25",
+            surface={
+                "llama_index.core.base.base_query_engine:BaseQueryEngine": ("callback_manager",),
+                "llama_index.core.base.base_query_engine:BaseQueryEngine._query": (
+                    "self", "query_bundle",
+                ),
+                "llama_index.core.base.base_query_engine:BaseQueryEngine._aquery": (
+                    "self", "query_bundle",
+                ),
+                "llama_index.core.base.response.schema:Response": (
+                    "response", "source_nodes", "metadata",
+                ),
+                "llama_index.core.base.response.schema:AsyncStreamingResponse.get_response": (
+                    "self",
+                ),
+            },
+        ),
+        Adapter(
             name="ragas",
             module=f"{_HERE}.ragas",
             extra="ragas",

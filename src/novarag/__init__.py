@@ -131,6 +131,7 @@ if TYPE_CHECKING:
     from novarag.gateway.running import GatewayCheck, GatewayModel, check_gateway, serve_gateway
     from novarag.grading import grade
     from novarag.grouping import Mix, assemble, evidence_state
+    from novarag.integrations.sending import Sent, send_answers, send_answers_async
     from novarag.llm import ChatLLM, Endpoint, Patience, ScriptedLLM, parse_endpoint
     from novarag.metrics import METRICS, figures_frame
     from novarag.noise.audit import Audit
@@ -232,6 +233,7 @@ _ROOMS = {
         "revoke_gateway_key",
     ),
     "gateway.running": ("GatewayCheck", "GatewayModel", "check_gateway", "serve_gateway"),
+    "integrations.sending": ("Sent", "send_answers", "send_answers_async"),
     "flows.annotate": ("AnnotationResult", "annotate", "annotate_async"),
     "flows.experiment": ("ExperimentResult", "run_experiment", "run_experiment_async"),
     "flows.filter": ("FilterResult", "filter_trials"),
@@ -379,6 +381,7 @@ __all__ = [
     "Run",
     "Sampling",
     "ScriptedLLM",
+    "Sent",
     "ServiceError",
     "Stop",
     "StorageError",
@@ -471,6 +474,8 @@ __all__ = [
     "run_table_async",
     "save_calibration",
     "save_gate",
+    "send_answers",
+    "send_answers_async",
     "serve_gateway",
     "serving_plan",
     "set_gate",

@@ -49,6 +49,7 @@ def test_blocks_that_are_not_run_as_they_stand_are_run_in_tests():
     known = {"train", "serve-model", "nova-clean", "reproduce"}  # the last in tests/data
     known |= {"gateway-adopt", "gateway-audit drop", "gateway-audit export", "gateway-audit forget"}
     known |= {"gateway", "gateway-key list", "gateway-key revoke"}  # the last in tests/real
+    known.add("send")
     assert left == known
 
 
@@ -128,6 +129,19 @@ class Anything:
         return False
 
     __hash__ = None
+
+
+@pytest.mark.enable_socket
+def test_send(tmp_path, monkeypatch, capsys):
+    from tests.support.sinks import ids, stand_in, write_answers
+
+    monkeypatch.chdir(tmp_path)
+    write_answers(tmp_path / "answers.jsonl", [{"confidence": 0.5}], ids(1))
+    with stand_in(lambda *_: (200, {"data": []})) as heard:
+        monkeypatch.setenv("PHOENIX_COLLECTOR_ENDPOINT", heard.url)
+        run_block("send")
+    assert "1 annotations sent" in capsys.readouterr().out
+    assert heard.requests[0][2]["data"][0]["result"]["score"] == 0.5
 
 
 def test_gateway_adopt(tmp_path, monkeypatch, capsys):

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from novarag import send_answers
 from novarag.integrations.core import Scorer
 from novarag.integrations.table import ADAPTERS
-from tests.support import adapted
+from tests.support import adapted, sinks
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true"}
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -28,6 +29,7 @@ pytestmark = [
     pytest.mark.enable_socket,  # theirs may look at their own host
     pytest.mark.filterwarnings("default"),
 ]
+EMPTY = "Empty Response"  # what LlamaIndex puts in the place of an empty reply
 WANTED = os.environ.get("NOVARAG_INTEGRATIONS", " ".join(ADAPTERS)).split()
 
 
@@ -97,6 +99,62 @@ def llamaindex(cases, settings):
         one.score is None for one in found["ours"]
     ]
     return [(one.score, one.passing) for one in found["ours"]]
+
+
+def llamaindex_engine(cases, settings):
+    """Run a query engine of LlamaIndex's own parts; by turns it is awaited, and streams."""
+    from llama_index.core import get_response_synthesizer
+    from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+    from llama_index.core.query_engine import RetrieverQueryEngine
+    from llama_index.core.response_synthesizers import ResponseMode
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    class Model(CustomLLM):
+        said: str
+
+        @property
+        def metadata(self):
+            return LLMMetadata()
+
+        def complete(self, prompt, formatted=False, **_):
+            return CompletionResponse(text=self.said)
+
+        def stream_complete(self, prompt, formatted=False, **_):
+            for end, one in enumerate(self.said, 1):
+                yield CompletionResponse(text=self.said[:end], delta=one)
+
+    class Found(BaseRetriever):
+        def __init__(self, passages):
+            super().__init__()
+            self.passages = passages
+
+        def _retrieve(self, query_bundle):
+            nodes = [TextNode(text=text, metadata={"source": "a.md"}) for text in self.passages]
+            return [NodeWithScore(node=node, score=1.0) for node in nodes]
+
+    found = []
+    for number, case in enumerate(cases):
+        inner = RetrieverQueryEngine(
+            Found(case.passages),
+            get_response_synthesizer(
+                Model(said=case.reply),
+                response_mode=ResponseMode.SIMPLE_SUMMARIZE,
+                streaming=number % 4 > 1,
+            ),
+        )
+        engine = module("LlamaIndex-engine").ConfidentEngine(inner, withheld="Ask us.", **settings)
+        awaited = number % 2
+        response = (
+            asyncio.run(engine.aquery(case.question)) if awaited else engine.query(case.question)
+        )
+        told = response.metadata["novarag"]
+        assert [p["source"] for p in told["passages"]] == ["a.md"] * len(case.passages)
+        assert len(response.source_nodes) == len(case.passages)
+        assert response.response == (case.reply if told["decision"] == "answer" else "Ask us.")
+        assert any("text_qa_template" in name for name in engine.get_prompts())
+        found.append((told["confidence"], told["decision"] == "answer"))
+    return found
 
 
 def ragas(cases, settings):
@@ -208,14 +266,87 @@ def inspect_ai(cases, settings):
     return [(None if isnan(x) else x, y) for x, y in zip(values, decided, strict=True)]
 
 
+def sent(name, cases, settings, places, server=None):
+    """Send what our core says of each case to a tool."""
+    told = [Scorer(**settings)(*case) for case in cases]
+    file = Path(settings["gate"]).parent / "answers.jsonl"
+    sinks.write_answers(file, told, places)
+    done = send_answers(
+        file, ADAPTERS[name].module.rpartition(".")[2].partition("_")[0], server=server
+    )
+    assert done.refused == ()
+    assert done.unread == 7
+    return told
+
+
+def langfuse(cases, settings):
+    """Send to a stand-in of Langfuse, which reads every score with its client's models."""
+    places = sinks.ids(len(cases))
+    kept, answer = sinks.langfuse_models()
+    with pytest.MonkeyPatch.context() as patch, sinks.stand_in(answer) as heard:
+        patch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-1")
+        patch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-2")
+        sent("Langfuse", cases, settings, places, heard.url)
+    found = {(one.trace_id, one.name): one.value for one in kept.values()}
+    assert len(found) == len(kept)
+    return [
+        (
+            None if isinstance(stated, str) else stated,
+            found[place.trace, "novarag_decision"] == "answer",
+        )
+        for place in places
+        for stated in [found[place.trace, "novarag_confidence"]]
+    ]
+
+
+def phoenix(cases, settings):
+    """Send to a server of Phoenix, and read back with its own client."""
+    url, places = sinks.phoenix(), sinks.ids(len(cases), seed=1)
+    sinks.phoenix_spans(url, places, [len(case.passages) for case in cases])
+    told = sent("Phoenix", cases, settings, places, url)
+    found = {(a["span_id"], a["name"]): a["result"] for a in sinks.phoenix_annotations(url, places)}
+    documents = sinks.phoenix_documents(url)
+    for place, one in zip(places, told, strict=True):
+        labels = {e["documentPosition"]: e["label"] for e in documents[place.retriever]}
+        judged = {i: p["judgment"] for i, p in enumerate(one["passages"]) if p["judgment"]}
+        assert labels == judged
+        assert all(e["score"] is None for e in documents[place.retriever])
+    return [
+        (
+            found[place.span, "novarag_confidence"].get("score"),
+            found[place.span, "novarag_decision"]["label"] == "answer",
+        )
+        for place in places
+    ]
+
+
+def mlflow_traces(cases, settings):
+    """Send to traces in a store of MLflow."""
+    uri = f"sqlite:///{Path(settings['gate']).parent / 'mlflow.db'}"
+    places = sinks.mlflow_traces(uri, len(cases))
+    sent("MLflow-traces", cases, settings, places, uri)
+    found = []
+    for feedback in sinks.mlflow_feedback(uri, places).values():
+        by_name = {one.name: one for one in feedback}
+        stated = by_name["novarag_confidence"]
+        assert (stated.feedback.error is not None) == (stated.feedback.value is None)
+        passed = by_name["novarag_decision"].feedback.value == "answer"
+        found.append((stated.feedback.value, passed))
+    return found
+
+
 DRIVERS = {
     "DeepEval": deepeval,
     "MLflow": mlflow,
     "LlamaIndex": llamaindex,
+    "LlamaIndex-engine": llamaindex_engine,
     "ragas": ragas,
     "inspect_ai": inspect_ai,
     "LangChain": langchain,
     "Haystack": haystack,
+    "Langfuse": langfuse,
+    "Phoenix": phoenix,
+    "MLflow-traces": mlflow_traces,
 }
 
 
@@ -230,7 +361,7 @@ def handed_over(monkeypatch):
 
     def noting(self, question, passages, said, confidence=None):
         texts = tuple(p if isinstance(p, str) else p["text"] for p in passages)
-        handed.add((question, texts, said))
+        handed.add((question, texts, "" if said == EMPTY else said))
         return score(self, question, passages, said, confidence)
 
     monkeypatch.setattr(Scorer, "__call__", noting)
@@ -254,7 +385,7 @@ def test_fifty_groups_have_the_same_number(name, tmp_path, monkeypatch):
         assert passed in {..., one["decision"] == "answer"}
 
 
-@pytest.mark.parametrize("name", [name for name in WANTED if ADAPTERS[name].extra])
+@pytest.mark.parametrize("name", [n for n in WANTED if ADAPTERS[n].extra or ADAPTERS[n].sends])
 def test_the_version_is_the_one_of_the_table(name):
     row = ADAPTERS[name]
     assert version(row.package) == row.versions, f"{row.package}: test it, then change its row"

@@ -38,6 +38,7 @@ PANELS: dict[str, dict[str, str]] = {
         "gateway-adopt": "gateway_adopt:gateway_adopt",
         "gateway-audit": "gateway_audit:gateway_audit",
         "gateway-key": "gateway_key:gateway_key",
+        "send": "send:send",
     },
     "Grades by people": {
         "pick": "pick:pick",

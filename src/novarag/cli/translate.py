@@ -64,6 +64,7 @@ VERB_OF = {
     "retrieve": "retrieve",
     "revoke_gateway_key": "gateway-key revoke",
     "run_experiment": "run",
+    "send_answers": "send",
     "serve_gateway": "gateway",
     "serving_plan": "serve-model",
     "set_gate": "gate",

@@ -93,13 +93,33 @@ def make_column(name: str, values: list[object]) -> pl.Series:
             issubclass(k, int | float) for k in kinds - {bool}
         ):  # which polars would take for 1 and 0
             raise TypeError  # noqa: TRY301 - one way for all that does not fit together
-        return pl.Series(name, values, strict=True)
-    except (TypeError, UnicodeEncodeError, OverflowError):
+        made = pl.Series(name, values, strict=True)
+        if not kinds <= {list, dict} or made.to_list() == values:
+            return made
+        return _nested(name, values)
+    except (TypeError, UnicodeEncodeError, OverflowError, pl.exceptions.PolarsError):
         if kinds == {int, float} and not any(_is_huge(v) for v in values):
             return pl.Series(name, values, dtype=pl.Float64, strict=False)
         texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
         whole = [t and t.encode("utf-8", "replace").decode() for t in texts]
         return pl.Series(name, whole, dtype=pl.String)
+
+
+def _nested(name: str, values: list[object]) -> pl.Series:
+    """Build a column of lists or objects by all of them, as a first one may have gaps."""
+    made = pl.DataFrame([{name: value} for value in values], infer_schema_length=None)[name]
+    if not _same(made.to_list(), values):
+        raise TypeError
+    return made
+
+
+def _same(found: object, given: object) -> bool:
+    """Say whether a value came through; names that an object lacked may have come as None."""
+    if isinstance(found, list) and isinstance(given, list):
+        return len(found) == len(given) and all(map(_same, found, given))
+    if isinstance(found, dict) and isinstance(given, dict):
+        return given.keys() <= found.keys() and all(_same(found[k], given.get(k)) for k in found)
+    return found == given or (found != found and given != given)  # NaN
 
 
 def _is_huge(value: object) -> bool:

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 class Adapter(NamedTuple):
     """One adapter: its tool, its module, and the surface of the tool that it needs.
 
-    `extra` is what installs the tool, None where no Python package does; `versions` what was
-    tested. `surface` has the parameters of each function of the tool that the adapter calls or
-    that calls it, as `module:name`; a test says when they are no longer there.
+    `extra` is what installs the tool, None where nothing need be, or no Python package does;
+    `versions` what was tested; `sends` whether it sends to the tool's server instead of running
+    inside the tool. `surface` has the parameters of each function of the tool that the adapter
+    calls or that calls it, as `module:name`; a test says when they are no longer there.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Adapter(NamedTuple):
     package: str
     versions: str
     surface: Mapping[str, tuple[str, ...]]
+    sends: bool = False
 
 
 _HERE = "novarag.integrations"
@@ -69,6 +71,28 @@ ADAPTERS = {
                 "llama_index.core.evaluation:EvaluationResult": (
                     "query", "contexts", "response", "passing", "feedback", "score",
                     "invalid_result", "invalid_reason",
+                ),
+            },
+        ),
+        Adapter(
+            name="LlamaIndex-engine",
+            module=f"{_HERE}.llamaindex_engine",
+            extra="llamaindex",
+            package="llama-index-core",
+            versions="0.14.25",
+            surface={
+                "llama_index.core.base.base_query_engine:BaseQueryEngine": ("callback_manager",),
+                "llama_index.core.base.base_query_engine:BaseQueryEngine._query": (
+                    "self", "query_bundle",
+                ),
+                "llama_index.core.base.base_query_engine:BaseQueryEngine._aquery": (
+                    "self", "query_bundle",
+                ),
+                "llama_index.core.base.response.schema:Response": (
+                    "response", "source_nodes", "metadata",
+                ),
+                "llama_index.core.base.response.schema:AsyncStreamingResponse.get_response": (
+                    "self",
                 ),
             },
         ),
@@ -122,6 +146,57 @@ ADAPTERS = {
             surface={
                 "haystack:Document.__init__": ("id", "content", "meta"),
                 "haystack:default_to_dict": ("obj",),
+            },
+        ),
+        Adapter(
+            name="Langfuse",
+            module=f"{_HERE}.langfuse",
+            extra=None,
+            package="langfuse",
+            versions="5.0.4",
+            sends=True,
+            surface={
+                "langfuse.api:CreateScoreRequest": (
+                    "id", "trace_id", "observation_id", "name", "value", "data_type", "timestamp",
+                    "comment", "metadata",
+                ),
+            },
+        ),
+        Adapter(
+            name="Phoenix",
+            module=f"{_HERE}.phoenix",
+            extra=None,
+            package="arize-phoenix",
+            versions="20.26.1",
+            sends=True,
+            surface={
+                "phoenix.server.api.routers.v1.spans:annotate_spans": ("request_body", "sync"),
+                "phoenix.server.api.routers.v1.annotations:SpanAnnotationData": (
+                    "span_id", "name", "annotator_kind", "result", "metadata", "identifier",
+                ),
+                "phoenix.server.api.routers.v1.annotations:SpanDocumentAnnotationData": (
+                    "span_id", "document_position", "name", "annotator_kind", "result",
+                ),
+                "phoenix.server.api.routers.v1.annotations:AnnotationResult": (
+                    "label", "score", "explanation",
+                ),
+            },
+        ),
+        Adapter(
+            name="MLflow-traces",
+            module=f"{_HERE}.mlflow_traces",
+            extra="mlflow",
+            package="mlflow",
+            versions="3.17.2",
+            sends=True,
+            surface={
+                "mlflow:MlflowClient.get_trace": ("self", "trace_id", "display"),
+                "mlflow:log_assessment": ("trace_id", "assessment"),
+                "mlflow:update_assessment": ("trace_id", "assessment_id", "assessment"),
+                "mlflow.entities:Feedback": (
+                    "name", "value", "error", "rationale", "metadata", "span_id",
+                ),
+                "mlflow.entities:AssessmentError": ("error_code", "error_message"),
             },
         ),
     )

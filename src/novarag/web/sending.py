@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from base64 import b64encode
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -71,8 +72,11 @@ class Sender:
 
     Each request goes to the least loaded endpoint. Rate limits, timeouts and lost connections are
     tried again, with growing pauses; what the server refuses is not. It may be entered more than
-    once: the last to leave closes the connections.
+    once: the last to leave closes the connections. With a `user` the key is that user's password.
     """
+
+    accepted = frozenset({200})
+    """The statuses of an answer; any other is a refusal."""
 
     def __init__(
         self,
@@ -81,13 +85,14 @@ class Sender:
         *,
         patience: Patience | None = None,
         seed: int = 0,
+        user: str | None = None,
     ) -> None:
         if not endpoints:
             raise UsageError("name at least one endpoint")
         self.patience = patience or Patience()
         self.gate = Gate(endpoints, self.patience.concurrency)
         refuse_shared_keys(endpoints)
-        self._keys = {e: e.key() for e in endpoints}
+        self._keys, self._user = {e: e.key() for e in endpoints}, user
         self.secrets = Secrets(key for key in self._keys.values() if key)
         self._room = ReplyRoom()
         self._places = {e: URL(f"{e.url}{path}") for e in endpoints}
@@ -212,7 +217,7 @@ class Sender:
         place = self._places[endpoint]
         try:
             status, after, content = await self._call("POST", place, own, body, most=wanted.most)
-            if status != 200:
+            if status not in self.accepted:
                 raise refusal(status, content, after)
             return wanted.read(content)
         except CallError as error:
@@ -223,7 +228,12 @@ class Sender:
 
     def _authority(self, endpoint: Endpoint) -> dict[str, str]:
         secret = self._keys[endpoint]
-        return {} if secret is None else {"Authorization": f"Bearer {secret}"}
+        if secret is None:
+            return {}
+        if self._user is not None:
+            pair = b64encode(f"{self._user}:{secret}".encode()).decode()
+            return {"Authorization": f"Basic {pair}"}
+        return {"Authorization": f"Bearer {secret}"}
 
     async def _call(
         self,

@@ -63,6 +63,8 @@ GOOD: dict[str, list[str]] = {
     "gateway-key add": ["acme", "--hash-only"],
     "gateway-key list": ["--settings", "gateway.toml"],
     "gateway-key revoke": ["0123456789ab", "--settings", "gateway.toml"],
+    "send": ["answers.csv", "--to", "phoenix", "--span", "system", "--server",
+             "http://127.0.0.1:9", "--sent", "OUT"],
     "build": ["pipeline.toml"],
     "noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
     "group": ["pool.jsonl", "--no-audit", "--out", "OUT.jsonl"],
@@ -102,7 +104,8 @@ URLS = ("http://127.0.0.1:9", "http://127.0.0.1:9/x", "127.0.0.1:9", "http://", 
         "loop", "answers.csv", "", "index.db/inside", "http://127.0.0.1:port", "a\nb.db",
         "http://" + "a" * 70 + ":9/x")  # fmt: skip
 _SPECIAL = {"model": MODELS, "writer": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS,
-            "http": URLS, "app": URLS, "check": URLS, "index": URLS, "mirror": URLS}  # fmt: skip
+            "http": URLS, "app": URLS, "check": URLS, "index": URLS, "mirror": URLS,
+            "server": URLS}  # fmt: skip
 _LEFT_OUT = {"help", "driver", "ray_address", "run", "workers"}
 """Options that would start clusters, servers or many processes."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from novarag import Columns, DataError, UsageError, load_answers, measure
 from novarag.datasets import archives, open_table
+from novarag.datasets.files import make_column
 from novarag.datasets.open_table import folder_tables, read_table
 from novarag.tables.unsettled import UnsettledTable
 
@@ -187,3 +188,32 @@ def test_sheets_go_by_the_wanted_columns(monkeypatch):
     sheets.clear()
     with pytest.raises(DataError, match="no sheet has rows"):
         archives._workbook(content, "a.xlsx", [])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[{"judgment": None}], [{"judgment": "relevant"}]],
+        [[{"judgment": "relevant"}], [{"judgment": None, "id": 7}], None, []],
+        [[1], [2.5]],
+        [{"a": None}, {"b": [1]}],
+        [[{"a": 1}], [{"a": "x"}]],
+        [[{"a": 1}], ["x"]],
+        [[float("nan")], [1.0]],
+    ],
+)
+def test_what_lists_hold_is_not_lost_after_a_first_one_with_gaps(values):
+    made = make_column("x", values).to_list()
+    read = [json.loads(v) if isinstance(v, str) else v for v in made]
+    for found, given in zip(read, values, strict=True):
+        for one, other in zip(as_list(found), as_list(given), strict=True):
+            if isinstance(other, dict):
+                assert {k: v for k, v in one.items() if v is not None} == {
+                    k: v for k, v in other.items() if v is not None
+                }
+            else:
+                assert one == pytest.approx(other, nan_ok=True)
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -1,0 +1,59 @@
+"""LlamaIndex: a query engine around yours, whose responses say what they are worth.
+
+`ConfidentEngine(index.as_query_engine(), gate="gate.json", withheld="Ask us.").query(question)`.
+The passages are the response's source nodes. A stream is read to its end before it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from novarag.integrations.core import Scorer, missing
+
+try:
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.response.schema import AsyncStreamingResponse, Response
+    from llama_index.core.base.response.schema import StreamingResponse as Streaming
+    from llama_index.core.schema import MetadataMode, QueryBundle
+except ImportError as error:
+    raise missing("llama-index-core", "llamaindex") from error
+
+
+class ConfidentEngine(BaseQueryEngine):  # type: ignore[misc]
+    """Puts the object into `metadata["novarag"]` of each response of an engine.
+
+    `settings` are those of `Scorer`. Where `withheld` is given, it stands in the place of every
+    answer that the gate does not let through, and of every reply that could not be read.
+    """
+
+    def __init__(self, engine: Any, *, withheld: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(getattr(engine, "callback_manager", None))
+        self._engine, self._withheld, self._score = engine, withheld, Scorer(**settings)
+
+    def _get_prompt_modules(self) -> dict[str, Any]:
+        return {"engine": self._engine}
+
+    def _query(self, query_bundle: QueryBundle) -> Response:
+        found = self._engine.query(query_bundle)
+        whole = found.get_response() if isinstance(found, Streaming) else found
+        return self._told(query_bundle.query_str, whole)
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Response:
+        found = await self._engine.aquery(query_bundle)
+        streams = isinstance(found, AsyncStreamingResponse)
+        return self._told(query_bundle.query_str, await found.get_response() if streams else found)
+
+    def _told(self, question: str, found: Any) -> Response:  # noqa: ANN401
+        said = found.response or "" if isinstance(found, Response) else str(found)
+        nodes = [one.node for one in found.source_nodes]
+        passages = [
+            {"text": n.get_content(MetadataMode.NONE), "source": _source(n), "id": n.node_id}
+            for n in nodes
+        ]
+        told = self._score(question, passages, said)
+        shown = said if told["decision"] != "abstain" or self._withheld is None else self._withheld
+        return Response(shown, found.source_nodes, {**(found.metadata or {}), "novarag": told})
+
+
+def _source(node: Any) -> Any:  # noqa: ANN401
+    return node.metadata.get("source") or node.metadata.get("file_name")

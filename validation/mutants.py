@@ -415,7 +415,7 @@ MUTANTS = [
     ("answer: any failure is asked again without log-probabilities", F + "answerer.py", "if error.outcome not in _NO_LOGPROBS:", "if False:", TLA),
     ("answer: log-probabilities are asked for in vain each time", F + "answerer.py", "        self._with_logprobs = None\n", "        pass\n", TLA),
     ("answer: a frame serves many questions", F + "answerer.py", "self._strategy.framed() if self._frame else", "self._strategy.framed('1') if self._frame else", TLA),
-    ("answer: a plain function holds up the loop", L + "called.py", "await asyncio.to_thread(self._begin, prompt)", "self._begin(prompt)", TLA),
+    ("answer: a plain function holds up the loop", L + "functions.py", "await asyncio.to_thread(self._begin, *given)", "self._begin(*given)", TLA),
     ("simulated: the first answer is always right", Z + "respondent.py", "place = _place(chances, traits.luck)", "place = 0", TZ + "::test_an_obeying_respondent_is_right_as_often_as_it_believes"),
     ("simulated: heat does nothing", Z + "respondent.py", "(weight / most) ** (1 / temperature)", "weight / most", TZ + "::test_samples_are_drawn_from_the_shares_and_cold_ones_are_the_likeliest"),
     ("simulated: keys do not count", Z + "__init__.py", "(key or \"\", str(sampling.seed))", "()", TZ + "::test_the_same_seed_says_the_same_and_another_key_something_else"),

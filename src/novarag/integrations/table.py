@@ -125,6 +125,14 @@ ADAPTERS = {
             },
         ),
         Adapter(
+            name="promptfoo",
+            module=f"{_HERE}.promptfoo",
+            extra=None,
+            package="promptfoo",
+            versions="0.121.20",
+            surface={},
+        ),
+        Adapter(
             name="LangChain",
             module=f"{_HERE}.langchain_middleware",
             extra="langchain",

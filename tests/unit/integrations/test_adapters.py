@@ -98,5 +98,10 @@ def test_the_page_has_every_adapter_with_its_version():
     for row in ADAPTERS.values():
         [line] = re.findall(rf"^\| {row.name} \|.*$", text, re.MULTILINE)
         assert f"| {row.versions} |" in line
-        assert (f"`.[{row.extra}]`" if row.extra else "nothing") in line
+        installs = (
+            (f"`npm install {row.package}`", "nothing")
+            if row.extra is None
+            else (f"`.[{row.extra}]`",)
+        )
+        assert any(f"| {one} |" in line for one in installs)
         assert f"\n## {row.name}\n" in text

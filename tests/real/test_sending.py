@@ -51,7 +51,7 @@ def kill_after(count, file, to, server):
     log = file.with_name(f"{file.name}.sent")
     words = [sys.executable, "-m", "novarag", "send", str(file), "--to", to, "--server", server]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    until = time.monotonic() + 300
+    until = time.monotonic() + 1200
     try:
         while batches(log) < count:
             assert process.poll() is None, process.stdout.read().decode()

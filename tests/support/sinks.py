@@ -121,7 +121,7 @@ def phoenix():
         folder.cleanup()
 
     atexit.register(end)
-    url, until = f"http://127.0.0.1:{port}", time.monotonic() + 300
+    url, until = f"http://127.0.0.1:{port}", time.monotonic() + 1200
     while True:
         assert server.poll() is None, Path(log.name).read_text("utf-8")[-3000:]
         assert time.monotonic() < until, "Phoenix does not come up"
@@ -154,7 +154,7 @@ def phoenix_spans(url, places, documents):
                 "attributes": {"openinference.span.kind": kind, **attributes},
             })  # fmt: skip
     client.spans.log_spans(project_identifier=PROJECT, spans=spans)
-    until = time.monotonic() + 120  # it takes spans from a queue
+    until = time.monotonic() + 1200  # it takes spans from a queue
     wanted = {place.span for place in places} | {place.retriever for place in places}
     while wanted - set(phoenix_documents(url)):
         assert time.monotonic() < until, "Phoenix does not show the spans"

@@ -291,6 +291,7 @@ def test_inspect_finds_us_by_name_and_scores_an_old_log(run, monkeypatch):
 
     spec = ScorerSpec(scorer="novarag/stated_confidence", args={"strategy": "vanilla"})
     ours = scorer_from_spec(spec, task_path=None)
+    assert scorer_from_spec(ScorerSpec(scorer="novarag/confidence"), task_path=None)
     for name in ("ece", "brier", "auroc", "aurc", "selective", "calibration"):
         assert registry_lookup("metric", f"novarag/{name}")
     old = run(match(), epochs=1)

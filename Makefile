@@ -137,7 +137,7 @@ test-clients: $(CLIENTS)/venv $(CLIENTS)/node ## nine real clients before a gate
 	NOVARAG_CLIENTS=$(CLIENTS) pytest -q tests/real/test_clients.py
 
 test-litellm: ## LiteLLM's real proxy before a gateway: LITELLM=the Python of an environment with tests/real/litellm.txt
-	NOVARAG_LITELLM=$(LITELLM) pytest -q tests/real/test_litellm.py
+	NOVARAG_LITELLM=$(abspath $(LITELLM)) pytest -q tests/real/test_litellm.py
 
 test-crashes: ## two dozen kills, of the local driver, Ray workers and the Ray driver
 	python -m validation.crashes --random 4 --rounds 1

@@ -113,7 +113,7 @@ test-integrations: $(PROMPTFOO) ## adapters inside the real tools: INTEGRATIONS,
 
 $(HOOKS): tests/real/hooks.txt
 	python -m venv $@
-	$@/bin/pip install -q . -r $<
+	$@/bin/pip install -qq . -r $<
 	touch $@
 
 test-hooks: $(HOOKS) ## hooks inside the real pre-commit, which installs them; the Action's file before its schema

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"  # fmt: skip
 
 
-async def documented(folder: Path, examples: int = 3_500) -> bool:
+async def documented(folder: Path, examples: int = 5_000) -> bool:
     """Make so many requests for each operation of the document."""
     program = os.environ.get("NOVARAG_SCHEMATHESIS", "schemathesis")
     async with Upstream(answers) as upstream, gateway(settings(folder, upstream.url)) as served:

@@ -1,6 +1,6 @@
 """The proof: NOVA from raw questions to measured figures, with real weights, on this machine.
 
-    python -m experiments.nova.proof BUILD --base MODEL --vllm VLLM [--only STAGE]
+    python -m experiments.nova.proof BUILD --base MODEL --vllm VLLM [--form FORM] [--only STAGE]
 
 Every step is a verb of the package; each leaves its result in BUILD and is not done again, so a
 killed proof goes on with the same line. Small results go to `experiments/nova/results`, weights

@@ -43,7 +43,7 @@ def test_every_verb_has_help(verb, tmp_path):
 
 @pytest.mark.install
 def test_examples_are_written_and_can_be_used(tmp_path):
-    for name in ("answers.csv", "pool.jsonl", "pipeline.toml"):
+    for name in ("answers.csv", "pool.jsonl", "pipeline.toml", "gateway.toml"):
         assert f"wrote {name}" in novarag(tmp_path, "example", name)
     novarag(tmp_path, "measure", "answers.csv", "--by", "system", "--out", "report")
     assert (tmp_path / "report" / "report.html").stat().st_size > 10_000

@@ -122,8 +122,8 @@ def test_the_first_screen_of_the_readme_has_the_picture_and_both_sides_of_the_pr
         assert [figure for figure in figures if figure not in theirs] == []
 
 
-def test_the_table_of_neighbours_is_whole_and_dated():
-    section = README.partition("## Beside its neighbours")[2].partition("\n## ")[0]
+def test_the_table_of_other_tools_is_whole_and_dated():
+    section = (DOCS / "other-tools.md").read_text("utf-8")
     assert re.search(r"looked up on \d{4}-\d\d-\d\d", section)
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
     head, _, *rows = rows

@@ -13,17 +13,20 @@ def example(
         Path,
         typer.Argument(
             help="File to write: .csv for answers, .jsonl for pools of passages, .toml for a"
-            " pipeline."
+            " pipeline, gateway.toml for a gateway's settings."
         ),
     ] = Path("answers.csv"),
 ) -> None:
-    """Write an example: answers to `measure`, pools to `group`, or a pipeline to `build`."""
+    """Write an example: answers, pools of passages, a pipeline, or settings of a gateway."""
     from novarag.flows.example import write_example
 
     made = write_example(file)
     match made.holds:
         case "pipeline":
             then = f"name your model and questions in it, then novarag build {file}"
+            print(f"wrote {file}; next: {then}")
+        case "gateway":
+            then = f"name your model in it, then novarag gateway {file} --check"
             print(f"wrote {file}; next: {then}")
         case "pools":
             then = f"novarag group {file} --out groups.jsonl"

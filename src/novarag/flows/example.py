@@ -11,7 +11,7 @@ from novarag.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """An example file; `holds` is "answers", "pools" or "pipeline", `rows` how many of them."""
+    """An example file; `holds` is "answers", "pools", "pipeline" or "gateway", `rows` how many."""
 
     path: Path
     holds: str
@@ -21,14 +21,16 @@ class Example:
 def write_example(file: str | Path = "answers.csv") -> Example:
     """Write an example: answers (.csv), pools of passages (.jsonl) or a pipeline (.toml).
 
-    Answers and pools are simulated. A file that is there already is left alone.
+    A file named `gateway.toml` gets the settings of a gateway. Answers and pools are simulated. A
+    file that is there already is left alone.
     """
     path = Path(file)
-    if path.suffix not in _EXAMPLES:
+    kind = path.name if path.name in _EXAMPLES else path.suffix
+    if kind not in _EXAMPLES:
         raise UsageError(f"{path} must end in .csv for answers, .jsonl for pools, .toml for builds")
     if path.exists():
         raise UsageError(f"{path} exists already; name another file")
-    holds, make = _EXAMPLES[path.suffix]
+    holds, make = _EXAMPLES[kind]
     content, rows = make()
     with whole_file(path) as out:
         out.write(content)
@@ -51,13 +53,22 @@ def _pools() -> tuple[bytes, int]:
 
 
 def _pipeline() -> tuple[bytes, int]:
+    return _shipped("build", "example.toml"), 1
+
+
+def _gateway() -> tuple[bytes, int]:
+    return _shipped("gateway", "gateway.toml"), 1
+
+
+def _shipped(folder: str, name: str) -> bytes:
     from importlib.resources import files
 
-    return files("novarag").joinpath("presets", "build", "example.toml").read_bytes(), 1
+    return files("novarag").joinpath("presets", folder, name).read_bytes()
 
 
 _EXAMPLES = {
     ".csv": ("answers", _answers),
     ".jsonl": ("pools", _pools),
     ".toml": ("pipeline", _pipeline),
+    "gateway.toml": ("gateway", _gateway),
 }

@@ -1,7 +1,8 @@
 """Settings and figures that ship with the package.
 
 One folder holds files of one schema: `build` pipelines, `experiment` real retrieval on the user's
-data, `table` the paper's tables and figures; no name stands in two of them. `paper.json` holds the
+data, `table` the paper's tables and figures, `gateway` the settings of a server; no name stands in
+two of them. `paper.json` holds the
 figures that the paper prints.
 """
 

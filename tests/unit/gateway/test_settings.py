@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from novarag import DataError, UsageError, check_gateway
+from novarag import DataError, UsageError, check_gateway, write_example
 from novarag.gateway import snapshot as snapshot_module
 from novarag.gateway.server import reload
 from novarag.gateway.settings import Settings, read_settings
@@ -107,3 +107,16 @@ def test_what_the_page_on_operating_shows_is_a_settings_file():
     for block in blocks:
         found = Settings.model_validate(tomllib.loads(GOOD) | tomllib.loads(block))
         assert found.model_fields_set > {"upstreams", "models"}
+
+
+def test_the_example_can_be_checked_as_it_is_and_shows_real_settings_alone(tmp_path):
+    path = tmp_path / "gateway.toml"
+    assert write_example(path).holds == "gateway"
+    assert [model.name for model in check_gateway(path).models] == ["support"]
+    shown = re.sub(r"^# (?=[a-z_]+ = |\[)", "", path.read_text("utf-8"), flags=re.MULTILINE)
+    found = Settings.model_validate(tomllib.loads(shown))
+    assert found.audit is not None
+    assert found.models["support"].structured
+    assert found.models["support"].calibration
+    upstream = found.upstreams["main"]
+    assert upstream.timeout == type(upstream)(url="http://x").timeout  # said to be the default

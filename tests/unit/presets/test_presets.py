@@ -28,10 +28,11 @@ def test_a_name_is_one_file():
 
 
 def test_what_can_be_named_is_what_ships():
-    assert set(FOLDERS) == {"build", "experiment", "table"}
+    assert set(FOLDERS) == {"build", "experiment", "gateway", "table"}
     assert set(FOLDERS["build"]) == {*PIPELINES, "example"}  # `novarag example` writes that one
     assert set(FOLDERS["experiment"]) == set(EXPERIMENTS)
     assert set(FOLDERS["table"]) == set(TABLES)
+    assert set(FOLDERS["gateway"]) == {"gateway"}  # `novarag example gateway.toml` writes it
 
 
 @pytest.mark.parametrize(

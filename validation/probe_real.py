@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from novarag import Access, PassageKind, grade, load_benchmark, probe
+from novarag import Access, PassageKind, grade, load_benchmark, load_groups, probe
 from novarag.probes import RELATIONS, Verdict
 from novarag.report.probe import probe_verdict, proved_points
 from novarag.report.words import points
@@ -134,6 +134,9 @@ def main() -> int:
     parser.add_argument("--profile", default="standard")
     parser.add_argument("--strategy", default="vanilla")
     parser.add_argument("--dataset", default="nq")
+    parser.add_argument("--groups", type=Path, help="groups of one's own, not the benchmark's")
+    parser.add_argument("--structured", action="append", default=[], metavar="NAME",
+                        help="hold the replies of this model to their form")  # fmt: skip
     parser.add_argument("--max-tokens", type=int, default=512)
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--out", type=Path, default=Path("build/probe-real"))
@@ -142,22 +145,30 @@ def main() -> int:
     models = list(SIMULATED) if given.check else given.model
     if not models:
         parser.error("give --model URL=NAME, or --check")
-    groups = supported_first(load_benchmark(given.dataset))
+    groups = supported_first(
+        load_groups(given.groups) if given.groups else load_benchmark(given.dataset)
+    )
+    source = given.groups.stem if given.groups else given.dataset
     results = []
     for model in models:
-        name = model.rpartition("=")[2].replace("/", "_").replace(":", "_")
-        out = given.out / f"{given.dataset}-{given.profile}-{given.questions}" / name
+        called = model.rpartition("=")[2]
+        name = called.replace("/", "_").replace(":", "_")
+        out = given.out / f"{source}-{given.profile}-{given.questions}" / name
         results.append(
             probe(
                 groups, model, profile=given.profile, questions=given.questions,
                 strategy=given.strategy, max_tokens=given.max_tokens, out=out,
+                structured=called in given.structured,
                 access=Access(concurrency=given.concurrency),
             )
         )  # fmt: skip
         print(f"{results[-1].system}: {probe_verdict(results[-1].card).line} {out}/probe.html")
     machine = described()
-    print(f"\n{given.dataset}, {given.questions} questions, profile {given.profile}; {machine}\n")
-    print("\n".join(table(results)))
+    held = f"; held to the form: {', '.join(given.structured)}" if given.structured else ""
+    head = f"{source}, {given.questions} questions, profile {given.profile}{held}; {machine}"
+    page = "\n".join([head, "", *table(results), ""])
+    print(f"\n{page}")
+    (given.out / "cards.md").write_text(page, "utf-8")
     record(results, given.out / "cards.json", machine)
     if given.check:
         check(results)

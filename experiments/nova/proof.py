@@ -16,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+from experiments.nova.cards import cards
 from experiments.nova.choosing import check_times, choice_of, choose, measured, write_choice
 from experiments.nova.plan import GRADED, PLANS, READS
 from experiments.nova.running import RESULTS, Bench, ServerDied, run_of
@@ -43,6 +44,7 @@ def stages(bench):
         confident,
         graded,
         test,
+        cards,
         ablation,
         results,
     )

@@ -91,6 +91,9 @@ def probe(
     ] = None,
     max_tokens: MaxTokens = None,
     frame: Frame = False,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Hold replies to their form; vLLM can.")
+    ] = False,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the system, for the record.")
     ] = None,
@@ -147,8 +150,9 @@ def probe(
                 groups, model, app=system, profile=profile, questions=questions, budget=budget,
                 strategy=strategy, contradictions=contradictions, writer=writer,
                 matching_risk=matching_risk, temperature=temperature, max_tokens=max_tokens,
-                frame=frame, revision=revision, seed=seed, out=out, html=html, junit=junit,
-                shard_size=shard_size, access=access, tell=keeping(tell, ended), stop=stop,
+                frame=frame, structured=structured, revision=revision, seed=seed, out=out,
+                html=html, junit=junit, shard_size=shard_size, access=access,
+                tell=keeping(tell, ended), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             _spent(ended, cost)

@@ -86,6 +86,7 @@ async def probe_async(
     temperature: float | None = None,
     max_tokens: int | None = None,
     frame: bool = False,
+    structured: bool = False,
     revision: str | None = None,
     seed: int = 0,
     out: str | Path | None = None,
@@ -108,7 +109,8 @@ async def probe_async(
     With `out` the same call goes on where it was cut off, more `questions` keep what was asked, and
     probe.json and probe.html stand there at the end. `html` and `junit` name files of their own.
     The temperature is 0 for one reply of each kind and 1 where the profile repeats them; an
-    application samples as it likes.
+    application samples as it likes. `structured` has the server hold replies to the strategy's
+    form, for a model that does not keep it by itself.
     """
     from novarag.flows.probe_plan import make_plan
     from novarag.flows.probe_replies import Asker
@@ -128,8 +130,9 @@ async def probe_async(
     warm = _temperature(plan, temperature, app=app is not None)
     asker = Asker(
         asking=how, model=reached, writer=None if writer is None else reach(writer, access),
-        sampling=_sampling(warm, max_tokens, app=app is not None), shard_size=shard_size,
-        revision=revision, folder=None if out is None else Path(out), tell=tell, stop=stop,
+        sampling=_sampling(warm, max_tokens, app=app is not None, form=_form(how, structured)),
+        shard_size=shard_size, revision=revision, folder=None if out is None else Path(out),
+        tell=tell, stop=stop,
     )  # fmt: skip
     replies = await asker.ask(plan)
     result = _result(plan, replies, make_card(replies.probed(), risk=risk), reached, how, warm)
@@ -171,12 +174,31 @@ def _temperature(plan: Plan, given: float | None, *, app: bool) -> float:
     return 1.0 if max(plan.samples().values()) > 1 else 0.0
 
 
-def _sampling(temperature: float, max_tokens: int | None, *, app: bool) -> Sampling:
+def _sampling(
+    temperature: float, max_tokens: int | None, *, app: bool, form: str | None
+) -> Sampling:
     from novarag.calls import Sampling
 
     if app and max_tokens is not None:
         raise UsageError("an `app` writes as much as it likes: it takes no `max_tokens`")
-    return Sampling(temperature=temperature, max_tokens=max_tokens)
+    return Sampling(temperature=temperature, max_tokens=max_tokens, regex=form)
+
+
+def _form(how: HowAsked, structured: bool) -> str | None:
+    """Return the form that replies are held to: one for every variant, whatever its passages."""
+    from novarag.strategies import Strategy
+
+    if not structured:
+        return None
+    if how.framed is not None or not isinstance(how.asking, Strategy):
+        raise UsageError("`structured` is for a `model`, without `frame`")
+    few, more = how.asking.pattern(1), how.asking.pattern(2)
+    if few != more:
+        raise UsageError(
+            f"replies of {how.name} name every passage, and variants differ in how many there are:"
+            " give a strategy that judges none, such as vanilla, or leave out `structured`"
+        )
+    return few
 
 
 def _risk(given: float | MatchingRisk | None) -> MatchingRisk:

@@ -95,7 +95,7 @@ def trials(rng: np.random.Generator, shard: int, text: str) -> pl.DataFrame:
             **flag,
         }
     )
-    told = frame.with_columns(
+    filled = frame.with_columns(
         group=pl.concat_str("question", pl.lit("/"), "kind"),
         strategy=pl.lit("nova"),
         model=pl.lit("some-lab/some-model-8b-instruct"),
@@ -115,7 +115,7 @@ def trials(rng: np.random.Generator, shard: int, text: str) -> pl.DataFrame:
         **{c: pl.when("classed").then(c) for c in ("judgments", "passages_right")},
         **{c: pl.when("classed", "stated").then(c) for c in ("evidence", "group_right")},
     )
-    return told.select(pl.col(name).cast(dtype) for name, dtype in TRIALS.items())
+    return filled.select(pl.col(name).cast(dtype) for name, dtype in TRIALS.items())
 
 
 def groups(frame: pl.DataFrame) -> bytes:

@@ -81,20 +81,20 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    told = parser.parse_args()
+    args = parser.parse_args()
     source = Source(model=Model.model, prompt=NOVA.template.hash)
     plain, likely = calibration(source=source), calibration(source=source, signal="likelihood")
     missed = []
     for name, made in (("stated confidence", plain), ("with likelihood", likely)):
         parts = {"calibration": made, "gate": gate(0.6, made)}
-        base, more = asyncio.run(added(parts, told.calls, told.rounds))
+        base, more = asyncio.run(added(parts, args.calls, args.rounds))
         print(
             f"{name}: calibration and gate add {more:.0f} µs to {base:.0f} µs a call (goal {GOAL_LIVE:.0f})"
         )
         missed += [name] if more > GOAL_LIVE else []
     for name, made in (("no signal", plain), ("with signal", likely)):
-        took = min(rows(made, told.rows, made is likely) for _ in range(3))
-        print(f"{told.rows:,} rows, {name}: {took:.2f} CPU-s (goal {GOAL_ROWS:.0f})")
+        took = min(rows(made, args.rows, made is likely) for _ in range(3))
+        print(f"{args.rows:,} rows, {name}: {took:.2f} CPU-s (goal {GOAL_ROWS:.0f})")
         missed += [name] if took > GOAL_ROWS else []
     if missed:
         raise SystemExit(f"goal missed: {', '.join(missed)}")

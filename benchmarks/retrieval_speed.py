@@ -214,7 +214,7 @@ def growth(given: Material, size: int, asked: int = 1000) -> dict[str, float]:
             inserting = cpu() - used
         disk = file.stat().st_size
         with open_index(str(file)) as index:
-            told = {
+            figures = {
                 "passages": float(size),
                 "disk_bytes_per_passage": disk / size,
                 "memory_bytes_per_passage": engine()[1] / size,
@@ -225,8 +225,8 @@ def growth(given: Material, size: int, asked: int = 1000) -> dict[str, float]:
                 asyncio.run(retriever.search(part.asked[:50], k=5))
                 used = cpu()
                 asyncio.run(retriever.search(part.asked, k=5))
-                told[f"{mode}_cpu_ms_per_query"] = 1e3 * (cpu() - used) / asked
-    return told
+                figures[f"{mode}_cpu_ms_per_query"] = 1e3 * (cpu() - used) / asked
+    return figures
 
 
 def graph(given: Material, size: int) -> dict[str, float]:
@@ -260,9 +260,9 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/retrieval"))
     parser.add_argument("--sizes", default="10000,68559,500000")
     parser.add_argument("--write", action="store_true", help="keep the figures for scale.py")
-    told = parser.parse_args()
+    args = parser.parse_args()
     print(described())
-    given, checks = material(told.folder), Checks()
+    given, checks = material(args.folder), Checks()
     rate = indexing_ratio(given)
     checks(
         f"indexing at {rate[0]:.2f} of the bare client's rate, at least 0.7 (CPU {rate[1]:.2f})",
@@ -281,7 +281,7 @@ def main() -> int:
                 f" (CPU {rate[1]:.2f})",
                 holds=rate[0] >= 0.8,
             )
-    sizes = [int(size) for size in told.sizes.split(",")]
+    sizes = [int(size) for size in args.sizes.split(",")]
     rows = [growth(given, size) | graph(given, size) for size in sizes]
     for row in rows:
         print("  ".join(f"{name} {value:,.4g}" for name, value in row.items()))
@@ -292,10 +292,10 @@ def main() -> int:
             for a, b in pairwise(rows)
         ]
         print(f"{mode}: cost grows as size to the power {', '.join(f'{s:.2f}' for s in steps)}")
-    if told.write:
+    if args.write:
         kept = {
             "said": described(),
-            "encode_cpu_ms_per_passage": json.loads((told.folder / "cost.json").read_text("utf-8"))[
+            "encode_cpu_ms_per_passage": json.loads((args.folder / "cost.json").read_text("utf-8"))[
                 "encode_cpu_ms_per_passage"
             ],
             "sizes": [{k: float(f"{v:.5g}") for k, v in row.items()} for row in rows],

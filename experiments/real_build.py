@@ -61,25 +61,25 @@ def main():
     parser.add_argument("--samples", type=int, default=16)
     parser.add_argument("--free", action="store_true", help="do not hold replies to the form")
     parser.add_argument("--tokenizer")
-    told = parser.parse_args()
-    told.folder.mkdir(parents=True, exist_ok=True)
-    file = told.folder / "questions.jsonl"
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    file = given.folder / "questions.jsonl"
     file.write_bytes(b"".join(map(group_line, clean_pools("hotpotqa")["train"])))
     text = TOML.format(
-        out=told.folder / ("free" if told.free else "out"),
-        address=told.address,
+        out=given.folder / ("free" if given.free else "out"),
+        address=given.address,
         file=file,
-        questions=told.questions,
-        noised=told.noised,
-        samples=told.samples,
-        structured=str(not told.free).lower(),
-        tokenizer=repr(told.tokenizer),
+        questions=given.questions,
+        noised=given.noised,
+        samples=given.samples,
+        structured=str(not given.free).lower(),
+        tokenizer=repr(given.tokenizer),
     )
     lines = [line for line in text.splitlines() if not line.endswith("= None")]
-    pipeline = told.folder / "pipeline.toml"
+    pipeline = given.folder / "pipeline.toml"
     pipeline.write_text("\n".join(lines) + "\n", encoding="utf-8")
     code = subprocess.run([sys.executable, "-m", "novarag", "build", str(pipeline)], check=False)
-    noise = pl.read_parquet(told.folder / "out" / "noise" / "passages" / "*.parquet")
+    noise = pl.read_parquet(given.folder / "out" / "noise" / "passages" / "*.parquet")
     fates = Counter(noise["reason"].fill_null("kept").to_list())
     print(f"\nnoise: {len(noise)} passages; {dict(fates.most_common())}")
     sys.exit(code.returncode)

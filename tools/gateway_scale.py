@@ -97,11 +97,11 @@ def number(value):
 
 def tables(inputs, assumed):
     """Write the tables: what was measured, what was assumed, what follows."""
-    measured = {name: told["value"] for name, told in inputs.items()}
+    measured = {name: entry["value"] for name, entry in inputs.items()}
     lines = ["| measured | | by |", "|---|---:|---|"]
     lines += [
-        f"| {told['means']} | {number(told['value'])} | `{told['command']}` |"
-        for told in inputs.values()
+        f"| {entry['means']} | {number(entry['value'])} | `{entry['command']}` |"
+        for entry in inputs.values()
     ]
     lines += ["", "| assumed | |", "|---|---:|"]
     lines += [f"| {why} | {assumed[name]:g} |" for name, (_, why) in ASSUMED.items()]

@@ -144,11 +144,11 @@ def count(folder: Path) -> Asked:
     replies: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for file in sorted(folder.glob("draws/**/manifest.json")):
-        told = json.loads(file.read_bytes())["content"]
+        manifest = json.loads(file.read_bytes())["content"]
         role = file.relative_to(folder / "draws").parts[1]
-        name = f"{role}/{told['settings']['strategy']}"
-        replies[name] += told["counts"]["trials"]
-        requests[name] += told["counts"]["requests"]
+        name = f"{role}/{manifest['settings']['strategy']}"
+        replies[name] += manifest["counts"]["trials"]
+        requests[name] += manifest["counts"]["requests"]
     return {name: {"requests": requests[name], "replies": replies[name]} for name in replies}
 
 
@@ -338,20 +338,20 @@ def main() -> None:
         parser.add_argument(flag, type=float, default=gpu.price, help="money for an hour")
     for name, (value, why) in ASSUMED.items():
         parser.add_argument(f"--{name}", type=float, default=value, help=why)
-    told = vars(parser.parse_args())
-    if told["count"]:
-        print(json.dumps(count(told["count"]), indent=1, sort_keys=True))
+    given = vars(parser.parse_args())
+    if given["count"]:
+        print(json.dumps(count(given["count"]), indent=1, sort_keys=True))
         return
-    prices = [told[f"price_{g.name.lower()}"] for g in GPUS]
+    prices = [given[f"price_{g.name.lower()}"] for g in GPUS]
     gpus = tuple(
         Gpu(g.name, g.memory, g.peak, g.slow, g.fast, price)
         for g, price in zip(GPUS, prices, strict=True)
     )
-    a = {name: told[name.replace("-", "_")] for name in ASSUMED}
+    a = {name: given[name.replace("-", "_")] for name in ASSUMED}
     asked = json.loads(INPUTS.read_bytes())
     lines = inputs(asked, gpus, a) + by_stage(asked, gpus[1], a) + in_all(asked, gpus, a)
     lines += memories(gpus, a)
-    if not told["write"]:
+    if not given["write"]:
         print("\n".join(lines))
         return
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)

@@ -20,21 +20,21 @@ def make_page() -> str:
     document = make_document()
     parts = [INTRO]
     for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            parts.append(_route(method, path, told, document["components"]["schemas"]))
+        for method, entry in methods.items():
+            parts.append(_route(method, path, entry, document["components"]["schemas"]))
     parts.append("## Statuses\n\n| status | meaning |\n|---|---|")
     parts[-1] += "".join(f"\n| {status} | {about} |" for status, about in PROBLEMS.items()) + "\n"
     parts.append(_objects(document["components"]["schemas"], "Verdict", "PassageVerdict"))
     return "\n".join(parts)
 
 
-def _route(method, path, told, schemas):
-    lines = [f"## {method.upper()} {path}\n", f"{told['summary']}."]
-    if "description" in told:
-        lines[-1] += f" {told['description']}"
-    if "requestBody" in told:
-        lines += ["", _fields(schemas, _model(told["requestBody"]))]
-    statuses = [status for status in told["responses"] if status != "4XX"]
+def _route(method, path, entry, schemas):
+    lines = [f"## {method.upper()} {path}\n", f"{entry['summary']}."]
+    if "description" in entry:
+        lines[-1] += f" {entry['description']}"
+    if "requestBody" in entry:
+        lines += ["", _fields(schemas, _model(entry["requestBody"]))]
+    statuses = [status for status in entry["responses"] if status != "4XX"]
     lines += ["", f"Replies: {', '.join(statuses)}.", ""]
     return "\n".join(lines)
 
@@ -54,22 +54,22 @@ def _fields(schemas, name):
     schema = schemas[name]
     needed = schema.get("required", [])
     rows = ["| field | kind | |", "|---|---|---|"]
-    for field, told in schema["properties"].items():
-        about = told.get("description") or ("needed" if field in needed else "")
-        rows.append(f"| `{field}` | {_kind(told)} | {about} |")
+    for field, entry in schema["properties"].items():
+        about = entry.get("description") or ("needed" if field in needed else "")
+        rows.append(f"| `{field}` | {_kind(entry)} | {about} |")
     return "\n".join(rows)
 
 
-def _kind(told):
-    if "anyOf" in told:
-        return " or ".join(_kind(one) for one in told["anyOf"])
-    if "$ref" in told:
-        return told["$ref"].rsplit("/", 1)[1]
-    if "enum" in told or "const" in told:
-        return ", ".join(f"`{word}`" for word in told.get("enum", [told.get("const")]))
-    if told.get("type") == "array" and "items" in told:
-        return f"list of {_kind(told['items'])}"
-    return str(told.get("type", "anything"))
+def _kind(entry):
+    if "anyOf" in entry:
+        return " or ".join(_kind(one) for one in entry["anyOf"])
+    if "$ref" in entry:
+        return entry["$ref"].rsplit("/", 1)[1]
+    if "enum" in entry or "const" in entry:
+        return ", ".join(f"`{word}`" for word in entry.get("enum", [entry.get("const")]))
+    if entry.get("type") == "array" and "items" in entry:
+        return f"list of {_kind(entry['items'])}"
+    return str(entry.get("type", "anything"))
 
 
 if __name__ == "__main__":

@@ -169,16 +169,16 @@ def record(proof: Proof, root: Path = ROOT) -> bool:
     return code == 0
 
 
-def chosen(told: argparse.Namespace, command: list[str], root: Path) -> list[Proof]:
+def chosen(given: argparse.Namespace, command: list[str], root: Path) -> list[Proof]:
     """Return the proofs that were asked for."""
     if command:
-        if len(told.names) != 1 or not told.vouches:
+        if len(given.names) != 1 or not given.vouches:
             sys.exit("a command of your own needs one NAME and --vouches PATH…")
-        return [Proof(told.names[0], tuple(command), tuple(told.vouches))]
+        return [Proof(given.names[0], tuple(command), tuple(given.vouches))]
     known = declared(root)
-    if unknown := [name for name in told.names if name not in known]:
+    if unknown := [name for name in given.names if name not in known]:
         sys.exit(f"{TABLE} has no {', '.join(unknown)}; it has {', '.join(known)}")
-    return list(known.values()) if told.all else [known[name] for name in told.names]
+    return list(known.values()) if given.all else [known[name] for name in given.names]
 
 
 def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -191,8 +191,8 @@ def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true", help="every proof of the table")
     parser.add_argument("--vouches", nargs="+", metavar="PATH", help="for a command of your own")
-    told = parser.parse_args(line[:at])
-    proofs = chosen(told, line[at + 1 :], root)
+    given = parser.parse_args(line[:at])
+    proofs = chosen(given, line[at + 1 :], root)
     if not proofs:
         parser.error("name a proof, or say --all")
     failed, left_out = [], []

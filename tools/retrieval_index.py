@@ -33,8 +33,8 @@ def main(folder: Path) -> None:
     print(built)
     cpu, wall = _cpu() - began, time.monotonic() - wall
     if built.added == built.held:  # a run that only went on would say too little
-        told = {"encode_cpu_ms_per_passage": round(1e3 * cpu / built.held, 2)}
-        (folder / "cost.json").write_text(json.dumps(told), "utf-8")
+        cost = {"encode_cpu_ms_per_passage": round(1e3 * cpu / built.held, 2)}
+        (folder / "cost.json").write_text(json.dumps(cost), "utf-8")
     print(f"encoder {encoder.identity}")
     print(
         f"{built.added:,} of {built.held:,} passages added: {cpu:,.0f} CPU-s, {wall:,.0f} s,"

@@ -143,8 +143,8 @@ def tables(measured: dict, assumed: dict[str, float]) -> list[str]:
             continue
         low, high = power(rows, name)
         grows = f"{low:.2f} to {high:.2f}" if name.endswith("per_query") else ""
-        told = name.replace("_", " ").replace("cpu", "CPU")
-        lines.append(f"| {told} | " + " | ".join(_figure(r[name]) for r in rows) + f" | {grows} |")
+        words = name.replace("_", " ").replace("cpu", "CPU")
+        lines.append(f"| {words} | " + " | ".join(_figure(r[name]) for r in rows) + f" | {grows} |")
     lines += [
         f"| encode CPU ms per passage | {measured['encode_cpu_ms_per_passage']:.4g} |"
         + " |" * len(rows),
@@ -235,11 +235,11 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     for name, (value, why) in ASSUMED.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=value, help=why)
-    told = vars(parser.parse_args())
+    given = vars(parser.parse_args())
     measured = json.loads(INPUTS.read_text("utf-8"))
-    assumed = {name: told[name] for name in ASSUMED}
+    assumed = {name: given[name] for name in ASSUMED}
     lines = tables(measured, assumed)
-    if not told["write"]:
+    if not given["write"]:
         print("\n".join(lines))
         return
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)

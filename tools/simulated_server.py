@@ -54,7 +54,7 @@ class Server:
             return await self._streamed(request, text, usage)
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return web.json_response(self._told("chat.completion", [choice]) | {"usage": usage})
+        return web.json_response(self._reply("chat.completion", [choice]) | {"usage": usage})
 
     async def _streamed(self, request, text, usage):
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -68,10 +68,10 @@ class Server:
         return response
 
     def _event(self, choices, **more):
-        told = self._told("chat.completion.chunk", choices) | more
-        return b"data: " + json.dumps(told).encode() + b"\n\n"
+        chunk = self._reply("chat.completion.chunk", choices) | more
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
-    def _told(self, kind, choices):
+    def _reply(self, kind, choices):
         base = {"id": "chatcmpl-simulated", "object": kind, "created": 0, "model": self.llm.name}
         return base | {"choices": choices}
 

@@ -105,14 +105,14 @@ async def try_once(address, folder, dsn):
     body = json.loads((folder / "consistent.json").read_text("utf-8"))
     async with aiohttp.ClientSession(address) as client:
         async with client.post("/v1/chat/completions", json=body) as response:
-            told = (await response.json())["novarag"]
-        print(f"decision {told['decision']}, confidence {told['confidence']}")
+            verdict = (await response.json())["novarag"]
+        print(f"decision {verdict['decision']}, confidence {verdict['confidence']}")
         if dsn is None:
             return
-        said = {"id": told["id"], "verdict": "right"}
+        said = {"id": verdict["id"], "verdict": "right"}
         async with client.post("/v1/feedback", json=said) as response:
             response.raise_for_status()
-    print(f"in the database: {await in_database(dsn, told['id'])}", flush=True)
+    print(f"in the database: {await in_database(dsn, verdict['id'])}", flush=True)
 
 
 async def in_database(dsn, identity):

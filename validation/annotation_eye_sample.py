@@ -52,11 +52,11 @@ def make_groups(out: Path) -> None:
             passages = [
                 {"text": texts[d], "source": ids[d], "provenance": "retrieved"} for d in best
             ]
-            told = {
+            shown = {
                 "group": f"{row['qid']}/bm25-k5", "id": row["qid"], "question": row["question"],
                 "answers": row["answers"], "passages": passages,
             }  # fmt: skip
-            lines.write(json.dumps(told) + "\n")
+            lines.write(json.dumps(shown) + "\n")
     print(f"wrote {out}: {questions.height:,} groups")
 
 
@@ -97,8 +97,8 @@ def draw(annotated: Path, seed: int, half: str, out: Path, without: Path | None)
     out.mkdir(parents=True, exist_ok=True)
     with (out / "sheet.jsonl").open("w", encoding="utf-8") as sheet:
         for row in picked:
-            told = {key: row[key] for key in ("id", "question", "answers", "text")}
-            sheet.write(json.dumps(told) + "\n")
+            shown = {key: row[key] for key in ("id", "question", "answers", "text")}
+            sheet.write(json.dumps(shown) + "\n")
     with (out / "key.csv").open("w", encoding="utf-8", newline="") as key:
         writer = csv.writer(key)
         writer.writerow(["id", "source", "annotator", "claim"])
@@ -135,8 +135,8 @@ def score(record: Path, now: Path | None) -> None:
         kinds = kinds_in(now)
         changed = sum(row["annotator"] != kinds[row["id"]] for row in rows)
         print(f"the annotator as it is; {changed} of {len(rows)} verdicts differ from the recorded")
-        told = Counter(kinds.values())
-        print(f"of all {sum(told.values()):,} passages: {dict(sorted(told.items()))}")
+        counts = Counter(kinds.values())
+        print(f"of all {sum(counts.values()):,} passages: {dict(sorted(counts.items()))}")
         rows = [row | {"annotator": kinds[row["id"]]} for row in rows]
     for number in sorted({row["round"] for row in rows}):
         part = [row for row in rows if row["round"] == number]
@@ -167,13 +167,13 @@ def main() -> None:
     scoring = verbs.add_parser("score")
     scoring.add_argument("record", type=Path)
     scoring.add_argument("--now", type=Path, help="score these verdicts instead of the recorded")
-    told = parser.parse_args()
-    if told.verb == "groups":
-        make_groups(told.out)
-    elif told.verb == "draw":
-        draw(told.annotated, told.seed, told.half, told.out, told.without)
+    args = parser.parse_args()
+    if args.verb == "groups":
+        make_groups(args.out)
+    elif args.verb == "draw":
+        draw(args.annotated, args.seed, args.half, args.out, args.without)
     else:
-        score(told.record, told.now)
+        score(args.record, args.now)
 
 
 if __name__ == "__main__":

@@ -50,10 +50,10 @@ def plant(seeds: int, groups: int) -> int:
                 for seed in range(seeds)
             ]
             found = sum(any(f.cue == cue for f in a.shortcuts) for a in audits)
-            told = [a.worst(cue).accuracy for a in audits]
+            accuracies = [a.worst(cue).accuracy for a in audits]
             print(
                 f"  {name:<29} obeyed by {obeyed:4.0%}: found in {found} of {seeds} by {cue}, told"
-                f" in {min(told):.1%} to {max(told):.1%}"
+                f" in {min(accuracies):.1%} to {max(accuracies):.1%}"
             )
             missed += seeds - found if obeyed == 1 else 0
     return missed

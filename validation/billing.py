@@ -30,7 +30,7 @@ FAULTS = {
     "malform": 0.038,
     "drip": 0.01,
 }
-TOLD = {
+EXPECTED = {
     "served": "answered", "drip": "answered", "429": "rate limited", "500": "server error",
     "hang": "timed out", "reset": "connection lost", "truncate": "connection lost", "malform": "malformed reply",
 }  # fmt: skip
@@ -54,14 +54,14 @@ def main() -> None:
     ours = dict(zip(ledger["attempt"], ledger["outcome"], strict=True))
     theirs = served["attempts"]
     matrix = Counter((how, ours.get(name, "absent")) for name, how in theirs.items())
-    wrong = sum(n for (how, told), n in matrix.items() if TOLD.get(how) != told)
+    wrong = sum(n for (how, recorded), n in matrix.items() if EXPECTED.get(how) != recorded)
     answered = ledger.filter(outcome="answered")
     delivered = sum(how in {"served", "drip"} for how in theirs.values())
     print(
         f"{options.calls:,} requests, {len(ours):,} attempts in the ledger, {len(theirs):,} on the server's bill, {time.monotonic() - began:.0f} s"
     )
-    for (how, told), n in sorted(matrix.items()):
-        print(f"  {n:8,} {how:10} -> {told}")
+    for (how, recorded), n in sorted(matrix.items()):
+        print(f"  {n:8,} {how:10} -> {recorded}")
     print(
         f"only in the ledger {len(ours.keys() - theirs.keys())}, only on the bill {len(theirs.keys() - ours.keys())}, told otherwise {wrong}"
     )

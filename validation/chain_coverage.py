@@ -147,8 +147,8 @@ def show(folder, seeds):
         size = SIZES[name]
         lines += [f"**{name}: {size.rows} rows of {size.questions} questions**\n", *head("method")]
         for method, cells, values in zip(METHODS.values(), share, truth, strict=True):
-            told = [f"{c:.1f} ({v:.3f})" for c, v in zip(cells, values, strict=True)]
-            lines.append(f"| {method.title} | " + " | ".join(told) + " |")
+            shown = [f"{c:.1f} ({v:.3f})" for c, v in zip(cells, values, strict=True)]
+            lines.append(f"| {method.title} | " + " | ".join(shown) + " |")
         lines.append("")
     whole = np.stack(every)
     lines += head("all methods, all sizes")
@@ -174,9 +174,9 @@ if __name__ == "__main__":
     options.add_argument("--folder", type=Path, default=Path("build/coverage"))
     options.add_argument("--again", action="store_true", help="measure anew, asking nothing anew")
     options.add_argument("--write", action="store_true", help="record the table")
-    told = options.parse_args()
-    run(told.folder, told.seeds, again=told.again)
-    text = show(told.folder, told.seeds)
+    args = options.parse_args()
+    run(args.folder, args.seeds, again=args.again)
+    text = show(args.folder, args.seeds)
     print(text)
-    if told.write:
+    if args.write:
         record(text)

@@ -141,22 +141,22 @@ def scratched(times: int, seed: int) -> bool:
             before = (work / hit).read_bytes()
             after = scratch(before, how, rng)
             (work / hit).write_bytes(after)
-            told: list[str] = []
+            reported: list[str] = []
             model = Model()
-            job = planned(work, told.append)
+            job = planned(work, reported.append)
             chain = Chain(job.manifest.run, 1)
             for outlook in asyncio.run(
                 drive(job, lambda m=model: m, board=Board(), stop=asyncio.Event())
             ):
-                told += outlook.damage
+                reported += outlook.damage
             lost = (
                 replies_in(before, chain) - replies_in(after, chain)
                 if hit.suffix == ".log" and hit.stem == "00001"
                 else 0
             )
             files_hit[hit.parts[0]] += 1
-            tally["noticed"] += bool(told)
-            tally["named"] += any(str(hit) in line for line in told)
+            tally["noticed"] += bool(reported)
+            tally["named"] += any(str(hit) in line for line in reported)
             tally["same table"] += trials(work).equals(whole)
             tally["asked no more than was damaged"] += model.asked == usual + lost
             tally["replies damaged"] += lost

@@ -42,17 +42,17 @@ def main() -> None:
     parser.add_argument("--factory", type=Path, required=True, help="its environment")
     parser.add_argument("--questions", type=int, default=48)
     parser.add_argument("--tokenizer", help="a chat model's; default: one trained here")
-    told = parser.parse_args()
+    args = parser.parse_args()
     os.environ["TQDM_DISABLE"] = "1"
-    folder = told.folder.resolve()
+    folder = args.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     print(described())
-    factory = told.factory.absolute() / "bin"
+    factory = args.factory.absolute() / "bin"
     print("its environment:", versions(factory / "python", PACKAGES))
     print("ours:", versions(Path(sys.executable), OURS))
-    make_pool(folder, told.questions)
-    make_tiny(folder / "tiny", folder / "pool.jsonl", told.tokenizer)
+    make_pool(folder, args.questions)
+    make_tiny(folder / "tiny", folder / "pool.jsonl", args.tokenizer)
     for line in VERBS:
         novarag(line.format(tiny=folder / "tiny"), folder)
     sft = folder / "sft"

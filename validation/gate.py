@@ -306,11 +306,11 @@ def _promises(all_cases: list[Case], found: list, runs: int) -> bool:
         cells = [(t.broken, c, risk) for c, f in rows for risk, t in f.items()]
         worst, case, risk = max(cells, key=lambda cell: cell[0])
         where = f"{case.name}, {case.questions} questions, risk {risk:.0%}"
-        told = f"{group}: promise broken in at most {worst:.1%} of draws ({where})"
+        sentence = f"{group}: promise broken in at most {worst:.1%} of draws ({where})"
         if "approximate" in group:
-            print(f"      {told}; no promise is made")
+            print(f"      {sentence}; no promise is made")
         else:
-            fine &= claim(worst <= allowed, f"{told}; {allowed:.1%} allowed")
+            fine &= claim(worst <= allowed, f"{sentence}; {allowed:.1%} allowed")
     return fine
 
 

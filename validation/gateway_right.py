@@ -102,7 +102,7 @@ def recorded(count: int) -> list[tuple[list[str], str, str]]:
     return cases
 
 
-def told(found: dict, text: str | None) -> dict:
+def compared(found: dict, text: str | None) -> dict:
     """Return what a gateway said, as far as `answer` says it too."""
     names = ("stated", "confidence", "interval", "calibrated", "evidence", "flaw")
     shown = {name: found[name] for name in names}
@@ -145,11 +145,11 @@ async def through(client, case: tuple, *, stream: bool) -> dict:
     }
     if not stream:
         _, _, found = await post(client, body)
-        return told(found["novarag"], found["choices"][0]["message"]["content"])
+        return compared(found["novarag"], found["choices"][0]["message"]["content"])
     _, _, parts = await events(client, body)
     chunks = [json.loads(part) for part in parts[:-1]]
     text = "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks if c["choices"])
-    return told(next(c["novarag"] for c in chunks if "novarag" in c), text)
+    return compared(next(c["novarag"] for c in chunks if "novarag" in c), text)
 
 
 async def replies(count: int, folder: Path) -> int:

@@ -156,10 +156,10 @@ def main() -> int:
             gateway.send_signal(signal.SIGTERM)
             gateway.wait(60)
         took = time.monotonic() - begun
-        return told(found, asyncio.run(kept(database.dsn)), took)
+        return report(found, asyncio.run(kept(database.dsn)), took)
 
 
-def told(found: list[dict], rows: dict[str, tuple], took: float) -> int:
+def report(found: list[dict], rows: dict[str, tuple], took: float) -> int:
     """Print what was decided, and whether the audit says the same."""
     whole = {one["id"]: seen(one) for one in found if "id" in one}
     failed = [one for one in found if "id" not in one]

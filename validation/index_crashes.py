@@ -115,11 +115,11 @@ def start(uri: str, count: int) -> subprocess.Popen:
     return subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
 
 
-def _let_grow(told, batches: int) -> None:
+def _let_grow(output, batches: int) -> None:
     """Wait until so many batches were added, beyond those that were there."""
     added = 0
     while batches:
-        _, now = map(int, told.readline().split())
+        _, now = map(int, output.readline().split())
         batches -= now > added
         added = now
 
@@ -161,16 +161,16 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=68_559)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
-    told = parser.parse_args()
-    if told.worker:
-        work(told.worker, told.passages)
+    args = parser.parse_args()
+    if args.worker:
+        work(args.worker, args.passages)
         return
     print(described())
     with tempfile.TemporaryDirectory() as folder:
         calm, killed = str(Path(folder, "calm.db")), str(Path(folder, "killed.db"))
-        worker = start(calm, told.passages)
+        worker = start(calm, args.passages)
         assert worker.communicate()[0].endswith(b"done\n")
-        disturbed(killed, told.passages, told.kills, told.seed)
+        disturbed(killed, args.passages, args.kills, args.seed)
         ours, theirs = contents(killed), contents(calm)
     assert ours[0] == theirs[0] == len(ours[1])
     assert ours[1] == theirs[1]

@@ -47,10 +47,10 @@ def main() -> None:
     began = time.monotonic()
     found = run(options.times, options.seed)
     for kind, tally in found.items():
-        told = f"{tally['noticed']:,} of {tally['done']:,} noticed"
+        seen_of = f"{tally['noticed']:,} of {tally['done']:,} noticed"
         outside = " (outside the promise)" if kind in OUTSIDE else ""
         rest = {k: v for k, v in tally.items() if v and k not in {"done", "noticed"}}
-        print(f"{kind}{outside}: {told}; {', '.join(f'{v:,} {k}' for k, v in rest.items())}")
+        print(f"{kind}{outside}: {seen_of}; {', '.join(f'{v:,} {k}' for k, v in rest.items())}")
     promised = [tally for kind, tally in found.items() if kind not in OUTSIDE]
     done, noticed = (sum(t[k] for t in promised) for k in ("done", "noticed"))
     different = sum(t["tables that differ"] for t in found.values())

@@ -45,8 +45,8 @@ def ask(file: Path, url: str, out: Path) -> str:
     """Run `novarag ask`, and return all that was printed."""
     from novarag.cli import app
 
-    told = ["ask", str(file), "--model", f"{url}=chaos", "--out", str(out), "--logprobs"]
-    done = CliRunner().invoke(app, [*told, "--attempts", "1"])
+    words = ["ask", str(file), "--model", f"{url}=chaos", "--out", str(out), "--logprobs"]
+    done = CliRunner().invoke(app, [*words, "--attempts", "1"])
     return done.output + repr(done.exception)
 
 

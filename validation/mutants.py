@@ -138,7 +138,7 @@ MUTANTS = [
     ("copied objects count", S + "reader.py", "any(is_copy(text, reply.passages) for text in copied)", "False", "tests/unit/strategies/test_steering.py"),
     ("what is commented out is unwrapped", S + "quotations.py", "spans = [*_hidden(text, lower, body), *written]", "spans = [s for s in _hidden(text, lower, body) if not self._is_whole(s)] + written", "tests/unit/strategies/test_steering.py"),
     ("forms leave quotations open", S + "forms.py", "|[^{_OPENERS}'])", "|[^<>{{}}\\\\r\\\\n'])", LAWS + "test_form_laws.py"),
-    ('one frame for all', S + "frames.py", 'hmac.new(self.secret.encode(), told, sha256)', 'hmac.new(self.secret.encode(), b"", sha256)', "tests/unit/strategies/test_steering.py"),
+    ('one frame for all', S + "frames.py", 'hmac.new(self.secret.encode(), filled, sha256)', 'hmac.new(self.secret.encode(), b"", sha256)', "tests/unit/strategies/test_steering.py"),
     ('labels without a frame', S + "labels.py", "answer=tuple([word + mark for word in self.answer for mark in marks])", 'answer=self.answer', "tests/unit/strategies/test_steering.py"),
     ("the paper's wordings are framed", S + "frames.py", 'if self.strategy.cites is not None:', 'if False:', "tests/unit/strategies/test_steering.py"),
     ("counterfactual does not win", "src/novarag/taxonomy.py", "if PassageKind.COUNTERFACTUAL in present:", "if PassageKind.COUNTERFACTUAL in present and PassageKind.GOLD not in present:", LAWS + "test_core_laws.py"),
@@ -228,7 +228,7 @@ MUTANTS = [
     ("run: a checksum leaves the link out", R + "log_frames.py", "crc32(payload, crc32(before, self._seed))", "crc32(payload, self._seed)", "tests/unit/runs/test_journal.py"),
     ("run: writers may overlap where there are locks", R + "chain_check.py", "return self._overlapping and (begins or", "return (begins or", "tests/unit/runs/test_journal.py"),
     ("run: writers may not overlap on an object store", R + "chain_check.py", "return self._overlapping and (begins or frame.before == self._tips.get(writer))", "return False", "tests/unit/runs/test_journal.py"),
-    ("run: a gap beside known damage is known", R + "chain_check.py", "told = [flaw for flaw in new if flaw.after not in fresh]", "told = [flaw for flaw in new if flaw.after is None]", "tests/unit/runs/test_journal.py"),
+    ("run: a gap beside known damage is known", R + "chain_check.py", "reported = [flaw for flaw in new if flaw.after not in fresh]", "reported = [flaw for flaw in new if flaw.after is None]", "tests/unit/runs/test_journal.py"),
     ("run: damage is told every time", R + "journal.py", "check.known.update(event[\"marks\"])", "pass", "tests/unit/runs/test_journal.py"),
     ("run: a torn end is told as damage", R + "chain_check.py", "if last is not None and last.torn and", "if False and", "tests/unit/runs/test_journal.py"),
     ("run: many foreign lines at the end are a torn one", R + "log_frames.py", 'torn = end == size and content.find(b"\\n", position, size - 1) < 0', "torn = end == size", "tests/unit/runs/test_journal.py"),
@@ -279,7 +279,7 @@ MUTANTS = [
     ("teacher: no likelihood", F + "teaching.py", "signal=likelihoods,", "signal=None,", TTE),
     ("teacher: targets of another shard", F + "teaching.py", "whole.filter(shards == shard)", "whole.filter(shards == run.finished[0])", TTE),
     ("read: what was kept is believed unseen", "src/novarag/sft/filtered.py", "or not files[name].vouches_for(content)", "", "tests/unit/sft/test_export.py"),
-    ("read: a data card is believed unseen", "src/novarag/sft/train/rows.py", "if not card_is_whole(told):", "if False:", "tests/unit/sft/test_train.py"),
+    ("read: a data card is believed unseen", "src/novarag/sft/train/rows.py", "if not card_is_whole(stored):", "if False:", "tests/unit/sft/test_train.py"),
     ("read: rows are believed unseen", "src/novarag/sft/train/rows.py", "if known.get(name) != hashes.get(name):", "if False:", "tests/unit/sft/test_train.py"),
     ("read: a wrong answer was an abstention", "src/novarag/rows.py", "return Grade.ABSTAINED if abstained else Grade.WRONG", "return Grade.ABSTAINED", "tests/unit/core/test_rows.py"),
     ("run: the marker outlives what it vouched for", R + "shard.py", "self.store.remove(shard_name(self.shard))", "pass", "tests/unit/runs/test_runs.py"),
@@ -308,7 +308,7 @@ MUTANTS = [
     ("search: the model's key goes to the search", W + "endpoint.py", 'key_env=key_env or ""', "key_env=key_env or KEY", TA),
     ("index: a last passage of one word", V + "chunks.py", "short, longer = divmod(len(found), count)", "short, longer = words, 0", TI),
     ("index: the title only on the first passage", V + "chunks.py", "yield _passage(top + \" \".join(found[start:end])", "yield _passage((top if not number else \"\") + \" \".join(found[start:end])", TI),
-    ("index: any analyzer of that name", V + "manifest.py", "if manifest.told() != told:", "if False:", TI),
+    ("index: any analyzer of that name", V + "manifest.py", "if manifest.facts() != facts:", "if False:", TI),
     ("index: encoders are not compared", V + "manifest.py", "named = {f\"the encoder's {part}\": value for part, value in encoder.items()}", "named = {}", TI),
     ("index: what is there is added again", V + "milvus.py", 'passage = wanted.pop(row["key"])', 'passage = wanted[row["key"]]', TM),
     ("index: texts may change", V + "milvus.py", 'if passage.text != row["text"]:', "if False:", TM),
@@ -496,7 +496,7 @@ MUTANTS = [
     ("picked: another state stands in", C + "picking.py", "strata[i].state != lost.state,", "strata[i].state == lost.state,", "tests/unit/calibration/test_picking.py"),
     ("picked: unread replies fall out of the graded table", F + "pick.py", 'pl.Series("correct", [*correct, *[False] * unread], dtype=pl.Boolean)', 'pl.Series("correct", [*correct, *[None] * unread], dtype=pl.Boolean)', "tests/unit/flows/test_pick.py"),
     ("picked: questions of a calibration are graded again", F + "pick.py", "if name not in known]", "if name or name not in known]", "tests/unit/flows/test_pick.py"),
-    ("picked: who cannot tell overrules", Y + "grades.py", "told = given - {CANNOT_TELL}", "told = given", "tests/unit/flows/test_pick.py"),
+    ("picked: who cannot tell overrules", Y + "grades.py", "decided = given - {CANNOT_TELL}", "decided = given", "tests/unit/flows/test_pick.py"),
     ("data: a file longer than the register says is taken", W + "download.py", "if size > wanted.size:", "if False:", TPD),
     ("data: a file is not held to its checksum", W + "download.py", "if hashed.hexdigest() != wanted.sha256:", "if False:", TPD),
     ("data: a redirect may fall from https to http", W + "download.py", 'if url.scheme == "https" and target.scheme == "http":', "if False:", TPD),
@@ -551,7 +551,7 @@ MUTANTS = [
     ('words of errors in traces', G + 'telemetry.py', '_mark(asking, type(error).__name__)', '_mark(asking, repr(error))', TGE),
     ('requests are read leniently', G + 'requests.py', 'extra="allow", frozen=True, strict=True', 'extra="allow", frozen=True', TGA),
     ('a verdict may be anything', G + 'openapi.py', '    "not": {"required": ["novarag"]},\n', '', TGA),
-    ('the document forgets a status', G + 'openapi.py', 'listed = {str(status): told', 'listed = {str(min(status, 400)): told', TGA),
+    ('the document forgets a status', G + 'openapi.py', 'listed = {str(status): one', 'listed = {str(min(status, 400)): one', TGA),
     ('drift is in no metric', G + 'metrics.py', '        yield from self._drift()\n', '', "tests/unit/gateway/test_deploy.py"),
     ('a trace ends at the gateway', G + 'upstream.py', 'headers=trace if compressed else _UNCOMPRESSED | trace,', 'headers=None if compressed else _UNCOMPRESSED,', TGE),
     ("a refusal opens the breaker", "src/novarag/gateway/upstream.py", "if error is None or isinstance(error, Refused):", "if error is None:", "tests/unit/gateway/test_failures.py"),
@@ -653,14 +653,14 @@ def built(folder):
 
 
 def main():
-    told = sys.argv[1] if len(sys.argv) > 1 else ""
+    wanted_part = sys.argv[1] if len(sys.argv) > 1 else ""
     gone = [problem for mutant in MUTANTS if (problem := outdated(*mutant))]
     if gone:
         sys.exit("\n".join(["mutants that no longer fit:", *gone]))
-    if told == "--check":
+    if wanted_part == "--check":
         print(f"all {len(MUTANTS)} mutants fit")
         return
-    wanted = [mutant for mutant in MUTANTS if told in mutant[0] or told in mutant[1]]
+    wanted = [mutant for mutant in MUTANTS if wanted_part in mutant[0] or wanted_part in mutant[1]]
     alive = run(wanted)
     print(f"{len(wanted) - len(alive)} of {len(wanted)} mutants caught")
     sys.exit(bool(alive))

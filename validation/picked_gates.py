@@ -76,19 +76,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--size", type=int, default=100)
-    told = parser.parse_args()
-    limit, worst = 0.1 + 2 * sqrt(0.1 * 0.9 / told.draws), 0.0
-    print(f"{told.size} rows: promise broken, and share kept by picked and by random rows")
+    args = parser.parse_args()
+    limit, worst = 0.1 + 2 * sqrt(0.1 * 0.9 / args.draws), 0.0
+    print(f"{args.size} rows: promise broken, and share kept by picked and by random rows")
     held = pools()
     for name in TEN:
         picked, random = (
-            tried(held[name], told.size, told.draws, RISKS, picked=p) for p in (True, False)
+            tried(held[name], args.size, args.draws, RISKS, picked=p) for p in (True, False)
         )
         worst = max(worst, *(broken for broken, _ in picked.values()))
         cells = (f"{picked[r][0]:.3f} {picked[r][1]:.2f}/{random[r][1]:.2f}" for r in RISKS)
         print(f"{name:46}{'   '.join(cells)}", flush=True)
     for risk in RISKS:
-        broken, _ = tried(flat(risk), told.size, told.draws, (risk,), picked=True)[risk]
+        broken, _ = tried(flat(risk), args.size, args.draws, (risk,), picked=True)[risk]
         worst = max(worst, broken)
         print(f"{f'flat at {risk}':46}{broken:.3f}", flush=True)
     print(f"worst {worst:.3f}, limit {limit:.3f}")

@@ -92,14 +92,14 @@ def main() -> int:
     parser.add_argument("--fits", type=int, default=60)
     parser.add_argument("--spread", type=float, default=PICK.spread)
     parser.add_argument("--only", default="", help="beginnings of pools' names, with commas")
-    told = parser.parse_args()
-    print(f"random rows that {N} picked replace, spread {told.spread}; bias in standard errors")
+    args = parser.parse_args()
+    print(f"random rows that {N} picked replace, spread {args.spread}; bias in standard errors")
     print(f"{'':44}{''.join(f'{name:>10}' for name in MEASURES)}      bias")
     table, worst = {}, {}
     for name, pool in pools().items():
-        if name.startswith(tuple(told.only.split(","))):
-            worth, worst[name] = weighted(pool, told.draws, told.spread)
-            table[name] = [*equivalents(pool, told.fits, told.spread), *worth]
+        if name.startswith(tuple(args.only.split(","))):
+            worth, worst[name] = weighted(pool, args.draws, args.spread)
+            table[name] = [*equivalents(pool, args.fits, args.spread), *worth]
             cells = "".join(f"{value:10.0f}" for value in table[name])
             print(f"{name:44}{cells}{worst[name]:10.2f}", flush=True)
     for family in dict.fromkeys(name.partition(":")[0] for name in table):

@@ -77,8 +77,8 @@ def score(path, fixture):
     import numpy as np
     from lm_polygraph.estimators import EigValLaplacian, LexicalSimilarity
 
-    told = json.loads(path.read_text("utf-8"))
-    sets = told["sets"]
+    content = json.loads(path.read_text("utf-8"))
+    sets = content["sets"]
     texts = {"sample_texts": [_texts(one["answers"]) for one in sets]}
     alike = -LexicalSimilarity(metric="rougeL")(texts)
     meanings = EigValLaplacian(similarity_score="Jaccard_score")(texts)
@@ -91,12 +91,12 @@ def score(path, fixture):
                 [word, _p_true(word, one["first"])] for word, _ in one["first"] if _is_verdict(word)
             ],
         }
-    told["stems"] = _stems(sets)
-    told["scored"] = f"lm-polygraph {version('lm-polygraph')}, {described()}"
-    packed = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+    content["stems"] = _stems(sets)
+    content["scored"] = f"lm-polygraph {version('lm-polygraph')}, {described()}"
+    packed = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
     fixture.write_bytes(gzip.compress(packed, 9, mtime=0))
     print(
-        f"{told['scored']}: {len(sets)} sample sets -> {fixture.name}, {fixture.stat().st_size:,} bytes"
+        f"{content['scored']}: {len(sets)} sample sets -> {fixture.name}, {fixture.stat().st_size:,} bytes"
     )
 
 
@@ -179,17 +179,17 @@ def rouge_words(stems):
     return lambda text: [stems.get(w, w) for w in re.sub("[^a-z0-9]+", " ", text.lower()).split()]
 
 
-def differences(told):
+def differences(content):
     """Return, for each set, ours minus lm-polygraph's, brought to the same footing."""
     from math import exp
 
     from novarag.uncertainty import eigen_laplacian, lexical_similarity, p_true
 
     rows = []
-    for one in told["sets"]:
+    for one in content["sets"]:
         greedy, samples, verdict = trials_of(one)
         theirs, n = one["polygraph"], len(samples)
-        like = lexical_similarity(greedy, samples, words=rouge_words(told["stems"])).confidence
+        like = lexical_similarity(greedy, samples, words=rouge_words(content["stems"])).confidence
         mass = {True: 0.0, False: 0.0}
         for word, negative in theirs["p_true"]:
             mass[word.strip().lower() == "true"] += exp(-negative)
@@ -208,10 +208,10 @@ def differences(told):
 
 
 def compare(fixture):
-    told = load(fixture)
-    rows = differences(told)
-    answers = [answer for one in told["sets"] for answer in one["answers"]]
-    print(f"{described()}; {told['scored']}; {len(rows)} sample sets")
+    content = load(fixture)
+    rows = differences(content)
+    answers = [answer for one in content["sets"] for answer in one["answers"]]
+    print(f"{described()}; {content['scored']}; {len(rows)} sample sets")
     print(f"samples that could not be read: {answers.count(None)} of {len(answers):,}")
     for name in rows[0]:
         values = [abs(row[name]) for row in rows]
@@ -231,13 +231,13 @@ def main():
     scoring.add_argument("fixture", type=Path)
     comparing = verbs.add_parser("compare")
     comparing.add_argument("fixture", type=Path)
-    told = parser.parse_args()
-    if told.verb == "record":
-        record(told.file, told.address)
-    elif told.verb == "score":
-        score(told.file, told.fixture)
+    args = parser.parse_args()
+    if args.verb == "record":
+        record(args.file, args.address)
+    elif args.verb == "score":
+        score(args.file, args.fixture)
     else:
-        compare(told.fixture)
+        compare(args.fixture)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def check(results: Sequence[ProbeResult]) -> None:
 
 def record(results: Sequence[ProbeResult], place: Path, machine: str) -> None:
     """Write down what was found, for who reads it later."""
-    told = [
+    systems = [
         {
             "system": r.system,
             "line": probe_verdict(r.card).line,
@@ -123,7 +123,7 @@ def record(results: Sequence[ProbeResult], place: Path, machine: str) -> None:
         }
         for r in results
     ]
-    place.write_text(json.dumps({"machine": machine, "systems": told}, indent=1), "utf-8")
+    place.write_text(json.dumps({"machine": machine, "systems": systems}, indent=1), "utf-8")
 
 
 def main() -> int:

@@ -109,8 +109,8 @@ async def suffer(
     """Serve one attack to a client in another process; return what it says of itself."""
     server = await asyncio.start_server(_serving(attack), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    told = json.dumps({"port": port, "sampling": sampling, "together": together})
-    command = [sys.executable, "-m", "validation.reply_sizes", "--client", told]
+    settings = json.dumps({"port": port, "sampling": sampling, "together": together})
+    command = [sys.executable, "-m", "validation.reply_sizes", "--client", settings]
     client = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     said, _ = await client.communicate()
     server.close()

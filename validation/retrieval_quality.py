@@ -84,10 +84,10 @@ def hits(found: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> tuple
 
 
 def by_dataset(table: pl.DataFrame, found: list[list[str]]) -> dict[str, tuple[float, ...]]:
-    told = table.with_columns(pl.Series("found", found))
+    shown = table.with_columns(pl.Series("found", found))
     return {
         str(name): hits(part["found"].to_list(), part["gold_ids"].to_list())
-        for (name,), part in told.group_by(["dataset"], maintain_order=True)
+        for (name,), part in shown.group_by(["dataset"], maintain_order=True)
     }
 
 
@@ -147,8 +147,8 @@ def brute_force(vectors, ids: Sequence[str], asked, found: Sequence[Sequence[str
 
 
 def line(name: str, figures: tuple[float, ...], *, n: int | None = None) -> None:
-    told = " ".join(f"{100 * f:6.1f}" for f in figures)
-    print(f"  {name:<34}{told}" + (f"   {n:,} questions" if n else ""))
+    shown = " ".join(f"{100 * f:6.1f}" for f in figures)
+    print(f"  {name:<34}{shown}" + (f"   {n:,} questions" if n else ""))
 
 
 def reference_runs(table: pl.DataFrame) -> dict[str, list[list[str]]]:
@@ -202,7 +202,7 @@ def check_small(index: Index, encoder, checks: Checks) -> None:
     checks(f"dense top 5 are those of brute force in {exact:.1%}, all", holds=exact == 1)
 
 
-def told_by_dataset(mode: str, table: pl.DataFrame, found: list[list[str]]) -> None:
+def show_by_dataset(mode: str, table: pl.DataFrame, found: list[list[str]]) -> None:
     print(f"{mode}; hit@1, @5, @20 in %:")
     sizes = dict(table.group_by("dataset").len().iter_rows())
     for name, figures in by_dataset(table, found).items():
@@ -215,12 +215,12 @@ def check_words(index: Index, checks: Checks) -> list[list[str]]:
     table = questions()
     asked = table["question"].to_list()
     found = search(index, asked, mode="bm25")
-    told_by_dataset("bm25", table, found)
+    show_by_dataset("bm25", table, found)
     ours = by_dataset(table, found)
     for name, theirs in published().items():
         short = max(t - o for t, o in zip(theirs, ours[name], strict=True))
-        told = f"{name}: BM25 at worst {100 * -short:+.1f} points from the README's figures"
-        checks(told + ", at least -1.5", holds=short <= _ALLOWED)
+        shown = f"{name}: BM25 at worst {100 * -short:+.1f} points from the README's figures"
+        checks(shown + ", at least -1.5", holds=short <= _ALLOWED)
     same = overlap(found, stranger(corpus(), asked))
     checks(f"top-5 overlap with bm25s {same:.4f}, at least 0.96", holds=same >= 0.96)
     return found
@@ -234,7 +234,7 @@ def check_all(index: Index, encoder, checks: Checks) -> None:
     found = {"bm25": check_words(index, checks)}
     for mode in ("dense", "hybrid"):
         found[mode] = search(index, asked, mode=mode, encoder=encoder)
-        told_by_dataset(mode, table, found[mode])
+        show_by_dataset(mode, table, found[mode])
     ids = passages["id"].to_list()
     vectors = asyncio.run(encoder.encode(asked, query=True))
     exact = brute_force(vectors_of(index, ids), ids, vectors, found["dense"])

@@ -126,10 +126,10 @@ def write_table(path: Path, rows: int = 700) -> None:
 
 def run(typed: str, folder: Path, command: Path) -> Step:
     """Type one command in a folder; `command` is where novarag is installed."""
-    told = {"PATH": f"{command}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+    environment = {"PATH": f"{command}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
     began = time.monotonic()
     done = subprocess.run(
-        shlex.split(typed), cwd=folder, env=told | {"COLUMNS": "100"}, text=True,
+        shlex.split(typed), cwd=folder, env=environment | {"COLUMNS": "100"}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     return Step(typed, done.stdout, done.returncode, time.monotonic() - began)
@@ -217,16 +217,16 @@ def main() -> None:
     parser.add_argument("--command", type=Path, help="Folder of an installed novarag.")
     parser.add_argument("--wheel", type=Path)
     parser.add_argument("--write", type=Path)
-    told = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        command = told.command or install(told.wheel, Path(made))
+        command = args.command or install(args.wheel, Path(made))
         folder = Path(made) / "desk"
         folder.mkdir()
         steps = follow(folder, command.resolve())
         missing = problems(steps, folder)
         text = transcript(steps, (folder / "prod.csv").read_text("utf-8"))
-    if told.write:
-        told.write.write_text(text, encoding="utf-8")
+    if args.write:
+        args.write.write_text(text, encoding="utf-8")
     for step in steps:
         print(f"{step.seconds:6.1f} s  $ {step.typed}")
     print(

@@ -45,9 +45,9 @@ def in_child(work: Callable[[], object], log: Path) -> int:
     if child:
         return child
     try:
-        told = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.dup2(told, 1)
-        os.dup2(told, 2)
+        written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(written, 1)
+        os.dup2(written, 2)
         work()
     except SystemExit as error:
         os._exit(int(error.code or 0))
@@ -159,15 +159,15 @@ def prepare() -> None:
     write_rows(Path("rows/train.jsonl"), rows=ROWS)
 
 
-def prove(told: argparse.Namespace) -> None:
+def prove(args: argparse.Namespace) -> None:
     log = Path("prepare.log")
     finish(in_child(prepare, log), log)
     finish(start("calm"), Path("calm.log"))
     assert steps_told(Path("calm.log")) == STEPS
     calm = tensors("calm")
     print(f"undisturbed: {STEPS} steps, {len(calm)} tensors", flush=True)
-    chance = random.Random(told.seed)
-    kills = [("step", at_a_step)] * told.random + [("write", at_a_write)] * told.writes
+    chance = random.Random(args.seed)
+    kills = [("step", at_a_step)] * args.random + [("write", at_a_write)] * args.writes
     for number, (name, how) in enumerate(kills):
         out, said = disturbed(f"{name}{number}", how, chance)
         found = tensors(out)
@@ -176,7 +176,7 @@ def prove(told: argparse.Namespace) -> None:
         print(f"{said}: {same}/{len(calm)} tensors the same bits", flush=True)
         assert same == len(calm)
         assert not Path(out, "checkpoints").exists()
-    print(f"holds: {told.random} kills at a step, {told.writes} while a checkpoint was written")
+    print(f"holds: {args.random} kills at a step, {args.writes} while a checkpoint was written")
 
 
 def main() -> None:
@@ -185,16 +185,16 @@ def main() -> None:
     parser.add_argument("--writes", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--loss", default="text")
-    told = parser.parse_args()
-    if told.loss != "text":
-        COMMAND[2:2] = ["--loss", told.loss]
+    args = parser.parse_args()
+    if args.loss != "text":
+        COMMAND[2:2] = ["--loss", args.loss]
     packages = [f"{name} {version(name)}" for name in ("torch", "trl", "peft")]
     print(described(*packages), flush=True)
     import_module("novarag.cli")
     import_module("novarag.sft.train.engine")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        prove(told)
+        prove(args)
         os.chdir("/")
 
 

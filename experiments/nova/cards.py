@@ -6,7 +6,6 @@ the models were trained on. No label decides anything here.
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from experiments.nova.choosing import choice_of
 from experiments.nova.prepare import ASKED, SETS, short
-from experiments.nova.running import LONGEST, RESULTS
+from experiments.nova.running import LONGEST
 from novarag.datasets import load_groups
 from novarag.flows.group import write_groups
 from novarag.noise.group_build import GroupBuild
@@ -25,11 +24,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 GROUPS = "groups/probed.jsonl"
 QUESTIONS = 150
+DONE = "cards/done"
 STOCK = "stock"  # held to the form, which it does not keep by itself
 
 
 def cards(bench: Bench) -> None:
     """Probe the downloaded model, the warmed-up one and the chosen one, one server at a time."""
+    if bench.has(DONE):
+        return
     if not bench.has(GROUPS):
         _write_groups(bench.build)
     final = choice_of(bench.build, "final")
@@ -45,9 +47,7 @@ def cards(bench: Bench) -> None:
                 bench.build / "cards", "--max-tokens", LONGEST["vanilla"],
                 "--strategy", "vanilla", "--concurrency", 64, cwd=ROOT,
             )  # fmt: skip
-    place = RESULTS / bench.plan.form
-    place.mkdir(parents=True, exist_ok=True)
-    shutil.copy(bench.build / "cards" / "cards.md", place / "cards.md")
+    (bench.build / DONE).touch()
 
 
 def _write_groups(build: Path) -> None:

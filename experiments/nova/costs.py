@@ -41,11 +41,11 @@ def costs(build: Path, final: str) -> list[dict[str, Any]]:
     tokens = _tokens(build)
     graded = _graded(build)
     asking = (*PROMPTS, *METHODS.values())
-    told = [_row(system, 0.0, 0, tokens.get(system), final) for system in asking]
+    table = [_row(system, 0.0, 0, tokens.get(system), final) for system in asking]
     for system, run in trained(build).items():
         who = re.sub(r"-(nova|vanilla|label-only)$", "", run)
         spent, seen = _chain(rows, build, who, graded)
-        told.append(_row(system, spent, seen, tokens.get(system), final))
+        table.append(_row(system, spent, seen, tokens.get(system), final))
     for strategy in ("vanilla", "nova"):
         asked = [f"--out runs/train-warm-{strategy}-graded-few "]
         for count in GRADED:
@@ -54,14 +54,14 @@ def costs(build: Path, final: str) -> list[dict[str, Any]]:
             for more in ("", ", likelihood"):
                 name = f"base {strategy} + calibration ({count}{more})"
                 base = "base, vanilla" if strategy == "vanilla" else "base, NOVA prompt"
-                told.append(_row(name, spent, count, tokens.get(base), final))
-    return told
+                table.append(_row(name, spent, count, tokens.get(base), final))
+    return table
 
 
 def worth(against: Iterable[Mapping[str, Any]], made: Iterable[Mapping[str, Any]]) -> list[Any]:
     """Divide what each system gains in Brier score over the base's `vanilla` by what it took."""
     took = {row["system"]: row for row in made}
-    told = []
+    table = []
     for row in against:
         cost, gain = took.get(row["against"]), row.get("brier")
         if cost is None or gain is None or not cost["graded answers"]:
@@ -69,12 +69,12 @@ def worth(against: Iterable[Mapping[str, Any]], made: Iterable[Mapping[str, Any]
         each = {name: _over(gain, cost[name] / unit) for name, unit in (
             ("graded answers", 100), ("processor hours", 1),
         )}  # fmt: skip
-        told.append({
+        table.append({
             "system": row["against"], "lower Brier score than base, vanilla": gain,
             "for 100 graded answers": each["graded answers"],
             "for a processor hour": each["processor hours"],
         })  # fmt: skip
-    return told
+    return table
 
 
 def _over(gain: Mapping[str, float], by: float) -> dict[str, float] | None:
@@ -84,9 +84,9 @@ def _over(gain: Mapping[str, float], by: float) -> dict[str, float] | None:
 def _row(
     system: str, spent: float, graded: int, tokens: Mapping[str, float] | None, final: str
 ) -> dict[str, Any]:
-    told = {"system": system, "chosen": "yes" if system == final else ""}
-    told |= {"processor hours": round(spent, 2), "graded answers": graded}
-    return told | {
+    table = {"system": system, "chosen": "yes" if system == final else ""}
+    table |= {"processor hours": round(spent, 2), "graded answers": graded}
+    return table | {
         name: (tokens or {}).get(name, "–") for name in ("tokens read", "tokens written")
     }
 
@@ -114,12 +114,12 @@ def _graded(build: Path) -> dict[str, int]:
 
 def _tokens(build: Path) -> dict[str, dict[str, float]]:
     """Return the mean tokens of an answer to the fresh test questions of nova-clean."""
-    told = {}
+    table = {}
     for system, run in (PROMPTS | trained(build)).items():
         place = build / "runs" / f"test-{run}-clean"
         if place.exists():
-            told[system] = _mean_tokens(open_run(place).counts)
-    return told
+            table[system] = _mean_tokens(open_run(place).counts)
+    return table
 
 
 def _mean_tokens(counts: Mapping[str, Any]) -> dict[str, float]:

@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 _ORDER = ("all", "k", "kind", "against", "against base", "against calibration")
 
 
-def page(told: Mapping[str, Any], wanted: Sequence[str]) -> str:
+def page(facts: Mapping[str, Any], wanted: Sequence[str]) -> str:
     """Write all tables."""
-    lines = [f"{told['machine']}.", "", "Questions by split (`new`: in no split above):", ""]
-    lines += plainly(told["budget"])
-    lines += ["", f"First test request: {told['first test request']}. Choices before it:", ""]
+    lines = [f"{facts['machine']}.", "", "Questions by split (`new`: in no split above):", ""]
+    lines += plainly(facts["budget"])
+    lines += ["", f"First test request: {facts['first test request']}. Choices before it:", ""]
     lines += [
-        f"- {c['time']}: {c['what']} is {c['chosen']}; {c['figures']}" for c in told["choices"]
+        f"- {c['time']}: {c['what']} is {c['chosen']}; {c['figures']}" for c in facts["choices"]
     ]
     for title, name in (
         ("Right answers with gold among three passages", "reader"),
         ("Confidences of the training examples", "examples"), ("What each system costs", "costs"),
         ("Lower Brier score than the base's `vanilla`, by what it took", "worth"),
     ):  # fmt: skip
-        if told.get(name):
-            lines += ["", f"## {title}", "", *plainly(told[name])]
-    lines += ["", "## dev", "", *rows(told["dev"], "all", [*wanted, "recalibrated"])]
-    if told.get("draws"):
+        if facts.get(name):
+            lines += ["", f"## {title}", "", *plainly(facts[name])]
+    lines += ["", "## dev", "", *rows(facts["dev"], "all", [*wanted, "recalibrated"])]
+    if facts.get("draws"):
         lines += ["", "Share of right short draws as the confidence of `nova`'s answers:", ""]
-        lines += rows([told["draws"]], "all", wanted)
-    for part, found in told["test"].items():
+        lines += rows([facts["draws"]], "all", wanted)
+    for part, found in facts["test"].items():
         for name in (n for n in _ORDER if n in found):
             lines += ["", f"## test, {part}, {name}", "", *rows(found[name], name, wanted)]
     return "\n".join(lines) + "\n"

@@ -28,21 +28,23 @@ class Plan:
     """The sizes of one form; `clean` and `found` are questions, None is the rest.
 
     `clean` counts questions of nova-clean's training file, each with its three kinds of groups;
-    `found` those with really retrieved passages, one group each, but for drills. `rows` are those
-    of an alignment's training over all epochs (two at most), `levels` and `scores` those of the two
-    trainings of the confidence alone, `short` those of an ablation. A server that is not
-    `compiled` starts minutes sooner and writes more slowly.
+    `found` those with really retrieved passages, one group each, but for drills; `more` is the most
+    of the released and of those asked before. `drills` are counted for each part of the warm-up.
+    `rows` are those of an alignment's training over all epochs (two at most), `levels` and `scores`
+    those of the two trainings of the confidence alone, `short` those of an ablation. Methods that
+    ask several times ask by `sampled`. A server that is not `compiled` starts minutes sooner and
+    writes more slowly.
     """
 
     form: str
     samples: int
     own_samples: int
-    drills: int
+    drills: tuple[int, ...]
     drill_forms: tuple[str | None, ...]
-    parts: int
     clean: dict[str, int | None]
     found: dict[str, int | None]
     dev: int | None
+    more: int | None
     each_kind: bool
     alignments: tuple[str, ...]
     filters: tuple[str, ...]
@@ -51,8 +53,14 @@ class Plan:
     levels: int
     scores: int
     short: int
+    sampled: str = "cot"
     layers: tuple[str, ...] = ()
     compiled: bool = True
+
+    @property
+    def parts(self) -> int:
+        """The parts of the warm-up; the second is for a model that does not read after the first."""
+        return len(self.drills)
 
     @property
     def aligned(self) -> list[str]:
@@ -82,15 +90,15 @@ PLANS = {
         form="nova",
         samples=16,
         own_samples=4,
-        drills=900,
+        drills=(900, 900),
         drill_forms=(
             "nova", None, "vanilla", "nova", None, "nova", "cot", None,
             "nova", None, "label-only", "nova", None, "nova", "noise-aware", "vanilla",
         ),
-        parts=2,
         clean={"warm": 55, "sample": 70, "own": None},
         found={"warm": 520, "sample": 200, "own": 500},
         dev=None,
+        more=None,
         each_kind=True,
         alignments=("brier", "soft", "share", "teacher", "label-only"),
         filters=(),
@@ -104,14 +112,14 @@ PLANS = {
         form="vanilla",
         samples=8,
         own_samples=4,
-        drills=640,
+        drills=(640, 420),
         drill_forms=(
             "vanilla", None, "vanilla", "cot", "vanilla", None, "vanilla", "noise-aware",
         ),
-        parts=1,
         clean={"warm": 20, "sample": 90, "own": None},
         found={"warm": 520, "sample": 260, "own": 260},
         dev=200,
+        more=120,
         each_kind=False,
         alignments=("share", "teacher"),
         filters=("--unfiltered", "--balance", "none"),
@@ -120,6 +128,7 @@ PLANS = {
         levels=320,
         scores=120,
         short=80,
+        sampled="vanilla",
         layers=("--upper-layers", "15"),
         compiled=False,
     ),

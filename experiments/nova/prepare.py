@@ -95,7 +95,7 @@ def prepare(out: Path, data: Path, plan: Plan, tokenizer: str | None = None) -> 
         "budget": budget(groups),
         "groups": {name: counts(made) for name, made in groups.items()},
         "left_out": clean.left_out | found.left_out,
-        "warmup": [_told(made, tokenizer) for made in rows],
+        "warmup": [_about_rows(made, tokenizer) for made in rows],
         "sha256": {
             str(path.relative_to(out)): sha256(path.read_bytes()).hexdigest()
             for folder in ("groups", "nova-clean", *(f"warmup-{i + 1}" for i in range(plan.parts)))
@@ -109,13 +109,13 @@ def prepare(out: Path, data: Path, plan: Plan, tokenizer: str | None = None) -> 
 def budget(groups):
     """Count the questions of every split, and how many of them it shares with none before it."""
     seen: set[str] = set()
-    told = []
+    counted = []
     for name, made in groups.items():
         names = {g.question.id for g in made}
-        told.append({"split": name, "questions": len(names), "new": len(names - seen),
+        counted.append({"split": name, "questions": len(names), "new": len(names - seen),
                      "groups": len(made)})  # fmt: skip
         seen |= names
-    return told
+    return counted
 
 
 class Clean:
@@ -264,8 +264,8 @@ def _tests(clean, found, plan):
     return {
         "test-clean": dealt(fresh, SEED, each=plan.each_kind),
         "test-retrieved": dealt(found.of("test", chosen), SEED),
-        "test-asked": dealt(old, SEED),
-        "test-released": dealt(released, SEED),
+        "test-asked": dealt(old, SEED)[: plan.more],
+        "test-released": dealt(released, SEED)[: plan.more],
     }
 
 
@@ -297,19 +297,18 @@ def _warmup(clean, found, plan):
     made.sort(key=lambda f: place_of(SEED, f.question.id))
     forms = make_rows(dealt(clean.of("warm"), SEED, each=True), plan.form)
     parts = []
-    for part in range(plan.parts):
-        rows = drill_rows(made, SEED + 100 * part, count=plan.drills, forms=plan.drill_forms) + (
-            forms if not part else []
-        )
+    for part, count in enumerate(plan.drills):
+        rows = drill_rows(made, SEED + 100 * part, count=count, forms=plan.drill_forms)
+        rows += forms if not part else []
         rows = [row for row in rows if row[1] is None or not fault_of(*row)]
         rng_for(SEED, "warm-up", str(part)).shuffle(rows)
         parts.append(rows)
     return parts
 
 
-def _told(made, tokenizer):
+def _about_rows(made, tokenizer):
     rows = [row for _, _, row in made]
-    told = {
+    counted = {
         "rows": len(rows),
         "questions": len({r.question for r in rows}),
         "kinds": dict(sorted(Counter(r.kind for r in rows).items())),
@@ -325,9 +324,9 @@ def _told(made, tokenizer):
                 f"{len(faults)} rows are not fit for the tokenizer: {faults[0]}.", hint=MEND
             )
         said = [len(ruler.tokenizer(r.completion)["input_ids"]) for r in rows]
-        told["tokens"] = _spread(whole)
-        told["completion_tokens"] = _spread(said)
-    return told
+        counted["tokens"] = _spread(whole)
+        counted["completion_tokens"] = _spread(said)
+    return counted
 
 
 def _spread(numbers):

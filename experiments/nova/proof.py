@@ -19,7 +19,7 @@ from pathlib import Path
 from experiments.nova.cards import cards
 from experiments.nova.choosing import check_times, choice_of, choose, measured, write_choice
 from experiments.nova.plan import GRADED, PLANS, READS
-from experiments.nova.running import RESULTS, Bench, ServerDied, run_of
+from experiments.nova.running import LONGEST, RESULTS, Bench, ServerDied, run_of
 from experiments.nova.tables import trials
 
 ROOT = Path(__file__).parents[2]
@@ -269,7 +269,8 @@ def sampling_methods(bench):
         with bench.served("warm"):
             for group in left:
                 bench.verb("estimate", f"groups/{group}.jsonl", "--model", bench.address("warm"),
-                           "--out", places[group], "--max-tokens", "160", "--concurrency", "64",
+                           "--out", places[group], "--max-tokens", LONGEST[bench.plan.sampled],
+                           "--strategy", bench.plan.sampled, "--concurrency", "64",
                            *(word for m in METHODS for word in ("--method", m)))  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def main(build, out):
     check_times(build)
     out.mkdir(parents=True, exist_ok=True)
     facts = json.loads((build / "facts.json").read_text())
-    told = {
+    results = {
         "machine": described(),
         "budget": facts["budget"],
         "choices": [json.loads(row) for row in (build / CHOICES).read_text().splitlines()],
@@ -73,15 +73,17 @@ def main(build, out):
     }
     final = choice_of(build, "final")
     if final is not None and (build / "calibrated").exists():
-        told["final"] = label_of(final)
-        told["test"] = tested(build, out, told["final"])
-        told["costs"] = costs(build, told["final"])
-        told["worth"] = worth(told["test"][FRESH]["against base"], told["costs"])
+        results["final"] = label_of(final)
+        results["test"] = tested(build, out, results["final"])
+        results["costs"] = costs(build, results["final"])
+        results["worth"] = worth(results["test"][FRESH]["against base"], results["costs"])
     for name in ("facts.json", COMMANDS, CHOICES):
         shutil.copy(build / name, out / name)
-    (out / "proof.json").write_text(json.dumps(told) + "\n")
-    (out / "tables.md").write_text(page(told, WANTED))
-    print(page(told, WANTED))
+    if (build / "cards" / "cards.md").exists():
+        shutil.copy(build / "cards" / "cards.md", out / "cards.md")
+    (out / "proof.json").write_text(json.dumps(results) + "\n")
+    (out / "tables.md").write_text(page(results, WANTED))
+    print(page(results, WANTED))
 
 
 def tested(build, out, final):
@@ -113,20 +115,20 @@ def table(rows, final):
     full = measure_table(whole, by="system", replicates=REPLICATES)
     known = {(d.metric, d.one, d.other): d.figure for d in full.differences}
     names = [p.name for p in full.groups]
-    told = {"all": [panel(p) for p in full.groups]}
+    results = {"all": [panel(p) for p in full.groups]}
     for name, one in (("against", final), ("against base", "base, vanilla")):
-        told[name] = [against(whole, known, one, o) for o in names if o != one]
+        results[name] = [against(whole, known, one, o) for o in names if o != one]
     if (one_road := f"base vanilla + calibration ({max(GRADED)}, {LIKELIHOOD})") in names:
-        told["against calibration"] = [
+        results["against calibration"] = [
             against(whole, known, one_road, o) for o in names if o != one_road
         ]
     for column in ("k", "kind"):
-        told[column] = []
+        results[column] = []
         for value in whole[column].drop_nulls().unique().sort().to_list():
             few = whole.filter(pl.col(column) == value)
             part = measure_table(few, by="system", replicates=REPLICATES, least=LEAST)
-            told[column] += [{column: value, **panel(p)} for p in part.groups]
-    return told
+            results[column] += [{column: value, **panel(p)} for p in part.groups]
+    return results
 
 
 def against(rows, known, one, other):
@@ -192,14 +194,14 @@ def dev(build):
     whole = with_size(pl.concat(parts, how="vertical_relaxed"))
     found = measure_table(whole, by="system", replicates=REPLICATES)
     again = {name: measured(t).brier for name, t in there.items()}
-    told = [panel(p) | {"recalibrated": figure(again[p.name], None, None)} for p in found.groups]
+    results = [panel(p) | {"recalibrated": figure(again[p.name], None, None)} for p in found.groups]
     name = "base, NOVA prompt" if "base, NOVA prompt" in there else "base, vanilla"
     base = there[name]
     overlaps = overlap_table(load_groups(build / "groups" / "dev.jsonl"))
     for floor, made in floors(base, overlaps).items():
         one = measure_table(made, replicates=REPLICATES).overall
-        told.append(panel(one) | {"system": f"{floor} for {name}"})
-    return told
+        results.append(panel(one) | {"system": f"{floor} for {name}"})
+    return results
 
 
 def draws(build):
@@ -219,18 +221,18 @@ def reader(build):
 
     A model that does not keep the form may still hold the answer somewhere in its reply.
     """
-    told = []
+    results = []
     known = {str(g.id): g.question for g in load_groups(build / "groups" / "reader-dev.jsonl")}
     for place in sorted((build / "runs").glob("reader-*")):
         found = trials(place, "reply")
         holds = [stated(row["reply"], known[row["group"]]) is not None for row in found.to_dicts()]
-        told.append({
+        results.append({
             "model and prompt": place.name.removeprefix("reader-"), "questions": found.height,
             "read": figure(found["flaw"].is_null().mean(), None, None),
             "right": mean(found["correct"].fill_null(value=False)),
             "in the reply": mean(pl.Series(holds)),
         })  # fmt: skip
-    return told
+    return results
 
 
 def tally(build, name):
@@ -244,26 +246,26 @@ def tally(build, name):
 
 def examples(build):
     """What the training examples state, by kind of group."""
-    told = []
+    results = []
     for path in sorted(build.glob("export-*/train.jsonl")):
         rows = pl.read_ndjson(path, infer_schema_length=None)
         spread = (pl.col("confidence").quantile(q / 4).alias(n) for q, n in enumerate(SPREAD))
         right = pl.col("correct").mean().alias("right")
         found = rows.group_by("kind").agg(pl.len().alias("rows"), right, *spread)
-        told += [{"examples": path.parent.name, **row} for row in found.sort("kind").to_dicts()]
-    return told
+        results += [{"examples": path.parent.name, **row} for row in found.sort("kind").to_dicts()]
+    return results
 
 
 def training(path):
     """What a training was, without its log."""
-    told = json.loads(path.read_text())
-    losses = [row["loss"] for row in told["losses"]]
+    results = json.loads(path.read_text())
+    losses = [row["loss"] for row in results["losses"]]
     few = max(1, len(losses) // 10)
     return {
-        "model": path.parent.name, "variant": told["variant"], "examples": told["examples"],
-        "settings": told["settings"], "files": told["data"]["files"], "steps": len(losses),
+        "model": path.parent.name, "variant": results["variant"], "examples": results["examples"],
+        "settings": results["settings"], "files": results["data"]["files"], "steps": len(losses),
         "loss_first": sum(losses[:few]) / few, "loss_last": sum(losses[-few:]) / few,
-        "base": told["base"]["fingerprint"],
+        "base": results["base"]["fingerprint"],
     }  # fmt: skip
 
 

@@ -27,7 +27,10 @@ RESULTS = Path(__file__).with_name("results")
 LONGEST = {"nova": 300, "cot": 160, "noise-aware": 200, "vanilla": 60, "label-only": 60}
 CPU = ["--host", "127.0.0.1", "--max-model-len", "4096", "--max-num-seqs", "64",
        "--max-num-batched-tokens", "16384"]  # fmt: skip
-CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": "2", "VLLM_NO_USAGE_STATS": "1"}
+CORES = os.cpu_count() or 1
+CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": f"{CORES}", "VLLM_NO_USAGE_STATS": "1",
+           "VLLM_CPU_OMP_THREADS_BIND": f"0-{CORES - 1}"}  # fmt: skip
+"""vLLM takes all cores: left alone it keeps one for its web server, which is half of two."""
 RUNNING = "running.json"
 NOTED = 60  # seconds between two notes of what a command has taken
 STARTS = 2400  # seconds that a server may take to come up

@@ -107,9 +107,9 @@ def steps_of(group: PassageGroup) -> str:
 
 
 def _nova(group: PassageGroup) -> str:
-    told = "; ".join(f"Passage {i}: {c}" for i, c in enumerate(_classes(group), start=1))
+    judged = "; ".join(f"Passage {i}: {c}" for i, c in enumerate(_classes(group), start=1))
     state = str(evidence_state(group)).capitalize()
-    return f"{steps_of(group)}Passage Classifications: {told}\nGroup Judgment: {state}\n"
+    return f"{steps_of(group)}Passage Classifications: {judged}\nGroup Judgment: {state}\n"
 
 
 def _cot(group: PassageGroup) -> str:
@@ -202,9 +202,9 @@ def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
             trials.append(make_trial(group, STRATEGIES[name], 0, reply))
     poured = funnel(tabulate(trials), _STAGES)
     if poured.dropped.height:
-        told = poured.dropped.select("group", "reason").row(0)
+        judged = poured.dropped.select("group", "reason").row(0)
         raise DataError(
-            f"the funnel drops {poured.dropped.height} nova rows, such as {told}.", hint=_HINT
+            f"the funnel drops {poured.dropped.height} nova rows, such as {judged}.", hint=_HINT
         )
 
 

@@ -47,9 +47,9 @@ def unseal_files(raw: bytes) -> dict[str, Checksum] | None:
     return None if content is None else parse_files(content.get("files"))
 
 
-def parse_files(told: object) -> dict[str, Checksum] | None:
+def parse_files(listed: object) -> dict[str, Checksum] | None:
     """Read checksums by name from JSON; None where they are not what this version writes."""
     try:
-        return {name: Checksum(**known) for name, known in told.items()}  # type: ignore[attr-defined]
+        return {name: Checksum(**known) for name, known in listed.items()}  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         return None

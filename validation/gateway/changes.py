@@ -180,7 +180,7 @@ async def routes(folder: Path, count: int = 50) -> bool:
         for name, body in (("ours", asked()), ("passed", PLAIN))
     } | {"score": (request(score, path="/v1/score"), "ours")}  # fmt: skip
     wrong: Counter[str] = Counter()
-    told: dict[str, str] = {}
+    decided: dict[str, str] = {}
     async with Upstream(answers) as upstream, gateway(settings(folder, upstream.url)) as served:
         client = RawClient(served.port)
         for _ in range(count):
@@ -191,12 +191,14 @@ async def routes(folder: Path, count: int = 50) -> bool:
                 if said is None and b'"decision":"answer"' in reply.body:
                     said = "answer"
                 wrong[kind] += reply.status != 200 or said != want
-                told[reply.headers.get("x-novarag-id", str(len(told)))] = want
+                decided[reply.headers.get("x-novarag-id", str(len(decided)))] = want
         client.close()
     kept = rows(folder)
     names = Counter(row["decision"] for row in kept)
-    wrong["rows"] += sum(row["id"] in told and told[row["id"]] != row["decision"] for row in kept)
-    wrong["rows"] += names != Counter(told.values())
+    wrong["rows"] += sum(
+        row["id"] in decided and decided[row["id"]] != row["decision"] for row in kept
+    )
+    wrong["rows"] += names != Counter(decided.values())
     figures = {
         "kinds": len(kinds),
         "requests": count * len(kinds),

@@ -154,13 +154,13 @@ async def stop(folder: Path, count: int = 100, drain: float = 5) -> bool:
         code = served.process.returncode
         bodies = await asyncio.gather(*tasks)
     clean = sum(b"[DONE]" in body for body in bodies)
-    told = sum(b'"error"' in body for body in bodies)
+    informed = sum(b'"error"' in body for body in bodies)
     kept = outcomes(folder)
     figures = {
         "streams": count, "drain": f"{drain:g} s", "ended in": f"{took:.1f} s", "exit": code,
-        "clean ends": clean, "told of the end": told, "rows": dict(kept),
+        "clean ends": clean, "told of the end": informed, "rows": dict(kept),
     }  # fmt: skip
-    holds = took <= drain + 3 and not clean and kept == {"failed": count} and told == count
+    holds = took <= drain + 3 and not clean and kept == {"failed": count} and informed == count
     return tell("SIGTERM with streams open", figures, holds=holds)
 
 

@@ -307,8 +307,8 @@ def _effect(place: str, reply: Any) -> str | None:
     if reply.status >= 500:
         return f"status {reply.status}"
     if reply.status != 200:
-        told = b'"error"' in reply.body or reply.body == b"Invalid HTTP request received."
-        return None if told or reply.status in {404, 405} else "no error"
+        refused = b'"error"' in reply.body or reply.body == b"Invalid HTTP request received."
+        return None if refused or reply.status in {404, 405} else "no error"
     streams = reply.headers["content-type"].startswith("text/event-stream")
     chunks = reply.body.split(b"\n\n")[:-2] if streams else [reply.body]
     if streams and reply.body.count(b"\ndata: [DONE]\n") != 1:

@@ -122,14 +122,14 @@ def _run_all(
             continue
         base, head = pool.map(lambda side, now=command: side.run(now), sides)
         before = comparison.files
-        told = comparison.compare(command.name, base, head, _streams(command, strict=strict))
+        differences = comparison.compare(command.name, base, head, _streams(command, strict=strict))
         if base.code != command.code:
-            told.append(f"exit code {base.code}, not the {command.code} that was expected")
-        ran, differed = ran + 1, differed + bool(told)
+            differences.append(f"exit code {base.code}, not the {command.code} that was expected")
+        ran, differed = ran + 1, differed + bool(differences)
         files = comparison.files - before
-        print(f"{'DIFF' if told else 'ok'}  {files} files  {command.name}", flush=True)
-        if told:
-            _show(command, told, base, head)
+        print(f"{'DIFF' if differences else 'ok'}  {files} files  {command.name}", flush=True)
+        if differences:
+            _show(command, differences, base, head)
     return ran, differed, left_out
 
 
@@ -143,9 +143,9 @@ def _at_hand(want: str, side: Side) -> bool:
     return side.data is not None if want == "data" else find_spec(want) is not None
 
 
-def _show(command: Command, told: list[str], base: Result, head: Result) -> None:
+def _show(command: Command, differences: list[str], base: Result, head: Result) -> None:
     print(f"    novarag {command.line}")
-    for line in told:
+    for line in differences:
         print(f"    {line}")
     for name, result in (("base", base), ("head", head)):
         tail = result.stderr.decode("utf-8", "replace")[-_TAIL:].strip()

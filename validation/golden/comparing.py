@@ -57,8 +57,8 @@ def scan(work: Path) -> Scan:
         if path.is_dir():
             found[f"{name}/"] = ()
         else:
-            told = path.stat()
-            found[name] = (told.st_mtime_ns, told.st_size, told.st_ino)
+            differences = path.stat()
+            found[name] = (differences.st_mtime_ns, differences.st_size, differences.st_ino)
     return found
 
 
@@ -76,9 +76,9 @@ class Comparison:
         self, command: str, base: Result, head: Result, streams: Iterable[str]
     ) -> list[str]:
         """Return the lines that tell of differences; none where there are none."""
-        told = []
+        differences = []
         if base.code != head.code:
-            told.append(f"exit code {base.code} with the base, {head.code} with the head")
+            differences.append(f"exit code {base.code} with the base, {head.code} with the head")
         names = sorted(base.touched() | head.touched())
         self.files += sum(not name.endswith("/") for name in names)
         differing: dict[str, Sides] = {}
@@ -89,7 +89,7 @@ class Comparison:
             sides = self._masked(name, sides)
             if sides[0] != sides[1] and not self._expected(command, name, sides):
                 differing[name] = sides
-        return [*told, *_told(differing)]
+        return [*differences, *_file_lines(differing)]
 
     def _masked(self, name: str, sides: Sides) -> Sides:
         base, head = sides
@@ -119,7 +119,7 @@ class Comparison:
         return [change for change in self.changes if change not in self.needed]
 
 
-def _told(differing: Mapping[str, Sides]) -> Iterable[str]:
+def _file_lines(differing: Mapping[str, Sides]) -> Iterable[str]:
     """Name all files that differ, and show the first that can be shown."""
     for name, (base, head) in differing.items():
         where = "only with the head" if base is None else "only with the base"

@@ -116,8 +116,8 @@ def rated(folder: str, *raters: str, missing: bool = False):
                 for c, criterion in enumerate(key["rubric"]["criteria"])
                 if not (missing and (e + at + c + number) % 7 == 0)
             ]  # fmt: skip
-            told = {"format": "novarag study ratings 1", "sheet": key["sheet"], "rater": rater}
-            (work / f"{rater}.json").write_text(json.dumps(told | {"ratings": rows}), "utf-8")
+            sheet = {"format": "novarag study ratings 1", "sheet": key["sheet"], "rater": rater}
+            (work / f"{rater}.json").write_text(json.dumps(sheet | {"ratings": rows}), "utf-8")
 
     return rate
 

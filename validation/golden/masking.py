@@ -117,22 +117,24 @@ def _attempts(content: bytes) -> bytes:
 
 def _marker(content: bytes) -> bytes:
     """Read a shard's marker without the digests of what differs, and its own."""
-    told = json.loads(content)["content"]
-    told.pop("journal")
-    told["files"] = {k: v if "attempts/" not in k else "<digest>" for k, v in told["files"].items()}
-    return _pretty(told)
+    record = json.loads(content)["content"]
+    record.pop("journal")
+    record["files"] = {
+        k: v if "attempts/" not in k else "<digest>" for k, v in record["files"].items()
+    }
+    return _pretty(record)
 
 
 def _manifest(content: bytes) -> bytes:
     """Read a manifest without versions, and without the digest that covers them."""
-    told = json.loads(content)["content"]
-    told.pop("versions")
-    return _pretty(told)
+    record = json.loads(content)["content"]
+    record.pop("versions")
+    return _pretty(record)
 
 
 def _lease(content: bytes) -> bytes:
-    told = json.loads(content)["content"]
-    return _pretty({k: v for k, v in told.items() if k not in {"owner", "at", "synced", "head"}})
+    record = json.loads(content)["content"]
+    return _pretty({k: v for k, v in record.items() if k not in {"owner", "at", "synced", "head"}})
 
 
 def _index(content: bytes) -> bytes:
@@ -160,8 +162,8 @@ def _votes(content: bytes) -> bytes:
     return _lines([json.loads(line) for line in content.splitlines()])
 
 
-def _pretty(told: object) -> bytes:
-    return (json.dumps(told, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+def _pretty(record: object) -> bytes:
+    return (json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _table(content: bytes) -> Any:

@@ -58,13 +58,13 @@ def make_trained(folder: Path, base: Path, *, rank: int) -> None:
     )
     tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
     words = tokenizer.backend_tokenizer.to_str()
-    told = {
+    facts = {
         "made_by": "novarag train",
         "base": {"name": base.name, "place": base.name, "fingerprint": fingerprint(base)},
         "tokenizer_sha256": sha256(f"{words}\x1f{tokenizer.chat_template}".encode()).hexdigest(),
         "sample": {"prompt": PROMPT, "text": text, "tokens": list(tokens)},
     }
-    (folder / "training.json").write_text(json.dumps(told), "utf-8")
+    (folder / "training.json").write_text(json.dumps(facts), "utf-8")
     make_base(folder / "merged")
 
 

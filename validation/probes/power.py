@@ -58,14 +58,14 @@ def main(*, short: bool) -> bool:
         way = "greedy" if case.greedy else "T = 1"
         name = f"{case.respondent}, {case.relation}, {case.profile}, {way}"
         stated = said["original"].side(greedy=case.greedy).confidence.mean()
-        fine &= _told(name, case.relation, held, case.target, runs, stated)
+        fine &= _reported(name, case.relation, held, case.target, runs, stated)
     for profile, greedy in (("standard", True), ("standard", False), ("full", False)):
         for portion in HIJACKED:
             fine &= _hijack(portion, profile, runs, questions, greedy=greedy)
     return fine
 
 
-def _told(
+def _reported(
     name: str,
     relation: str,
     held: list[Mapping[str, np.ndarray]],
@@ -100,4 +100,4 @@ def _hijack(portion: float, profile: str, runs: int, questions: int, *, greedy: 
     stated = said["original"].side(greedy=greedy).confidence.mean()
     name = f"hijack of {portion:.0%} of replies, {profile}, {'greedy' if greedy else 'T = 1'}"
     aimed = portion == HIJACKED[1] and (greedy or profile == "full")
-    return _told(name, INJECTED, held, 110 if aimed else None, runs, stated)
+    return _reported(name, INJECTED, held, 110 if aimed else None, runs, stated)

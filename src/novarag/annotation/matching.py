@@ -75,12 +75,12 @@ def find_mentions(text: str, words: Sequence[Word], answers: Sequence[str]) -> l
     """
     found: list[Mention] = []
     for answer in answers:
-        ways = _ways(text, words, answer)
-        found += next((mentions for mentions in ways if mentions), [])
+        by_strength = _by_strength(text, words, answer)
+        found += next((mentions for mentions in by_strength if mentions), [])
     return found
 
 
-def _ways(text: str, words: Sequence[Word], answer: str) -> Iterator[list[Mention]]:
+def _by_strength(text: str, words: Sequence[Word], answer: str) -> Iterator[list[Mention]]:
     """Try the ways to recognise an answer, the strongest first."""
     folded = [w.word for w in words_of(answer)]
     if not folded:

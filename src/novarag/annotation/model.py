@@ -93,16 +93,16 @@ def _chance(model: Model, row: tuple[float, ...]) -> float:
 def shipped_weights() -> Weights:
     """Load the weights that ship with the package."""
     text = files("novarag.annotation").joinpath("weights.json").read_text("utf-8")
-    told: dict[str, Any] = json.loads(text)
+    stored: dict[str, Any] = json.loads(text)
     return Weights(
-        support=_model(told["support"]),
-        rival=_model(told["rival"]),
-        relevance=_model(told["relevance"]),
-        nearness=_model(told["nearness"]),
-        temperature={Expect(name): value for name, value in told["temperature"].items()},
+        support=_model(stored["support"]),
+        rival=_model(stored["rival"]),
+        relevance=_model(stored["relevance"]),
+        nearness=_model(stored["nearness"]),
+        temperature={Expect(name): value for name, value in stored["temperature"].items()},
     )
 
 
-def _model(told: Mapping[str, Any]) -> Model:
-    parts = {name: np.array(told[name]) for name in ("mean", "scale", "slopes", "offsets")}
+def _model(stored: Mapping[str, Any]) -> Model:
+    parts = {name: np.array(stored[name]) for name in ("mean", "scale", "slopes", "offsets")}
     return Model(**parts)

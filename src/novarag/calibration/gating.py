@@ -203,17 +203,17 @@ def _steps(chains: Sequence[Chain], risk: float, sure: float) -> list[Step]:
     """Return the tests that were made, chain by chain."""
     steps = []
     for chain in chains:
-        way, counts = chain.walked(risk, sure), chain.counts
+        taken, counts = chain.walked(risk, sure), chain.counts
         steps += [
             Step(
                 states=chain.state or ALL,
                 threshold=float(counts.threshold[at]),
                 answered=float(counts.size[at]),
                 errors=float(counts.errors[at]),
-                p_value=float(way.p_value[at]),
-                level=float(way.level[at]),
-                passed=bool(way.p_value[at] <= way.level[at]),
+                p_value=float(taken.p_value[at]),
+                level=float(taken.level[at]),
+                passed=bool(taken.p_value[at] <= taken.level[at]),
             )
-            for at in np.flatnonzero(way.level > 0).tolist()
+            for at in np.flatnonzero(taken.level > 0).tolist()
         ]
     return steps

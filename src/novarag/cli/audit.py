@@ -29,13 +29,13 @@ def audit(
     if as_json:
         import orjson
 
-        told = {
+        record = {
             "margin": margin, "groups": found.groups, "questions": found.questions,
             "left_out": found.left_out, "comparisons": len(found.compared), "level": LEVEL,
             "findings": found.findings,
             "shortcuts": sorted({f.cue for f in found.shortcuts}),
         }  # fmt: skip
-        print(orjson.dumps(told).decode())
+        print(orjson.dumps(record).decode())
     else:
         print(found)
     sys.exit(ExitCode.LEFT if found.shortcuts else ExitCode.DONE)

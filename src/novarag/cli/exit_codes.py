@@ -34,9 +34,9 @@ MEANING = {
 
 def epilogue() -> str:
     """Say all of it below the help."""
-    told = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANING.items())
+    listed = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANING.items())
     return (
-        f"Exit codes: {told}. serve-model ends with the code of its server."
+        f"Exit codes: {listed}. serve-model ends with the code of its server."
         " NOVARAG_TRACEBACK=1 shows where an error was raised."
     )
 

@@ -77,17 +77,17 @@ def print_filtered(found: FilterResult) -> None:
         print("nothing is kept: the tally says at which stage and why", file=sys.stderr)
 
 
-def _print_tally(told: dict[str, Any]) -> None:
+def _print_tally(facts: dict[str, Any]) -> None:
     from novarag.filters import Tally
     from novarag.report.funnel import funnel_notes, stage_rows
     from novarag.report.retention import CITES
 
-    tally = Tally.of(told)
+    tally = Tally.of(facts)
     for model in tally.models:
         head = ("after", "kept", "of all", *tally.kinds, "paper, of all")
         rows = [
             (r["stage"], f"{r['kept']:,}", r["share"], *(f"{k:,}" for k in r["kinds"]), r["paper"])
-            for r in stage_rows(told, model)
+            for r in stage_rows(facts, model)
         ]
         widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
         print(f"\n{plain_text(model)}")
@@ -101,5 +101,5 @@ def _print_tally(told: dict[str, Any]) -> None:
             for reason, count in tally.reasons(stage, model=model)[:_REASONS]:
                 print(f"  {stage}: {count:,} {plain_text(reason)}")
     print(f"\nThe paper's shares are for display beside ours, never a target ({CITES}).")
-    for line in funnel_notes(told):
+    for line in funnel_notes(facts):
         print(f"- {plain_text(line, longest=1000)}")

@@ -79,8 +79,8 @@ def _describe(seen: Summary) -> None:
 def _bill(seen: Summary, price: str | None) -> None:
     counts = seen.counts
     outcomes = counts.get("outcomes", {})
-    told = ", ".join(f"{n:,} {name}" for name, n in sorted(outcomes.items(), key=lambda x: -x[1]))
-    _line("attempts", f"{counts.get('attempts', 0):,}: {told}" if told else "none")
+    listed = ", ".join(f"{n:,} {name}" for name, n in sorted(outcomes.items(), key=lambda x: -x[1]))
+    _line("attempts", f"{counts.get('attempts', 0):,}: {listed}" if listed else "none")
     prompt, completion = counts.get("prompt_tokens", 0), counts.get("completion_tokens", 0)
     cost = parse_price(price)
     money = f", about {cost.of(prompt, completion):,.2f}" if cost else ""

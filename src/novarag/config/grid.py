@@ -45,9 +45,9 @@ class Setting:
         own = None if self.file is None else Path(self.file).stem
         split = None if self.split == "test" else self.split
         parts = [self.groups, self.mix, self.search, own, split]
-        told = "-".join(part for part in parts if part)
+        joined = "-".join(part for part in parts if part)
         at = "" if self.gold_at is None else f"-at{self.gold_at}"
-        return told if self.groups == "closed-book" else f"{told}-k{self.k}{at}"
+        return joined if self.groups == "closed-book" else f"{joined}-k{self.k}{at}"
 
     @property
     def label(self) -> str:

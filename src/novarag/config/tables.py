@@ -79,10 +79,10 @@ def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
             into[key] = value
 
 
-def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> Table:
+def _build(cls: type[Table], entries: dict[str, Any], where: str, source: str) -> Table:
     hints = get_type_hints(cls)
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-    for key in told:
+    for key in entries:
         if key not in known:
             near = get_close_matches(key, known, n=1)
             meant = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}."
@@ -90,13 +90,13 @@ def _build(cls: type[Table], told: dict[str, Any], where: str, source: str) -> T
     missing = [
         name
         for name, f in known.items()
-        if name not in told and f.default is MISSING and f.default_factory is MISSING
+        if name not in entries and f.default is MISSING and f.default_factory is MISSING
     ]
     if missing:
         name = where + missing[0]
         hint = _HINTS.get(name, "write it.")
         raise DataError(f"the key {name!r} is missing.", hint=hint, source=source)
-    values = {key: _value(hints[key], told[key], where + key, source) for key in told}
+    values = {key: _value(hints[key], entries[key], where + key, source) for key in entries}
     for key, value in values.items():
         least = known[key].metadata.get("least")
         if least is not None and value is not None and value < least:

@@ -25,8 +25,8 @@ def annotated_line(
 
     A passage has a kind where its verdict is sure enough; a kind it came with is kept as `known`.
     """
-    told: dict[str, Any] = orjson.loads(group_line(group))
-    for cells, annotation in zip(told["passages"], annotations, strict=True):
+    row: dict[str, Any] = orjson.loads(group_line(group))
+    for cells, annotation in zip(row["passages"], annotations, strict=True):
         known = {name: cells.pop(name) for name in ("kind", "facet", "claim") if name in cells}
         kind = settled(annotation, least)
         if kind is not None:
@@ -36,7 +36,7 @@ def annotated_line(
         cells["annotation"] = annotation_cells(annotation)
         if known:
             cells["known"] = known
-    return orjson.dumps(told) + b"\n"
+    return orjson.dumps(row) + b"\n"
 
 
 def annotation_cells(annotation: Annotation) -> dict[str, Any]:

@@ -113,15 +113,15 @@ def parse_group(row: Mapping[str, object], *, source: str, row_number: int) -> P
 def group_line(group: PassageGroup) -> bytes:
     """Write a group as one line of JSON that `iter_groups` reads back."""
     question = group.question
-    told = {
+    line = {
         "group": group.id, "id": question.id, "question": question.text,
         "answers": question.answers, "form": question.form, "order": group.order,
-        "passages": [_told(passage) for passage in group.passages],
+        "passages": [_passage_cells(passage) for passage in group.passages],
     }  # fmt: skip
-    return orjson.dumps({k: v for k, v in told.items() if v is not None}) + b"\n"
+    return orjson.dumps({k: v for k, v in line.items() if v is not None}) + b"\n"
 
 
-def _told(p: Passage) -> dict[str, str]:
+def _passage_cells(p: Passage) -> dict[str, str]:
     cells = {
         "text": p.text, "kind": p.kind, "facet": p.facet, "claim": p.claim,
         "provenance": p.provenance, "source": p.source,

@@ -17,10 +17,10 @@ def read_mix(path: str | Path) -> dict[str, float]:
     """Read the share of each group kind from a profile, or from {"consistent": 0.7, …}."""
     path = existing(path)
     try:
-        told = parse_json(path.read_bytes())
+        content = parse_json(path.read_bytes())
     except ValueError as error:
         raise _wrong(path, f"the file is not JSON ({error}).") from error
-    mix = told.get("group_mix", told) if isinstance(told, dict) else None
+    mix = content.get("group_mix", content) if isinstance(content, dict) else None
     if not isinstance(mix, dict) or not mix:
         raise _wrong(path, "there is no mix of groups in it.")
     known = {kind.value for kind in GroupKind}

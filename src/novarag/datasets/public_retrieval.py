@@ -94,8 +94,8 @@ def _sets(parts: Mapping[str, bytes]) -> _Sets:
         for row in orjson.loads(part):
             source, at = f"naacl-{dataset}-test", row["id"]
             held = sets.hold(f"na-{dataset}-{at}", "", row["gt_passage"], f"{source}-gold")
-            told = {"answers": row["gt_answer"], "label_source": "NOVA's gold passage"}
-            sets.ask(f"{source}-{at}", source, row | told, [held])
+            known = {"answers": row["gt_answer"], "label_source": "NOVA's gold passage"}
+            sets.ask(f"{source}-{at}", source, row | known, [held])
     for number, row in enumerate(orjson.loads(wiki)):
         sets.hold(f"tw{number}", row["title"], row["text"], "2wikimultihopqa-corpus")
     return sets

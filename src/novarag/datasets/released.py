@@ -65,8 +65,8 @@ def convert_groups(
         for number, row in enumerate(orjson.loads(content))
     ]
     for number, row in enumerate(rows):
-        told = {flag for passage in row["passages"] for flag in passage["flags"]}
-        row["flags"] = [*_flags(name, "rows", number), *(f"passage:{f}" for f in sorted(told))]
+        raised = {flag for passage in row["passages"] for flag in passage["flags"]}
+        row["flags"] = [*_flags(name, "rows", number), *(f"passage:{f}" for f in sorted(raised))]
     return pl.DataFrame(rows, schema=GROUPS)
 
 

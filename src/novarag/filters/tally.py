@@ -37,13 +37,13 @@ class Tally:
         return f"Tally({left};\n  of {models or 'no model'}{more})"
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Tally:
+    def of(cls, facts: Mapping[str, Any]) -> Tally:
         """Read back what `counts` and `all_reasons` told."""
-        tally = cls(tuple(told["stages"]))
-        for row in told["counts"]:
+        tally = cls(tuple(facts["stages"]))
+        for row in facts["counts"]:
             if row["kind"] is not None and row["stage"] == "total":
                 tally.total[row["model"], row["kind"]] = row["kept"]
-        for row in told["reasons"]:
+        for row in facts["reasons"]:
             if row["kind"] is not None:
                 names = row["model"], row["kind"], row["stage"], row["reason"]
                 tally.dropped[names] = row["count"]

@@ -42,10 +42,10 @@ class ThroughGateway:
         """Take the text and the confidence as the gateway gives them."""
         from novarag.llm.gateway import gateway_reply
 
-        told = gateway_reply(reply)
-        if told.confidence is None:
-            return Reading(flaw=_flaw(told.flaw), spans={})
-        return Reading(answer=told.text, confidence=told.confidence, spans={})
+        verdict = gateway_reply(reply)
+        if verdict.confidence is None:
+            return Reading(flaw=_flaw(verdict.flaw), spans={})
+        return Reading(answer=verdict.text, confidence=verdict.confidence, spans={})
 
 
 def _flaw(said: str | None) -> Flaw:
@@ -57,11 +57,11 @@ def gateway_outcome(trial: Trial) -> Outcome:
     """Return what a user of the gateway gets: an answer only where it decides to give one."""
     from novarag.llm.gateway import gateway_reply
 
-    told = gateway_reply(trial.completion.text)
+    verdict = gateway_reply(trial.completion.text)
     return Outcome(
-        answer=told.text if told.decision == "answer" else "",
-        confidence=told.confidence,
-        decision=told.decision,
+        answer=verdict.text if verdict.decision == "answer" else "",
+        confidence=verdict.confidence,
+        decision=verdict.decision,
         flaw=None if trial.flaw is None else str(trial.flaw),
     )
 

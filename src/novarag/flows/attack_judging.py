@@ -81,10 +81,10 @@ def _by_gate(
     )
 
     def judge(trial: Trial) -> Outcome:
-        told = scoring.answer(trial)
-        flaw = None if told.flaw is None else str(told.flaw)
+        scored = scoring.answer(trial)
+        flaw = None if scored.flaw is None else str(scored.flaw)
         return Outcome(
-            answer=told.answer, confidence=told.confidence, decision=told.decision, flaw=flaw
+            answer=scored.answer, confidence=scored.confidence, decision=scored.decision, flaw=flaw
         )
 
     return judge, "the calibration scores" if gate is None else "the gate decides"

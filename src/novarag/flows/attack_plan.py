@@ -110,12 +110,12 @@ def plan_attacks(
     """Plan what is asked; with a `budget` attacks are spread evenly over the groups."""
     attacks = _chosen(open_suite(suite), classes)
     where = _places(places)
-    ways = tuple(find_defence(name) for name in _listed(defences, "defences", *DEFAULTS))
+    chosen_defences = tuple(find_defence(name) for name in _listed(defences, "defences", *DEFAULTS))
     if action not in set(Action):
         raise UnknownName(action, Action)
     held = _named(groups)
     cells = [(attack, place) for attack in attacks for place in where]
-    kept, each = _within(budget, len(held), len(cells), len(ways))
+    kept, each = _within(budget, len(held), len(cells), len(chosen_defences))
     rng = rng_for(seed, "attack", "cells")
     rng.shuffle(cells)
     names = list(held)
@@ -127,7 +127,7 @@ def plan_attacks(
     }
     return AttackPlan(
         groups={name: held[name] for name in names}, cells=spread, attacks=attacks, places=where,
-        defences=ways, action=Action(action), seed=seed,
+        defences=chosen_defences, action=Action(action), seed=seed,
     )  # fmt: skip
 
 

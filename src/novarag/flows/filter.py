@@ -81,7 +81,9 @@ def filter_trials(
         sources, Path(out), options, tell=advance,
         finish=partial(write_funnel_report, version=__version__),
     )  # fmt: skip
-    return FilterResult(place=Path(out), trials=found.trials, groups=found.groups, tally=found.told)
+    return FilterResult(
+        place=Path(out), trials=found.trials, groups=found.groups, tally=found.summary
+    )
 
 
 def _common(common: bool | int | None, runs: int) -> int:

@@ -48,7 +48,7 @@ _WHERE = ("source", "shard", "row", "target")
 class Filtered:
     """What came of filtering: the tally as written, and how many trials and groups were kept."""
 
-    told: dict[str, Any]
+    summary: dict[str, Any]
     trials: int
     groups: int
 
@@ -59,7 +59,7 @@ def filter_runs(
     options: Options,
     *,
     tell: Callable[[int], None] = lambda _: None,
-    finish: Callable[[dict[str, Any], Path], object] = lambda _told, _folder: None,
+    finish: Callable[[dict[str, Any], Path], object] = lambda _summary, _folder: None,
 ) -> Filtered:
     """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
 
@@ -75,14 +75,14 @@ def filter_runs(
         for _ in harvest.gather(kept):
             tell(1)
         groups = harvest.finish()
-        told = _told(pouring.tally, sources, options)
+        summary = _summary(pouring.tally, sources, options)
         if pouring.taught:
-            told["teachers"] = [taught.facts for taught in pouring.taught]
-        content = orjson.dumps(told, option=orjson.OPT_INDENT_2)
+            summary["teachers"] = [taught.facts for taught in pouring.taught]
+        content = orjson.dumps(summary, option=orjson.OPT_INDENT_2)
         (draft / TALLY).write_bytes(content + b"\n")
         _seal(draft)
-        finish(told, draft)
-    return Filtered(told=told, trials=kept.height, groups=groups)
+        finish(summary, draft)
+    return Filtered(summary=summary, trials=kept.height, groups=groups)
 
 
 def pour(sources: Sequence[Run], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
@@ -100,7 +100,7 @@ def _seal(folder: Path) -> None:
     (folder / SEAL).write_bytes(seal_files(files))
 
 
-def _told(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
+def _summary(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
     runs = [
         {
             "name": source.name,
@@ -218,5 +218,5 @@ def _check_free(out: Path) -> None:
         names = {path.name for path in out.iterdir()}
         strange = sorted(n for n in names if n not in _OURS and not _PICTURE.fullmatch(n))
         if strange or (names and TALLY not in names):
-            told = f", such as {strange[0]!r}" if strange else ""
-            raise UsageError(f"{out} has other files in it{told}; give another `out`")
+            summary = f", such as {strange[0]!r}" if strange else ""
+            raise UsageError(f"{out} has other files in it{summary}; give another `out`")

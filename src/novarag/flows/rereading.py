@@ -97,8 +97,8 @@ def _read_again(
 ) -> pl.DataFrame:
     rows = []
     truths = {name: truth_of(group) for name, group in groups.items()}
-    for name, sample, key, prompt_hash, *told in old.select("group", *_KEPT).iter_rows():
-        trial = make_trial(groups[name], strategy, sample, to_completion(told))
+    for name, sample, key, prompt_hash, *cells in old.select("group", *_KEPT).iter_rows():
+        trial = make_trial(groups[name], strategy, sample, to_completion(cells))
         rows.append(to_row(trial, truth=truths[name], request=key, prompt_hash=prompt_hash))
     return lay_out(rows, TRIALS)
 

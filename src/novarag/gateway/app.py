@@ -305,9 +305,9 @@ def guarded(gateway: Gateway, scope: Scope | None, endpoint: Endpoint) -> Endpoi
             gateway.access.tenant(request.scope["headers"], scope)
         except NotAdmitted as error:
             _turned_away(gateway, error)
-            told = {name.decode(): value.decode() for name, value in error.headers}
+            sent = {name.decode(): value.decode() for name, value in error.headers}
             content = error_object(str(error), error.status)
-            return JSONResponse(content, status_code=error.status, headers=told)
+            return JSONResponse(content, status_code=error.status, headers=sent)
         return await endpoint(request)
 
     return guard

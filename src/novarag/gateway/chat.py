@@ -89,17 +89,17 @@ async def _pass_whole(
 
 async def _decided(exchange: Exchange, request: ChatRequest, asked: Asked, made: Decision) -> None:
     snapshot = exchange.snapshot
-    told = verdict(exchange.id, asked, made, snapshot.version)
+    judged = verdict(exchange.id, asked, made, snapshot.version)
     text = user_text(made, snapshot.settings.texts)
     exchange.decided(asked, made, shown=made.text is not None)
     if not request.stream:
-        body = completion(request.model, text, told, made.usage)
-        await send_whole(exchange.send, 200, body, headers_of(told))
+        body = completion(request.model, text, judged, made.usage)
+        await send_whole(exchange.send, 200, body, headers_of(judged))
         return
     events, chunks = EventSender(exchange.send), _chunks(request, exchange.id)
-    await events.begin(headers_of(told))
+    await events.begin(headers_of(judged))
     await events.event(chunks.text(text, first=True))
-    for event in chunks.end(told, made.usage):
+    for event in chunks.end(judged, made.usage):
         await events.event(event)
     await events.end()
 
@@ -117,12 +117,12 @@ async def _streamed(
         async for text in follow(response, live, snapshot.settings.limits.reply):
             await events.event(chunks.text(text, first=True))
     made = live.decide()
-    told = verdict(identity, asked, made, snapshot.version)
+    judged = verdict(identity, asked, made, snapshot.version)
     exchange.decided(asked, made, shown=live.shown is not None or made.text is not None)
     if live.shown is None:
         text = user_text(made, snapshot.settings.texts)
         await events.event(chunks.text(text, first=True))
-    for event in chunks.end(told, made.usage):
+    for event in chunks.end(judged, made.usage):
         await events.event(event)
     await events.end()
 

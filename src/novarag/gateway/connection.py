@@ -127,8 +127,8 @@ async def send_whole(
 ) -> None:
     """Send a whole reply."""
     size = str(len(body)).encode()
-    told = [(b"content-type", kind), (b"content-length", size), *(headers or [])]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    fields = [(b"content-type", kind), (b"content-length", size), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -155,12 +155,12 @@ class EventSender:
 
     async def begin(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Send the status and the headers."""
-        told = [
+        fields = [
             (b"content-type", b"text/event-stream; charset=utf-8"),
             (b"cache-control", b"no-cache"),
             *headers,
         ]
-        await self._send({"type": "http.response.start", "status": 200, "headers": told})
+        await self._send({"type": "http.response.start", "status": 200, "headers": fields})
 
     async def event(self, event: bytes) -> None:
         """Send one whole event."""

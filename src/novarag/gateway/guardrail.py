@@ -85,15 +85,15 @@ class Guardrail:
     async def _judge(self, exchange: Exchange, request: GuardrailRequest, call: Call) -> None:
         try:
             asked = asked_in(request) if _tells(request) else self._calls.find(call)
-            made, told = await scored(exchange, _score_request(request, asked))
+            made, judged = await scored(exchange, _score_request(request, asked))
         except BadRequest as error:
             exchange.tallies.turn_away("bad request")
             await _send(exchange, "BLOCKED", blocked_reason=f"no confidence: {error}")
             return
-        headers = headers_of(told)
+        headers = headers_of(judged)
         if made.text is None:
             words = user_text(made, exchange.snapshot.settings.texts)
-            why = f"{words} ({told['decision']}: {told['reason']}; id {told['id']})"
+            why = f"{words} ({judged['decision']}: {judged['reason']}; id {judged['id']})"
             await _send(exchange, "BLOCKED", headers, blocked_reason=why)
         elif [made.text] == request.texts:
             await _send(exchange, "NONE", headers)

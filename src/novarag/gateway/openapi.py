@@ -200,22 +200,22 @@ def document_bytes() -> bytes:
 
 
 def _operation(route: Documented) -> dict[str, Any]:
-    told: dict[str, Any] = {"operationId": _identity(route), "summary": route.summary}
+    entry: dict[str, Any] = {"operationId": _identity(route), "summary": route.summary}
     if route.about:
-        told["description"] = route.about
+        entry["description"] = route.about
     if route.path.startswith(("/v1/", "/beta/", "/metrics", "/status")):
-        told["security"] = _KEYS
+        entry["security"] = _KEYS
     if route.body is not None:
-        told["requestBody"] = {"required": True, "content": _json(route.body)}
+        entry["requestBody"] = {"required": True, "content": _json(route.body)}
     found = {status: _found(route, status, content) for status, content in route.found.items()}
     problems = {status: _problem(route, status) for status in route.problems}
-    listed = {str(status): told for status, told in sorted({**problems, **found}.items())}
+    listed = {str(status): one for status, one in sorted({**problems, **found}.items())}
     if route.body is requests.ChatRequest:
         listed["4XX"] = {
             "description": "What the model's server said of a request that was passed on.",
             "content": {"*/*": {"schema": {}}},
         }
-    return {**told, "responses": listed}
+    return {**entry, "responses": listed}
 
 
 def _identity(route: Documented) -> str:
@@ -224,41 +224,41 @@ def _identity(route: Documented) -> str:
 
 
 def _found(route: Documented, status: int, content: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": PROBLEMS.get(status, "Done."), "content": content}
+    entry: dict[str, Any] = {"description": PROBLEMS.get(status, "Done."), "content": content}
     if route.body in _DECIDED:
-        told["headers"] = {
+        entry["headers"] = {
             name: {"description": about, "schema": {"type": "string"}}
             for name, about in _VERDICT_HEADERS.items()
         }
-    return told
+    return entry
 
 
 def _problem(route: Documented, status: int) -> dict[str, Any]:
     schema: dict[str, Any] = _ref(replies.ErrorReply)
     if route.body is requests.FeedbackRequest and status == 503:
         schema = {"anyOf": [schema, _ref(replies.FeedbackKept)]}
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "description": PROBLEMS[status],
         "content": {"application/json": {"schema": schema}},
     }
     if status == 401:
-        told["headers"] = {"www-authenticate": {"schema": {"type": "string"}}}
+        entry["headers"] = {"www-authenticate": {"schema": {"type": "string"}}}
     if status in {429, 503}:
         seconds = {"description": "Seconds to wait.", "schema": {"type": "string"}}
-        told["headers"] = {"retry-after": seconds}
-    return told
+        entry["headers"] = {"retry-after": seconds}
+    return entry
 
 
 def _schemas() -> dict[str, Any]:
     """Write the schemas of all models: of requests as they are read, of replies as they are."""
     asked = (*_DECIDED, requests.FeedbackRequest)
-    told = (
+    entry = (
         replies.ChatCompletion, replies.ChatChunk, replies.Scored, replies.GuardrailReply,
         replies.FeedbackKept, replies.ModelList, replies.ErrorReply,
     )  # fmt: skip
     named: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [
         *((model, "validation") for model in asked),
-        *((model, "serialization") for model in told),
+        *((model, "serialization") for model in entry),
     ]
     _, defined = models_json_schema(named, ref_template=_REF)
     schemas: dict[str, Any] = defined["$defs"]

@@ -79,12 +79,12 @@ def user_text(made: Decision, texts: Texts) -> str:
     return texts.unread if made.answer.answer is None else texts.abstain
 
 
-def headers_of(told: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+def headers_of(judged: dict[str, Any]) -> list[tuple[bytes, bytes]]:
     """Write the headers that repeat the verdict, for clients that drop what they do not know."""
     return [
         (header, str(value).encode("ascii", "replace"))
         for header, name in _HEADERS
-        if (value := told[name]) is not None
+        if (value := judged[name]) is not None
     ]
 
 
@@ -93,10 +93,10 @@ def passed_headers(reason: str) -> list[tuple[bytes, bytes]]:
     return [(b"x-novarag-decision", b"none"), (b"x-novarag-reason", reason.encode("ascii"))]
 
 
-def completion(model: str, text: str, told: dict[str, Any], usage: Usage | None) -> bytes:
+def completion(model: str, text: str, judged: dict[str, Any], usage: Usage | None) -> bytes:
     """Write a chat completion."""
     content = {
-        "id": f"chatcmpl-{told['id']}",
+        "id": f"chatcmpl-{judged['id']}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,
@@ -109,7 +109,7 @@ def completion(model: str, text: str, told: dict[str, Any], usage: Usage | None)
             }
         ],
         "usage": _usage(usage),
-        "novarag": told,
+        "novarag": judged,
     }
     return orjson.dumps(content)
 
@@ -136,9 +136,9 @@ class Chunks:
         role = {"role": "assistant"} if first else {}
         return self._event({**role, "content": text}, None)
 
-    def end(self, told: dict[str, Any], usage: Usage | None) -> Iterator[bytes]:
+    def end(self, judged: dict[str, Any], usage: Usage | None) -> Iterator[bytes]:
         """Write the last chunk with the verdict, the tokens if they were asked for, and the end."""
-        yield self._event({"novarag": told}, "stop", novarag=told)
+        yield self._event({"novarag": judged}, "stop", novarag=judged)
         if self._usage:
             yield write_event({**self._base, "choices": [], "usage": _usage(usage)})
         yield DONE

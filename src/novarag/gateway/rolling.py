@@ -34,8 +34,8 @@ def tell_ready() -> None:
     """Tell who started this process that it takes requests, where it wants to know."""
     address = os.environ.get(_VARIABLE)
     if address:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.sendto(_READY, "\0" + address[1:] if address.startswith("@") else address)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
+            notices.sendto(_READY, "\0" + address[1:] if address.startswith("@") else address)
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -120,16 +120,16 @@ class Parent:
         command = [sys.executable, "-m", "novarag", "gateway", str(self._settings), "--fd", str(fd)]
         with (
             tempfile.TemporaryDirectory(prefix="novarag-") as folder,
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices,
         ):
             address = str(Path(folder) / "ready")
-            told.bind(address)
+            notices.bind(address)
             process = subprocess.Popen(  # noqa: S603 - this program again
                 command, pass_fds=[fd], env=os.environ | {_VARIABLE: address}
             )
             end = time.monotonic() + _STARTS
             while process.poll() is None and time.monotonic() < end and not self._ending:
-                if select.select([told], [], [], 0.1)[0] and told.recv(64).startswith(_READY):
+                if select.select([notices], [], [], 0.1)[0] and notices.recv(64).startswith(_READY):
                     return process
         process.terminate()
         process.wait()

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 async def serve_score(exchange: Exchange, body: bytes) -> None:
     """Answer one request for a score."""
-    made, told = await scored(exchange, parse(ScoreRequest, body))
+    made, judged = await scored(exchange, parse(ScoreRequest, body))
     await send_whole(
-        exchange.send, 200, orjson.dumps({"answer": made.text, **told}), headers_of(told)
+        exchange.send, 200, orjson.dumps({"answer": made.text, **judged}), headers_of(judged)
     )
 
 
@@ -32,9 +32,9 @@ async def scored(exchange: Exchange, request: ScoreRequest) -> tuple[Decision, d
     respondent, snapshot = exchange.respondent(request.model, route="score"), exchange.snapshot
     asked = asked_about(request.question, request.passages, snapshot.settings.limits)
     made = await _scored(respondent, request, asked)
-    told = verdict(exchange.id, asked, made, snapshot.version)
+    judged = verdict(exchange.id, asked, made, snapshot.version)
     exchange.decided(asked, made, shown=made.text is not None)
-    return made, told
+    return made, judged
 
 
 async def _scored(respondent: Respondent, request: ScoreRequest, asked: Asked) -> Decision:

@@ -35,10 +35,10 @@ class StatedConfidence(BaseMetric):  # type: ignore[misc]
         """Score a test case; the whole object is in `score_breakdown`."""
         passages = [getattr(p, "context", p) for p in test_case.retrieval_context or ()]
         stated = (test_case.metadata or {}).get("confidence")
-        told = self.scorer(test_case.input, passages, test_case.actual_output, stated)
-        self.score, self.score_breakdown = told["confidence"], dict(told)
-        self.reason, self.error = explained(told), told["flaw"] and told["reason"]
-        self.success = None if told["decision"] is None else told["decision"] == "answer"
+        verdict = self.scorer(test_case.input, passages, test_case.actual_output, stated)
+        self.score, self.score_breakdown = verdict["confidence"], dict(verdict)
+        self.reason, self.error = explained(verdict), verdict["flaw"] and verdict["reason"]
+        self.success = None if verdict["decision"] is None else verdict["decision"] == "answer"
         return self.score
 
     async def a_measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:

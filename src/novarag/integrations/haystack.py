@@ -43,8 +43,8 @@ class StatedConfidence:
             for d in documents or ()
         ]
         texts = [one if isinstance(one, str) else one.text for one in replies]
-        told = [self._score(query, found, text) for text in texts]
+        judged = [self._score(query, found, text) for text in texts]
         shown = [
-            self.withheld if one["decision"] == "abstain" else one["answer"] or "" for one in told
+            self.withheld if one["decision"] == "abstain" else one["answer"] or "" for one in judged
         ]
-        return {"answers": shown, "verdicts": [dict(one) for one in told]}
+        return {"answers": shown, "verdicts": [dict(one) for one in judged]}

@@ -224,8 +224,8 @@ def _log_row(sample: EvalSample, name: str, question: str | None, model: str) ->
     score = (sample.scores or {}).get(name)
     if score is None:
         return *asked, None, None, None, None, "failed" if sample.error else "not scored"
-    told = score.metadata or {}
-    stated, right = told.get("confidence"), is_right(score.value)
-    flaw = told.get("flaw") or (None if stated is not None else "no confidence in the score")
+    scored_as = score.metadata or {}
+    stated, right = scored_as.get("confidence"), is_right(score.value)
+    flaw = scored_as.get("flaw") or (None if stated is not None else "no confidence in the score")
     refused = None if right is None else score.value == NOANSWER
     return *asked, score.answer, stated, right, refused, flaw

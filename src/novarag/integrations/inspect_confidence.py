@@ -32,11 +32,11 @@ def _confidence(**settings: Any) -> Callable[[TaskState, Target], Awaitable[Scor
     async def score(state: TaskState, _: Target) -> Score:
         about = state.metadata
         question = str(about.get("question") or state.input_text)
-        told = made(question, about.get("passages"), state.output.completion)
-        beside = {"explanation": explained(told), "metadata": {"novarag": dict(told)}}
-        if told["confidence"] is None:
+        verdict = made(question, about.get("passages"), state.output.completion)
+        beside = {"explanation": explained(verdict), "metadata": {"novarag": dict(verdict)}}
+        if verdict["confidence"] is None:
             return Score.unscored(reason="invalid_response_format", **beside)
-        return Score(value=told["confidence"], answer=told["answer"], **beside)
+        return Score(value=verdict["confidence"], answer=verdict["answer"], **beside)
 
     return score
 

@@ -37,11 +37,11 @@ class Confidence(AgentMiddleware):  # type: ignore[misc]
             return None
         asked = max(i for i, one in enumerate(messages) if isinstance(one, HumanMessage))
         found = [p for one in messages[asked:] for p in _passages(one)]
-        told = self._score(messages[asked].text, found, last.text)
-        kept = told["decision"] != "abstain" or self._withheld is None
+        verdict = self._score(messages[asked].text, found, last.text)
+        kept = verdict["decision"] != "abstain" or self._withheld is None
         changed = {
             "content": last.content if kept else self._withheld,
-            "response_metadata": {**last.response_metadata, "novarag": dict(told)},
+            "response_metadata": {**last.response_metadata, "novarag": dict(verdict)},
         }
         return {"messages": [last.model_copy(update=changed)]}
 

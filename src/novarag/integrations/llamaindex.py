@@ -43,14 +43,14 @@ class StatedConfidence(BaseEvaluator):  # type: ignore[misc]
         **kwargs: Any,  # noqa: ANN401
     ) -> EvaluationResult:
         """Score a reply, or beside `confidence` an answer."""
-        told = self._score(query or "", contexts, response, kwargs.get("confidence"))
+        verdict = self._score(query or "", contexts, response, kwargs.get("confidence"))
         return EvaluationResult(
             query=query,
             contexts=contexts,
             response=response,
-            score=told["confidence"],
-            passing=None if told["decision"] is None else told["decision"] == "answer",
-            feedback=explained(told),
-            invalid_result=told["flaw"] is not None,
-            invalid_reason=told["flaw"] and told["reason"],
+            score=verdict["confidence"],
+            passing=None if verdict["decision"] is None else verdict["decision"] == "answer",
+            feedback=explained(verdict),
+            invalid_result=verdict["flaw"] is not None,
+            invalid_reason=verdict["flaw"] and verdict["reason"],
         )

@@ -36,23 +36,24 @@ class ConfidentEngine(BaseQueryEngine):  # type: ignore[misc]
     def _query(self, query_bundle: QueryBundle) -> Response:
         found = self._engine.query(query_bundle)
         whole = found.get_response() if isinstance(found, Streaming) else found
-        return self._told(query_bundle.query_str, whole)
+        return self._with_verdict(query_bundle.query_str, whole)
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         found = await self._engine.aquery(query_bundle)
         streams = isinstance(found, AsyncStreamingResponse)
-        return self._told(query_bundle.query_str, await found.get_response() if streams else found)
+        whole = await found.get_response() if streams else found
+        return self._with_verdict(query_bundle.query_str, whole)
 
-    def _told(self, question: str, found: Any) -> Response:  # noqa: ANN401
+    def _with_verdict(self, question: str, found: Any) -> Response:  # noqa: ANN401
         said = found.response or "" if isinstance(found, Response) else str(found)
-        nodes = [one.node for one in found.source_nodes]
         passages = [
             {"text": n.get_content(MetadataMode.NONE), "source": _source(n), "id": n.node_id}
-            for n in nodes
+            for n in (one.node for one in found.source_nodes)
         ]
-        told = self._score(question, passages, said)
-        shown = said if told["decision"] != "abstain" or self._withheld is None else self._withheld
-        return Response(shown, found.source_nodes, {**(found.metadata or {}), "novarag": told})
+        verdict = self._score(question, passages, said)
+        held = verdict["decision"] == "abstain" and self._withheld is not None
+        shown = self._withheld if held else said
+        return Response(shown, found.source_nodes, {**(found.metadata or {}), "novarag": verdict})
 
 
 def _source(node: Any) -> Any:  # noqa: ANN401

@@ -35,16 +35,17 @@ def stated_confidence(**settings: Any) -> Any:  # noqa: ANN401 - a Scorer of MLf
     def score(inputs: dict[str, Any], outputs: Any) -> Any:  # noqa: ANN401
         given = outputs if isinstance(outputs, dict) else {"answer": outputs}
         said = given.get("reply", given.get("answer"))
-        told = ours(inputs["question"], inputs.get("passages"), said, given.get("confidence"))
-        unread = told["flaw"] and AssessmentError(error_code=UNREAD, error_message=told["reason"])
+        verdict = ours(inputs["question"], inputs.get("passages"), said, given.get("confidence"))
+        why = verdict["reason"]
+        unread = verdict["flaw"] and AssessmentError(error_code=UNREAD, error_message=why)
         return Feedback(
             name=NAME,
-            value=told["confidence"],
+            value=verdict["confidence"],
             error=unread,
-            rationale=explained(told),
+            rationale=explained(verdict),
             metadata={
-                "novarag": orjson.dumps(told).decode(),
-                "decision": told["decision"] or "none",
+                "novarag": orjson.dumps(verdict).decode(),
+                "decision": verdict["decision"] or "none",
             },
         )
 

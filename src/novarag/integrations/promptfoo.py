@@ -28,18 +28,18 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(output, str):
         raise UnreadReply(f"the output is no text but {type(output).__name__}")
-    told = Scorer(**context.get("config") or {})(
+    verdict = Scorer(**context.get("config") or {})(
         context["vars"]["question"],
         context["vars"].get("passages"),
         output,
         context["vars"].get("confidence"),
     )
-    if told["confidence"] is None:
-        raise UnreadReply(f"not measured: {told['reason']}")
+    if verdict["confidence"] is None:
+        raise UnreadReply(f"not measured: {verdict['reason']}")
     return {
-        "pass": told["decision"] != "abstain",
-        "score": told["confidence"],
-        "reason": explained(told),
-        "namedScores": {"confidence": told["confidence"]},
-        "metadata": {"novarag": dict(told)},
+        "pass": verdict["decision"] != "abstain",
+        "score": verdict["confidence"],
+        "reason": explained(verdict),
+        "namedScores": {"confidence": verdict["confidence"]},
+        "metadata": {"novarag": dict(verdict)},
     }

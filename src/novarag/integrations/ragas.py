@@ -39,5 +39,5 @@ class StatedConfidence(SingleTurnMetric):  # type: ignore[misc]
         """Do nothing: no model is asked."""
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:  # noqa: ANN401, ARG002
-        told = self._score(sample.user_input, sample.retrieved_contexts, sample.response)
-        return nan if told["confidence"] is None else told["confidence"]
+        verdict = self._score(sample.user_input, sample.retrieved_contexts, sample.response)
+        return nan if verdict["confidence"] is None else verdict["confidence"]

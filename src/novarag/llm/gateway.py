@@ -38,26 +38,26 @@ class GatewayReply:
 
 def gateway_prompt(question: str, passages: Sequence[str]) -> str:
     """Write a question and its passages as the prompt of a `GatewayLLM`."""
-    told = {"question": whole(question), "passages": [whole(passage) for passage in passages]}
-    return orjson.dumps(told).decode()
+    fields = {"question": whole(question), "passages": [whole(passage) for passage in passages]}
+    return orjson.dumps(fields).decode()
 
 
 def gateway_reply(completion: str) -> GatewayReply:
     """Read what a `GatewayLLM` brought."""
     content = orjson.loads(completion)
-    told = content["novarag"]
-    confidence = told.get("confidence")
+    fields = content["novarag"]
+    confidence = fields.get("confidence")
     return GatewayReply(
         text=str(content["text"]),
         confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
-        decision=_word(told, "decision"),
-        action=_word(told, "action"),
-        flaw=_word(told, "flaw"),
+        decision=_word(fields, "decision"),
+        action=_word(fields, "action"),
+        flaw=_word(fields, "flaw"),
     )
 
 
-def _word(told: dict[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _word(fields: dict[str, Any], name: str) -> str | None:
+    value = fields.get(name)
     return value if isinstance(value, str) else None
 
 
@@ -76,9 +76,9 @@ class GatewayLLM(ChatLLM):
 
         def read(content: bytes) -> Reply:
             completions, usage = read_reply(content, sampling, self._model)
-            told = tuple(_with_verdict(one, content) for one in completions)
-            clean = tuple(without_keys(one, self._sender.secrets) for one in told)
-            remarks = () if clean == told else (REMARK,)
+            fields = tuple(_with_verdict(one, content) for one in completions)
+            clean = tuple(without_keys(one, self._sender.secrets) for one in fields)
+            remarks = () if clean == fields else (REMARK,)
             return Reply(completions=clean, usage=usage, remarks=remarks)
 
         body, most = self._body(prompt, sampling), reply_limit(sampling)
@@ -100,8 +100,8 @@ class GatewayLLM(ChatLLM):
 
 def _with_verdict(completion: Completion, content: bytes) -> Completion:
     """Put the verdict of a gateway beside the text of its reply."""
-    told = orjson.loads(content).get("novarag")
-    if not isinstance(told, dict):
+    fields = orjson.loads(content).get("novarag")
+    if not isinstance(fields, dict):
         raise CallError(Outcome.MALFORMED, "the reply has no object `novarag`: is it a gateway?")
-    text = orjson.dumps({"text": completion.text, "novarag": told}).decode()
+    text = orjson.dumps({"text": completion.text, "novarag": fields}).decode()
     return replace(completion, text=text)

@@ -40,7 +40,7 @@ class ScriptedLLM:
                 attempt = Attempt(id=f"scripted-{key}", endpoint="scripted")
                 if tell is not None:
                     tell(attempt)
-                told = (texts[i % len(texts)] for i in range(sampling.n))
-                completions = tuple(Completion(text=text, model=self.model) for text in told)
+                replies = (texts[i % len(texts)] for i in range(sampling.n))
+                completions = tuple(Completion(text=text, model=self.model) for text in replies)
                 return Reply(completions=completions, attempt=attempt.id)
         raise ServiceError("no cue of the script occurs in this prompt", retryable=False)

@@ -158,8 +158,8 @@ class Audit:
 
 
 def _line(worst: Finding) -> str:
-    told = f"told in {worst.accuracy:.1%}, by chance {worst.majority:.1%}"
-    return f"{worst.cue:<15} {worst.kind or 'all groups':<15} {told}: {worst.points}"
+    figures = f"told in {worst.accuracy:.1%}, by chance {worst.majority:.1%}"
+    return f"{worst.cue:<15} {worst.kind or 'all groups':<15} {figures}: {worst.points}"
 
 
 def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int = 0) -> Audit:
@@ -240,19 +240,19 @@ class _Asked:
         kind = str(GroupKind.COUNTERFACTUAL)
         if not {kind, str(GroupKind.CONSISTENT)}.issubset(self.kinds):
             return
-        told = self.truth == self.kinds.index(kind)
-        seen = told | (self.truth == self.kinds.index(str(GroupKind.CONSISTENT)))
-        truth = told[seen].astype(np.int64)
+        misleading = self.truth == self.kinds.index(kind)
+        seen = misleading | (self.truth == self.kinds.index(str(GroupKind.CONSISTENT)))
+        truth = misleading[seen].astype(np.int64)
         found, slopes = self._cross_fit(table[seen], truth, self.fold[seen], table.shape[1])
-        chance = np.zeros(len(told))
+        chance = np.zeros(len(misleading))
         chance[seen] = found[:, 1]
-        hits = seen & ((chance > 0.5) == told)
-        majority = np.zeros(len(told), dtype=np.bool_)
+        hits = seen & ((chance > 0.5) == misleading)
+        majority = np.zeros(len(misleading), dtype=np.bool_)
         majority[seen] = _majority(truth)
         yield _Look(
             name, kind, True, seen, hits, majority,
-            telling=_telling(slopes[1], names), examples=self._surest(chance, hits & told),
-            auroc=separation(chance[told], chance[seen & ~told]),
+            telling=_telling(slopes[1], names), examples=self._surest(chance, hits & misleading),
+            auroc=separation(chance[misleading], chance[seen & ~misleading]),
         )  # fmt: skip
 
     def _surest(self, chance: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[str, ...]:

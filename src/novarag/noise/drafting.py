@@ -76,8 +76,8 @@ class Noising:
     @property
     def fingerprint(self) -> str:
         """Return the hash of every prompt and setting that decides what is asked and kept."""
-        told = (self.noises, self.candidates, self.keep, self.verbalised, self.seed)
-        return fingerprint(NOISES.values(), *told)
+        settings = (self.noises, self.candidates, self.keep, self.verbalised, self.seed)
+        return fingerprint(NOISES.values(), *settings)
 
     def of(self, question: Question) -> list[Noise]:
         """List the noises of a question; where `relevant` is asked for, one facet is drawn."""

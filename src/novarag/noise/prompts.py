@@ -118,7 +118,7 @@ NOISES: Mapping[str, Noise] = {
 """Every noise by name. `consistent` writes further gold passages, in other words."""
 
 
-def fingerprint(noises: Iterable[Noise], *told: object) -> str:
+def fingerprint(noises: Iterable[Noise], *settings: object) -> str:
     """Return the hash of prompts and settings together."""
-    parts = [*(noise.template.hash for noise in noises), *map(str, told)]
+    parts = [*(noise.template.hash for noise in noises), *map(str, settings)]
     return sha256("\n".join(parts).encode()).hexdigest()

@@ -130,11 +130,11 @@ def _sum(variant: str, title: str) -> Relation:
 
 
 def _flip(variant: str, title: str, *, rising: bool) -> Relation:
-    way = "rise" if rising else "fall"
+    direction = "rise" if rising else "fall"
     return Relation(
-        name=f"flip-{way}:{variant}",
+        name=f"flip-{direction}:{variant}",
         title=title,
-        says=f"the {way} of mean confidence <= share of answers that changed",
+        says=f"the {direction} of mean confidence <= share of answers that changed",
         first=OWN,
         second=(variant,),
         kind=Kind.INVARIANCE,

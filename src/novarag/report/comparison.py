@@ -53,14 +53,14 @@ class Comparison:
         return self._that_are(Held.BROKEN)
 
     @property
-    def untold(self) -> tuple[str, ...]:
+    def undecided(self) -> tuple[str, ...]:
         """What cannot be told: budgets with their group, if any, and relations."""
         return self._that_are(Held.CANNOT_TELL)
 
     @property
     def fails(self) -> bool:
         """Say whether a build should fail."""
-        return bool(self.broken or (self.strict and self.untold))
+        return bool(self.broken or (self.strict and self.undecided))
 
     def _that_are(self, held: Held) -> tuple[str, ...]:
         return (
@@ -86,10 +86,11 @@ def verdict_line(found: Comparison, quote: Callable[[str], str] = plain_text) ->
         more = f"; and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
         what = "; ".join(broken[:NAMED])
         return f"Broken, {len(broken)} of {_many(count, 'budget')}: {what}{more}."
-    if not found.untold:
+    if not found.undecided:
         return f"Kept: {_many(count, 'budget')}, and nothing is broken."
     tail = "This fails, as it was asked to." if found.strict else "Nothing is shown to be broken."
-    return f"{_untold_words(found)} for {len(found.untold)} of {_many(count, 'budget')}. {tail}"
+    undecided = f"{len(found.undecided)} of {_many(count, 'budget')}"
+    return f"{_undecided_words(found)} for {undecided}. {tail}"
 
 
 def _broken_words(found: Comparison, quote: Callable[[str], str]) -> Iterator[str]:
@@ -101,7 +102,7 @@ def _broken_words(found: Comparison, quote: Callable[[str], str]) -> Iterator[st
             yield f"the relation {relation.name} held before and breaks now"
 
 
-def _untold_words(found: Comparison) -> str:
+def _undecided_words(found: Comparison) -> str:
     """Say whether more questions would tell."""
     budgets = [one for one in found.budgets if one.held is Held.CANNOT_TELL]
     relations = any(one.held is Held.CANNOT_TELL for one in found.relations)
@@ -141,7 +142,7 @@ def _amount(metric: str, value: float | None) -> str:
     return shown if float(shown) else shown[1:]
 
 
-def told(one: BudgetCheck) -> str:
+def verdict_word(one: BudgetCheck) -> str:
     """Say what is known of a budget, and how many questions it would take to know more."""
     if one.held is not Held.CANNOT_TELL or one.why is not None:
         return str(one.held)
@@ -188,7 +189,7 @@ def _budget_line(one: BudgetCheck) -> str:
     title = _title(one, plain_text)
     if one.why is not None:
         return f"{one.held}: {title}: {one.why}"
-    return f"{told(one)}: {title}: worse by {worse_by(one)}, allowed are {allowed(one)}"
+    return f"{verdict_word(one)}: {title}: worse by {worse_by(one)}, allowed are {allowed(one)}"
 
 
 def _rank(one: BudgetCheck | RelationCheck) -> int:
@@ -227,7 +228,7 @@ def _budget_table(budgets: Sequence[BudgetCheck]) -> list[str]:
             new,
             worse_by(one),
             allowed(one),
-            _sign(one.held, told(one)),
+            _sign(one.held, verdict_word(one)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return ["\n".join(rows), *_more(len(budgets))]
@@ -263,7 +264,7 @@ def comparison_json(found: Comparison) -> str:
         "verdict": verdict_line(found),
         "fails": found.fails,
         "broken": list(found.broken),
-        "cannot_tell": list(found.untold),
+        "cannot_tell": list(found.undecided),
         **plain(found),
         "relations": [
             {**plain(one), "title": one.title, "held": one.held} for one in found.relations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.report.comparison import allowed, budget_name, changed, told, worse_by
+from novarag.report.comparison import allowed, budget_name, changed, verdict_word, worse_by
 from novarag.report.junit import Case, write_junit
 from novarag.stats.budgets import Held
 from novarag.texts import plain_text
@@ -23,7 +23,7 @@ def comparison_junit(found: Comparison) -> bytes:
     fails = {Held.BROKEN, Held.CANNOT_TELL} if found.strict else {Held.BROKEN}
     cases = [
         (
-            "budget", budget_name(one), one.held, told(one),
+            "budget", budget_name(one), one.held, verdict_word(one),
             one.why or f"worse by {worse_by(one)}, allowed are {allowed(one)}",
         )
         for one in found.budgets

@@ -45,12 +45,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def stage_rows(told: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
+def stage_rows(facts: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
     """List, for each stage, what is left of a model's trials, and the span of the paper's shares.
 
     The paper's stages are ours, so their shares stand side by side.
     """
-    tally = Tally.of(told)
+    tally = Tally.of(facts)
     rows: list[dict[str, Any]] = []
     for i, stage in enumerate(("total", *tally.stages)):
         kept = tally.kept(stage, model=model)
@@ -64,7 +64,7 @@ def stage_rows(told: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
                 "step": percent(kept / before) if before and rows else "",
                 "kinds": [tally.kept(stage, model=model, kind=kind) for kind in tally.kinds],
                 "paper": span(min(shares), max(shares)),
-                "skipped": _is_skipped(stage, told["settings"]),
+                "skipped": _is_skipped(stage, facts["settings"]),
             }
         )
     return rows
@@ -100,18 +100,18 @@ def funnel_finding(tally: Tally, model: str) -> str:
     )
 
 
-def funnel_notes(told: Mapping[str, Any]) -> list[str]:
+def funnel_notes(facts: Mapping[str, Any]) -> list[str]:
     """Say in plain sentences what was kept, and what one should know before using it."""
-    tally = Tally.of(told)
+    tally = Tally.of(facts)
     lines = []
-    for run in told["runs"]:
+    for run in facts["runs"]:
         model, name, last = run["model"], run["name"], tally.stages[-1]
         kept, total = tally.kept(last, model=model), tally.kept("total", model=model)
         lines.append(
             f"{model}: {kept:,} of {total:,} trials are kept ({percent(kept / max(total, 1))})."
         )
         gone = [k for k in tally.kinds if not tally.kept("common", model=model, kind=k)]
-        if gone and kept and told["settings"]["balance"] != "none":
+        if gone and kept and facts["settings"]["balance"] != "none":
             lines.append(f"{model}: of the kind {' and '.join(gone)} nothing is left to balance.")
         if run["structured"]:
             lines.append(
@@ -123,21 +123,21 @@ def funnel_notes(told: Mapping[str, Any]) -> list[str]:
             )
         if run["dead_requests"]:
             lines.append(f"{name}: {run['dead_requests']:,} requests failed and brought no trial.")
-    lines += _alignment_notes(told)
-    if not any(run["structured"] for run in told["runs"]):
+    lines += _alignment_notes(facts)
+    if not any(run["structured"] for run in facts["runs"]):
         lines.append("No reply was held to the format by structured output.")
     return lines
 
 
-def _alignment_notes(told: Mapping[str, Any]) -> list[str]:
+def _alignment_notes(facts: Mapping[str, Any]) -> list[str]:
     """Say what a teacher's targets are worth, and that nothing was filtered where that is so."""
     lines = [
         f"{taught['model']}: the teacher's targets, fitted on other questions for each of"
         f" {taught['questions']:,} (from {', '.join(taught['signals'])}), have a Brier score of"
         f" {taught['brier']:.3f} on {taught['replies']:,} replies."
-        for taught in told.get("teachers", [])
+        for taught in facts.get("teachers", [])
     ]
-    if told["settings"].get("unfiltered"):
+    if facts["settings"].get("unfiltered"):
         lines.append("Unfiltered: every reply that was read and graded stays, right and wrong.")
     return lines
 
@@ -158,8 +158,8 @@ def _reason_rows(tally: Tally, model: str) -> list[dict[str, Any]]:
     ]
 
 
-def _settings(told: Mapping[str, Any]) -> list[tuple[str, str]]:
-    chosen = told["settings"]
+def _settings(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    chosen = facts["settings"]
     lines = [
         (name.capitalize(), f"{chosen[name]}: {words[chosen[name]]}")
         for name, words in _WORDS.items()
@@ -172,17 +172,17 @@ def _settings(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*lines, ("Common", common), ("Seed", str(chosen["seed"]))]
 
 
-def write_funnel_report(told: Mapping[str, Any], folder: Path, *, version: str) -> list[Path]:
+def write_funnel_report(facts: Mapping[str, Any], folder: Path, *, version: str) -> list[Path]:
     """Write report.html, report.md and a picture for each model; `told` is the tally as written."""
-    tally = Tally.of(told)
+    tally = Tally.of(facts)
     pictures = {model: f"funnel-{i}.svg" for i, model in enumerate(tally.models, start=1)}
     parts: dict[str, Any] = {
-        "told": told, "tally": tally, "version": version, "summary": funnel_notes(told),
-        "rows": lambda model: stage_rows(told, model),
+        "facts": facts, "tally": tally, "version": version, "summary": funnel_notes(facts),
+        "rows": lambda model: stage_rows(facts, model),
         "reasons": lambda model: _reason_rows(tally, model),
         "draw_funnel": draw_funnel, "finding": lambda model: funnel_finding(tally, model),
         "pictures": pictures, "percent": percent,
-        "retention": retention(), "cites": CITES, "settings": _settings(told),
+        "retention": retention(), "cites": CITES, "settings": _settings(facts),
     }  # fmt: skip
     texts = {
         "report.html": render_page("funnel.html.j2", **parts),

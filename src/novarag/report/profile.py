@@ -120,13 +120,13 @@ def profile_notes(profile: Profile) -> list[str]:
 def _shares(profile: Profile) -> str:
     if not profile.kinds:
         return "There is no passage in any group."
-    told = [(k.value, profile.kinds[k.value]) for k in KINDS]
+    by_kind = [(k.value, profile.kinds[k.value]) for k in KINDS]
     return (
         "Of the passages, "
         + ", ".join(
             f"{percent(figure.value)} {_verb(kind)}"
             + (f" ({span(figure)})" if span(figure) else "")
-            for kind, figure in told
+            for kind, figure in by_kind
         )
         + f"; {percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
         f" {profile.least:g}."

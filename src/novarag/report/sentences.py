@@ -201,9 +201,9 @@ def rivals(measurement: Measurement) -> list[str]:
     return [*lines, *_groups(measurement)]
 
 
-def _some(count: int, thing: str) -> str:
-    plural = "replies" if thing == "reply" else thing + "s"
-    return f"{whole(count)} {thing if count == 1 else plural}"
+def _some(count: int, noun: str) -> str:
+    plural = "replies" if noun == "reply" else noun + "s"
+    return f"{whole(count)} {noun if count == 1 else plural}"
 
 
 def _gap(panel: Panel, counted: str) -> str:

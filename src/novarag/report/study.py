@@ -58,10 +58,10 @@ def chance(p: float) -> str:
 def study_notes(report: StudyReport) -> list[str]:
     """Say in plain sentences what was found."""
     lines = [_leader(report, found) for found in report.criteria]
-    told = report.agreement.ordinal
-    if told.value == told.value:
+    alpha = report.agreement.ordinal
+    if alpha.value == alpha.value:
         lines.append(
-            f"The raters agree by a Krippendorff's alpha of {score_text(told)} on all criteria"
+            f"The raters agree by a Krippendorff's alpha of {score_text(alpha)} on all criteria"
             f" together (ordinal); two of them by a Cohen's kappa of"
             f" {number(report.agreement.kappa)} on average."
         )

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _LEFT, _TOP, _WIDE, _TALL = 52, 12, 640, 240
 
 
-def training_page(told: Mapping[str, Any]) -> str:
+def training_page(facts: Mapping[str, Any]) -> str:
     """Draw the page of a training from what `training.json` holds."""
     return render_page(
-        "training.html.j2", told=told, finding=loss_finding(told["losses"]),
-        curve=loss_curve(told["losses"], told["dev_losses"]),
+        "training.html.j2", facts=facts, finding=loss_finding(facts["losses"]),
+        curve=loss_curve(facts["losses"], facts["dev_losses"]),
     )  # fmt: skip
 
 

@@ -61,14 +61,14 @@ class Manifest:
         if not (0 <= self.k1 <= 3 and 0 <= self.b <= 1):  # what Milvus takes
             raise UsageError(f"BM25 wants k1 in 0 to 3 and b in 0 to 1, not {self.k1} {self.b}")
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """Return the manifest as plain values, the analyzer written out."""
         return asdict(self) | {"analysis": ANALYZERS[self.analyzer]}
 
 
 def write_manifest(manifest: Manifest) -> str:
     """Write a manifest as JSON."""
-    return orjson.dumps(manifest.told(), option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(manifest.facts(), option=orjson.OPT_SORT_KEYS).decode()
 
 
 def read_manifest(text: str, *, source: str) -> Manifest:
@@ -83,15 +83,15 @@ def read_manifest(text: str, *, source: str) -> Manifest:
         ) from error
 
 
-def _parse(told: Mapping[str, Any]) -> Manifest:
-    if told["format"] != FORMAT:
-        raise ValueError(f"format {told['format']}")
+def _parse(facts: Mapping[str, Any]) -> Manifest:
+    if facts["format"] != FORMAT:
+        raise ValueError(f"format {facts['format']}")
     known = {f.name for f in fields(Manifest)}
-    values = {name: value for name, value in told.items() if name in known}
+    values = {name: value for name, value in facts.items() if name in known}
     encoder = values.get("encoder")
     values["encoder"] = None if encoder is None else EncoderIdentity(**encoder)
     manifest = Manifest(**values)
-    if manifest.told() != told:
+    if manifest.facts() != facts:
         raise ValueError("the analyzer has changed")
     return manifest
 
@@ -111,12 +111,12 @@ def differences(theirs: Manifest, ours: Manifest) -> list[str]:
 
 
 def _flat(manifest: Manifest) -> dict[str, object]:
-    told = asdict(manifest)
-    encoder = told.pop("encoder")
+    facts = asdict(manifest)
+    encoder = facts.pop("encoder")
     if encoder is None:
-        return told | {"the encoder": None}
+        return facts | {"the encoder": None}
     named = {f"the encoder's {part}": value for part, value in encoder.items()}
-    return told | {"the encoder": encoder["name"]} | named
+    return facts | {"the encoder": encoder["name"]} | named
 
 
 def _short(value: object) -> str:

@@ -64,7 +64,7 @@ class Index:
 
     def count(self) -> int:
         """Count the passages."""
-        with _told(self.uri):
+        with _named_errors(self.uri):
             found = self._client.query(
                 self.name, filter="", output_fields=["count(*)"], consistency_level="Strong"
             )
@@ -78,7 +78,7 @@ class Index:
             if wanted.setdefault(_key(passage), passage).text != passage.text:
                 raise _other_text(passage, self.uri)
         cut_otherwise = self._cut_otherwise(wanted.values())
-        with _told(self.uri):
+        with _named_errors(self.uri):
             rows = self._client.query(
                 self.name, ids=[*wanted, *cut_otherwise], output_fields=["key", "text"],
                 consistency_level="Strong", timeout=_WAIT,
@@ -109,12 +109,12 @@ class Index:
             for row, vector in zip(rows, vectors, strict=True):
                 row["dense"] = vector
         if rows:
-            with _told(self.uri):  # tried once: an insert that is tried again may be there twice
+            with _named_errors(self.uri):  # once: an insert that is repeated may be there twice
                 self._client.insert(self.name, rows, retry_times=0)
 
     def settle(self) -> None:
         """Have the engine write what it holds; a server then builds its search structures."""
-        with _told(self.uri):
+        with _named_errors(self.uri):
             self._client.flush(self.name)
 
     def by_words(self, queries: Sequence[str], *, k: int) -> list[list[Passage]]:
@@ -145,7 +145,7 @@ class Index:
         return found
 
     def _keys(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[str]]:
-        with _told(self.uri):
+        with _named_errors(self.uri):
             hits = self._client.search(
                 self.name, data, limit=k, **how, consistency_level="Strong", timeout=_WAIT
             )
@@ -154,7 +154,7 @@ class Index:
     def _read(self, keys: Collection[str]) -> dict[str, Passage]:
         if not keys:
             return {}
-        with _told(self.uri):
+        with _named_errors(self.uri):
             rows = self._client.query(
                 self.name, ids=sorted(keys), output_fields=["key", "source", "text"],
                 consistency_level="Strong", timeout=_WAIT,
@@ -168,7 +168,7 @@ class Index:
     def _search(self, data: list[Any], how: dict[str, Any], k: int) -> list[list[Passage]]:
         found: list[list[Passage]] = []
         for start in range(0, len(data), _AT_ONCE):
-            with _told(self.uri):
+            with _named_errors(self.uri):
                 hits = self._client.search(
                     self.name, data[start : start + _AT_ONCE], limit=k, **how,
                     output_fields=["source", "text"], consistency_level="Strong", timeout=_WAIT,
@@ -184,7 +184,7 @@ def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) ->
     """Open a collection that is there."""
     _check_name(name)
     client = _connect(uri, token, must_exist=True)
-    with _released_on_error(client, uri), _told(uri):
+    with _released_on_error(client, uri), _named_errors(uri):
         if not client.has_collection(name):
             there = ", ".join(client.list_collections()) or "none"
             raise UsageError(f"{uri} has no collection {name!r} (it has: {there})")
@@ -202,7 +202,7 @@ def create_index(
     if is_file(uri) and manifest.vectors != "exact":
         raise UsageError("in a file every vector is compared: `vectors='graph'` needs a server")
     client = _connect(uri, token, must_exist=False)
-    with _released_on_error(client, uri), _told(uri):
+    with _released_on_error(client, uri), _named_errors(uri):
         if client.has_collection(name) and _is_half_made(client, name):
             client.drop_collection(name)
         if not client.has_collection(name):
@@ -277,7 +277,7 @@ def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:
         from pymilvus import MilvusClient
     except ImportError:
         raise UsageError(f"an index needs Milvus: {with_extra('milvus')}") from None
-    with warnings.catch_warnings(), _told(uri):
+    with warnings.catch_warnings(), _named_errors(uri):
         warnings.simplefilter("ignore")  # milvus-lite's own import of pkg_resources
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # we raise what it would print
         if is_file(uri):
@@ -318,7 +318,7 @@ def _released_on_error(client: MilvusClient, uri: str) -> Iterator[None]:
 
 
 @contextmanager
-def _told(uri: str) -> Iterator[None]:
+def _named_errors(uri: str) -> Iterator[None]:
     """Raise what the engine raises as an error of ours."""
     from grpc import RpcError
     from pymilvus.exceptions import MilvusException

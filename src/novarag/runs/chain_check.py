@@ -86,16 +86,16 @@ class ChainCheck:
         new = [flaw for flaw in self._flaws if flaw.name not in self.known]
         names = [flaw.name for flaw in new]
         fresh = set(names)
-        told = [flaw for flaw in new if flaw.after not in fresh]
+        reported = [flaw for flaw in new if flaw.after not in fresh]
         last = self._scratch
         if last is not None and last.torn and not self._overlapping:
             # a kill cut the last record, which a segment's cannot be; a lost end is told below
-            told = [flaw for flaw in told if flaw.name != f"s{last.offset}"]
-        said = [flaw.text for flaw in told if flaw.kind not in _ONCE]
-        counts = Counter(flaw.kind for flaw in told)
+            reported = [flaw for flaw in reported if flaw.name != f"s{last.offset}"]
+        said = [flaw.text for flaw in reported if flaw.kind not in _ONCE]
+        counts = Counter(flaw.kind for flaw in reported)
         for kind, text in _ONCE.items():
             if counts[kind]:
-                first = next(flaw.offset for flaw in told if flaw.kind == kind)
+                first = next(flaw.offset for flaw in reported if flaw.kind == kind)
                 said.append(f"{counts[kind]:,} {text}, the first at byte {first:,}")
         if safe is not None and safe.head.encode() not in self._seen | self._pointed:
             said.append(_lost_end(size, safe))

@@ -72,8 +72,8 @@ class Manifest:
         """Return the fingerprint of the run: the same settings on the same groups."""
         hashes = [part.sha256 for part in self.parts]
         settings = {k: v for k, v in asdict(self.settings).items() if k not in _LATER or v}
-        told = orjson.dumps([settings, hashes], option=orjson.OPT_SORT_KEYS)
-        return digest(told)[:32]
+        cells = orjson.dumps([settings, hashes], option=orjson.OPT_SORT_KEYS)
+        return digest(cells)[:32]
 
     @property
     def groups(self) -> int:
@@ -186,8 +186,8 @@ def _check_known(content: dict[str, Any], source: str) -> None:
         (Noising, settings.get("noise") or {}),
         *((Part, part) for part in content["parts"]),
     ]
-    for kind, told in tables:
-        unknown = sorted(told.keys() - {known.name for known in fields(kind)})
+    for kind, cells in tables:
+        unknown = sorted(cells.keys() - {known.name for known in fields(kind)})
         if unknown:
             maker = (content.get("versions") or {}).get("novarag")
             raise StorageError(
@@ -196,8 +196,8 @@ def _check_known(content: dict[str, Any], source: str) -> None:
             )
 
 
-def _noise(told: dict[str, Any] | None) -> Noising | None:
-    return None if told is None else Noising(**{**told, "noises": tuple(told["noises"])})
+def _noise(cells: dict[str, Any] | None) -> Noising | None:
+    return None if cells is None else Noising(**{**cells, "noises": tuple(cells["noises"])})
 
 
 FRAME = "frame.json"
@@ -242,5 +242,5 @@ def differences(old: Settings, new: Settings) -> list[str]:
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
     noise = settings.get("noise") or {}
-    told = {f"noise {name}": value for name, value in noise.items()}
-    return {**settings, "sampling": None, "noise": None, **settings["sampling"], **told}
+    cells = {f"noise {name}": value for name, value in noise.items()}
+    return {**settings, "sampling": None, "noise": None, **settings["sampling"], **cells}

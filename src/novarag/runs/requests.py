@@ -43,14 +43,14 @@ def requests_of(
     hold = requests_hold(settings)
     starts = range(0, settings.samples, hold)
     waves = [(first, _sampling(settings, first, hold)) for first in starts]
-    told = [_told(settings, first, sampling) for first, sampling in waves]
+    headers = [_header(settings, first, sampling) for first, sampling in waves]
     found: list[Request] = []
     for group in groups:
         prompt = strategy.render(group)
         prompt_hash = prompt.hash
         form = _form(strategy, settings, group)
         truth = truth_of(group)
-        for (first, sampling), about in zip(waves, told, strict=True):
+        for (first, sampling), about in zip(waves, headers, strict=True):
             key = sha256(about + prompt_hash.encode()).hexdigest()[:32]
             place = len(found)
             held = sampling if form is None else replace(sampling, regex=form)
@@ -80,6 +80,6 @@ def _sampling(settings: Settings, first: int, hold: int) -> Sampling:
     )
 
 
-def _told(settings: Settings, first: int, sampling: Sampling) -> bytes:
+def _header(settings: Settings, first: int, sampling: Sampling) -> bytes:
     about = [settings.model, settings.revision, settings.template_hash, first, asdict(sampling)]
     return orjson.dumps(about, option=orjson.OPT_SORT_KEYS) + b"\n"

@@ -85,7 +85,7 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
     trials, past, settled = peek(job, shard)
     counts = count_up(trials, len(past.dead), past)
     seen.settled += settled
-    seen.damage += _told(shard, past)
+    seen.damage += _damage_lines(shard, past)
     seen.flaws.update(trials["flaw"].drop_nulls().to_list())
     seen.given_up.update((str(outcome), detail) for outcome, detail in past.dead.values())
     beat = read_lease(job.store, shard)
@@ -98,7 +98,7 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
     return counts
 
 
-def _told(shard: int, past: JournalState) -> list[str]:
+def _damage_lines(shard: int, past: JournalState) -> list[str]:
     return [f"{line}; the same `ask(...)` asks for what it held" for line in damages(shard, past)]
 
 
@@ -110,7 +110,7 @@ def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iter
             yield run.table(shard)
         else:
             trials, past, _ = peek(job, shard)
-            for line in _told(shard, past):
+            for line in _damage_lines(shard, past):
                 tell(line)
             yield trials
 

@@ -64,7 +64,7 @@ def read_model(text: str) -> Model:
     folder = resolved(Path(place))
     path = folder / _TOLD
     try:
-        told = orjson.loads(path.read_bytes())
+        facts = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(
             f"{place!r} holds no {_TOLD}; name a folder that `train_model(...)` wrote to the end"
@@ -72,7 +72,7 @@ def read_model(text: str) -> Model:
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is not JSON ({error}); train again") from None
     try:
-        return _model(_checked(name or folder.name), folder, told)
+        return _model(_checked(name or folder.name), folder, facts)
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
@@ -89,15 +89,15 @@ def _checked(name: str) -> str:
     return name
 
 
-def _model(name: str, folder: Path, told: Any) -> Model:  # noqa: ANN401 - JSON
-    sample = told["sample"]
+def _model(name: str, folder: Path, facts: Any) -> Model:  # noqa: ANN401 - JSON
+    sample = facts["sample"]
     return Model(
         name=name,
         folder=folder,
-        base=_text(told["base"], "name"),
-        place=_text(told["base"], "place"),
-        fingerprint=_text(told["base"], "fingerprint"),
-        tokenizer=_text(told, "tokenizer_sha256"),
+        base=_text(facts["base"], "name"),
+        place=_text(facts["base"], "place"),
+        fingerprint=_text(facts["base"], "fingerprint"),
+        tokenizer=_text(facts, "tokenizer_sha256"),
         sample=Sample(
             prompt=_text(sample, "prompt"),
             text=_text(sample, "text"),
@@ -106,10 +106,10 @@ def _model(name: str, folder: Path, told: Any) -> Model:  # noqa: ANN401 - JSON
     )
 
 
-def _text(told: Any, name: str) -> str:  # noqa: ANN401 - JSON
-    if not isinstance(told[name], str):
+def _text(facts: Any, name: str) -> str:  # noqa: ANN401 - JSON
+    if not isinstance(facts[name], str):
         raise TypeError(f"{name} is no text")
-    return str(told[name])
+    return str(facts[name])
 
 
 def _whole(value: object) -> int:
@@ -170,12 +170,12 @@ def _rank(model: Model) -> int:
     """Read the rank of an adapter, and refuse what vLLM would leave out or not load."""
     path = model.adapter / "adapter_config.json"
     try:
-        told = orjson.loads(path.read_bytes())
-        rank = max(map(_whole, [told["r"], *(told.get("rank_pattern") or {}).values()]))
+        facts = orjson.loads(path.read_bytes())
+        rank = max(map(_whole, [facts["r"], *(facts.get("rank_pattern") or {}).values()]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} tells no rank ({plain_text(str(error))}); train again") from None
-    strange = [name for name in _UNSERVED if told.get(name)]
-    if told.get("bias", "none") != "none":
+    strange = [name for name in _UNSERVED if facts.get(name)]
+    if facts.get("bias", "none") != "none":
         strange.append("bias")
     if strange:
         raise UsageError(

@@ -139,7 +139,7 @@ def _notes(ruler: Ruler, model: Model) -> tuple[str, ...]:
 def _positions(folder: Path) -> int:
     """Read how many tokens a model can attend to."""
     try:
-        told = orjson.loads((folder / "config.json").read_bytes())
-        return int(told["max_position_embeddings"])
+        settings = orjson.loads((folder / "config.json").read_bytes())
+        return int(settings["max_position_embeddings"])
     except (OSError, ValueError, KeyError, TypeError):  # not here, or a model that has no limit
         return LONGEST

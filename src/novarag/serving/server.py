@@ -91,8 +91,8 @@ async def _check_tokens(sender: Sender, name: str, sample: Sample, spell: Spell)
 def _read_tokens(content: bytes) -> tuple[list[int], list[Any]]:
     """Read the tokens, and how the server spells them if it does."""
     try:
-        told = orjson.loads(content)
-        tokens, spelt = told["tokens"], told.get("token_strs")
+        reply = orjson.loads(content)
+        tokens, spelt = reply["tokens"], reply.get("token_strs")
         if all(type(token) is int for token in tokens):
             return list(tokens), spelt if isinstance(spelt, list) else []
     except (ValueError, KeyError, TypeError, AttributeError):

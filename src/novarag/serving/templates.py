@@ -102,11 +102,11 @@ def check_rendering(
     )
 
 
-def _render(ruler: Ruler, sample: Sample, told: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
+def _render(ruler: Ruler, sample: Sample, settings: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
     messages = [{"role": "user", "content": sample.prompt}]
     try:
         text = ruler.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, **told
+            messages, tokenize=False, add_generation_prompt=True, **settings
         )
     except TemplateError as error:
         raise UsageError(

@@ -38,15 +38,15 @@ class Own(str):
 
 def count_examples(splits: Mapping[str, Sequence[Example]]) -> list[Facts]:
     """Count examples and questions of each split, in all (kind null and `all` true) and by kind."""
-    told: list[Facts] = []
+    counted: list[Facts] = []
     for name, examples in splits.items():
-        told.append(_count(name, examples) | {"all": True})
+        counted.append(_count(name, examples) | {"all": True})
         kinds = sorted({e.kind for e in examples}, key=_rank)
-        told += [
+        counted += [
             _count(name, [e for e in examples if e.kind == kind], kind) | {"all": False}
             for kind in kinds
         ]
-    return told
+    return counted
 
 
 def _count(split: str, examples: Sequence[Example], kind: str | None = None) -> Facts:
@@ -232,9 +232,9 @@ def _drops(reasons: Sequence[Facts]) -> list[tuple[str, str, int]]:
 def _settings(facts: Facts) -> dict[str, Any]:
     names = ("formats", "label_only", "dev_share", "seed", "levels")
     mine = {name: facts[name] for name in names if name in facts}
-    told = facts["funnel"]["settings"]
+    filtered = facts["funnel"]["settings"]
     return {f"export: {k}": _shown(v) for k, v in mine.items()} | {
-        f"filter: {k}": _shown(v) for k, v in told.items()
+        f"filter: {k}": _shown(v) for k, v in filtered.items()
     }
 
 

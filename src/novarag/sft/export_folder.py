@@ -54,8 +54,8 @@ def card_is_whole(card: Mapping[str, Any]) -> bool:
 
 
 def _card_digest(card: Mapping[str, Any]) -> str:
-    told = {name: fact for name, fact in card.items() if name not in {"licence", "seal"}}
-    return digest(json.dumps(told, sort_keys=True).encode())
+    content = {name: fact for name, fact in card.items() if name not in {"licence", "seal"}}
+    return digest(json.dumps(content, sort_keys=True).encode())
 
 
 def check_free(out: Path) -> None:
@@ -78,9 +78,9 @@ def check_free(out: Path) -> None:
 def _of_an_export(card: Path) -> set[str]:
     """List the files of the export that is there, or nothing if none is."""
     try:
-        told: Any = orjson.loads(card.read_bytes())
-        if told["made_by"] != MADE_BY:
+        content: Any = orjson.loads(card.read_bytes())
+        if content["made_by"] != MADE_BY:
             return set()
-        return {CARD, README, *(file["name"] for file in told["files"])}
+        return {CARD, README, *(file["name"] for file in content["files"])}
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
         return set()

@@ -112,13 +112,13 @@ def _openai(bundle: Bundle) -> Iterator[File]:
 
 
 def _llama_factory(bundle: Bundle) -> Iterator[File]:
-    told: dict[str, Any] = {}
+    listed: dict[str, Any] = {}
     for name, examples in bundle.splits.items():
         for shape, row in (("sharegpt", _sharegpt_row), ("alpaca", _alpaca_row)):
             file = f"{shape}_{name}.json"
-            told[f"novarag_{shape}_{name}"] = {"file_name": file, **_COLUMNS[shape]}
+            listed[f"novarag_{shape}_{name}"] = {"file_name": file, **_COLUMNS[shape]}
             yield f"llama-factory/{file}", _array(map(row, examples))
-    content = orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    content = orjson.dumps(listed, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     yield "llama-factory/dataset_info.json", [content]
     train = train_yaml(
         dataset="novarag_sharegpt_train",

@@ -90,8 +90,8 @@ class Framed:
 
     def frame(self, group: PassageGroup) -> str:
         """Return the frame of a group."""
-        told = self.strategy.template.fill(group).encode("utf-8", "surrogatepass")
-        return hmac.new(self.secret.encode(), told, sha256).hexdigest()[:_DIGITS]
+        filled = self.strategy.template.fill(group).encode("utf-8", "surrogatepass")
+        return hmac.new(self.secret.encode(), filled, sha256).hexdigest()[:_DIGITS]
 
     def render(self, group: PassageGroup) -> Prompt:
         """Fill the framed template with a question and its passages."""

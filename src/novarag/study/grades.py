@@ -82,7 +82,7 @@ def settle(ratings: Ratings) -> list[str]:
 
 def _settled(scores: Sequence[float]) -> str:
     given = {GRADES[int(score) - 1] for score in scores if not np.isnan(score)}
-    told = given - {CANNOT_TELL}
-    if len(told) > 1:
+    decided = given - {CANNOT_TELL}
+    if len(decided) > 1:
         return DISPUTED
-    return next(iter(told or given), MISSING)
+    return next(iter(decided or given), MISSING)

@@ -46,8 +46,8 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
     sources: dict[str, str] = {}
     raters, tables, simulated = [], [], set()
     for source, text in texts.items():
-        told = _told(text, key, source)
-        rater = _rater(told, source)
+        content = _content(text, key, source)
+        rater = _rater(content, source)
         before = sources.setdefault(" ".join(rater.casefold().split()), source)
         if before != source:
             raise DataError(
@@ -56,8 +56,8 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
                 source=source,
             )
         raters.append(rater)
-        tables.append(_table(told["ratings"], key, source))
-        simulated.add(told.get("simulated") is True)
+        tables.append(_table(content["ratings"], key, source))
+        simulated.add(content.get("simulated") is True)
     if len(simulated) > 1:
         raise UsageError("some of these ratings are simulated and some are not: read them apart")
     return Ratings(
@@ -65,33 +65,33 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
     )
 
 
-def _told(text: str, key: Key, source: str) -> dict[str, Any]:
+def _content(text: str, key: Key, source: str) -> dict[str, Any]:
     try:
-        told = parse_json(text)
+        content = parse_json(text)
     except ValueError:
-        told = None
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        content = None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(
             "these are not ratings.",
             hint="give the files that the sheet's Save button wrote.",
             source=source,
         )
-    if told.get("sheet") != key.sheet:
+    if content.get("sheet") != key.sheet:
         raise DataError(
-            f"these ratings are of the sheet {str(told.get('sheet'))[:_CUT]!r}, and the key is"
+            f"these ratings are of the sheet {str(content.get('sheet'))[:_CUT]!r}, and the key is"
             f" that of {key.sheet!r}.",
             hint="give the folder whose sheet.html this rater was sent.",
             source=source,
         )
-    if not isinstance(told.get("ratings"), list):
+    if not isinstance(content.get("ratings"), list):
         raise DataError(
             "there is no list of ratings.", hint="ask the rater to save again.", source=source
         )
-    return told
+    return content
 
 
-def _rater(told: dict[str, Any], source: str) -> str:
-    rater = told.get("rater")
+def _rater(content: dict[str, Any], source: str) -> str:
+    rater = content.get("rater")
     if not isinstance(rater, str) or not rater.strip():
         raise DataError(
             "the rater has no name.", hint="ask for it, and write it into the file.", source=source
@@ -141,7 +141,7 @@ def ratings_text(ratings: Ratings, rater: int) -> str:
         for c, criterion in enumerate(key.rubric.criteria)
         if not np.isnan(score := ratings.scores[rater, e, system, c])
     ]
-    told: dict[str, Any] = {"format": FORMAT, "sheet": key.sheet, "rater": ratings.raters[rater]}
+    content: dict[str, Any] = {"format": FORMAT, "sheet": key.sheet, "rater": ratings.raters[rater]}
     if ratings.simulated:
-        told["simulated"] = True
-    return json.dumps({**told, "ratings": rows}, indent=1) + "\n"
+        content["simulated"] = True
+    return json.dumps({**content, "ratings": rows}, indent=1) + "\n"

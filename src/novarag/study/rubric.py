@@ -37,28 +37,28 @@ class Rubric:
 def read_rubric(text: str, *, source: str = "criteria.toml") -> Rubric:
     """Read criteria from the text of a file; its ending says whether it is TOML or JSON."""
     try:
-        told = parse_json(text) if source.endswith(".json") else parse_toml(text)
+        content = parse_json(text) if source.endswith(".json") else parse_toml(text)
     except ValueError as error:
         raise DataError(
             f"the file cannot be read ({error}).", hint="name it .toml or .json.", source=source
         ) from error
-    return rubric_of(told, source=source)
+    return rubric_of(content, source=source)
 
 
-def rubric_of(told: Any, *, source: str) -> Rubric:  # noqa: ANN401 - a file holds anything
+def rubric_of(content: Any, *, source: str) -> Rubric:  # noqa: ANN401 - a file holds anything
     """Check what a file says of criteria, and raise `DataError` where it cannot be asked."""
-    if not isinstance(told, dict) or not isinstance(told.get("criteria"), list):
+    if not isinstance(content, dict) or not isinstance(content.get("criteria"), list):
         raise DataError("there is no list of criteria.", hint=_HINT, source=source)
-    strange = sorted(set(told) - {"criteria", "points", "low", "high"})
+    strange = sorted(set(content) - {"criteria", "points", "low", "high"})
     if strange:
         raise DataError(f"there is no key {strange[0]!r}.", hint=_HINT, source=source)
-    criteria = tuple(_criterion(part, n, source) for n, part in enumerate(told["criteria"], 1))
+    criteria = tuple(_criterion(part, n, source) for n, part in enumerate(content["criteria"], 1))
     names = [c.name for c in criteria]
     if not names or len(set(names)) < len(names):
         raise DataError(
             "there must be a criterion, and no name may stand twice.", hint=_HINT, source=source
         )
-    points, low, high = (told.get(k, d) for k, d in _DEFAULTS.items())
+    points, low, high = (content.get(k, d) for k, d in _DEFAULTS.items())
     if type(points) is not int or points not in _POINTS:
         raise DataError(
             f"points is {points!r}.", hint="give a whole number from 2 to 9.", source=source

@@ -159,8 +159,8 @@ def make_sheet(
         replies = tuple(trials[i].completion.text for i in order)
         entries.append(Entry(group=trials[0].group, replies=replies))
         hidden.append(KeyEntry(question=place[0], group=place[1], order=tuple(order)))
-    told = [names, asdict(rubric), [asdict(h) for h in hidden], [_shown(e) for e in entries]]
-    sheet = blake2b(json.dumps([*told, answers]).encode(), digest_size=6).hexdigest()
+    content = [names, asdict(rubric), [asdict(h) for h in hidden], [_shown(e) for e in entries]]
+    sheet = blake2b(json.dumps([*content, answers]).encode(), digest_size=6).hexdigest()
     models = tuple(next(iter(held.values())).completion.model for held in first)
     key = Key(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden), models=models)
     return Sheet(entries=tuple(entries), key=key, answers=answers)
@@ -193,15 +193,15 @@ def key_text(key: Key) -> str:
 def read_key(text: str, *, source: str = "key.json") -> Key:
     """Read a key back; raise `DataError` where it is not whole."""
     try:
-        told = parse_json(text)
-        if told["format"] != _FORMAT:
+        content = parse_json(text)
+        if content["format"] != _FORMAT:
             raise ValueError  # noqa: TRY301 - one message for all that is not a key
         key = Key(
-            sheet=str(told["sheet"]),
-            systems=tuple(str(name) for name in told["systems"]),
-            rubric=rubric_of(told["rubric"], source=source),
-            entries=tuple(_key_entry(part, len(told["systems"])) for part in told["entries"]),
-            models=tuple(str(name) for name in told.get("models", ())),
+            sheet=str(content["sheet"]),
+            systems=tuple(str(name) for name in content["systems"]),
+            rubric=rubric_of(content["rubric"], source=source),
+            entries=tuple(_key_entry(part, len(content["systems"])) for part in content["entries"]),
+            models=tuple(str(name) for name in content.get("models", ())),
         )
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(

@@ -74,8 +74,8 @@ class Unsettled(NamedTuple):
 
     def fix(self, say: Say) -> str:
         """Say what settles it."""
-        ways = [f"{say(one.parameter, one.value)} {one.means}".strip() for one in self.settings]
-        said = f"pass {', or '.join(ways)}" if ways else ""
+        choices = [f"{say(one.parameter, one.value)} {one.means}".strip() for one in self.settings]
+        said = f"pass {', or '.join(choices)}" if choices else ""
         return "; ".join(part for part in (said, self.advice) if part)
 
 

@@ -102,6 +102,7 @@ def bench(request, tmp_path, monkeypatch):
     groups = tmp_path / "groups"
     groups.mkdir()
     (groups / "graded.jsonl").write_text("{}\n" * max(plan.GRADED))
+    (groups / "probed.jsonl").touch()
     last = tmp_path / f"warmup-{made.plan.parts}"
     last.mkdir()
     (last / "train.jsonl").write_text("{}\n" * 300)

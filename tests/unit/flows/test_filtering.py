@@ -80,7 +80,7 @@ def test_a_stream_of_shards_gives_what_the_whole_gives(runs, tmp_path, options):
     order = [*WHO, "stage", "reason"]
     assert sorted(lost.select(order).rows()) == sorted(whole.dropped.select(order).rows())
     told = json.loads((tmp_path / "out" / "tally.json").read_bytes())
-    assert told == found.told
+    assert told == found.summary
     assert told["counts"] == list(whole.tally.counts())
     assert told["reasons"] == list(whole.tally.all_reasons())
     assert told["stages"] == list(STAGES)
@@ -286,7 +286,7 @@ def test_a_kill_while_putting_in_place_leaves_the_old_result(runs, tmp_path, mon
     filter_runs(sources, out, Options())
     before = contents(out)
 
-    def fail(_told, folder):
+    def fail(_summary, folder):
         (folder / "report.html").write_text("half", "utf-8")
         raise KeyboardInterrupt
 

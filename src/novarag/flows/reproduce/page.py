@@ -104,8 +104,8 @@ def _left_out(names: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Name the tables that could not be made, and the options that each needs."""
     if not names:
         return []
-    told = [f"`{n}` needs {' and '.join(f'`--{p}`' for p in wants)}" for n, wants in names.items()]
-    return ["", f"Left out, for want of what they need: {'; '.join(told)}."]
+    needs = [f"`{n}` needs {' and '.join(f'`--{p}`' for p in wants)}" for n, wants in names.items()]
+    return ["", f"Left out, for want of what they need: {'; '.join(needs)}."]
 
 
 def _headline(table: TableResult) -> Cell | None:

@@ -80,10 +80,10 @@ class Reproduction:
     def __repr__(self) -> str:
         """Show the page and its tables."""
         names = ", ".join(f"{table.name} ({len(table.cells):,} rows)" for table in self.tables)
-        told = f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names}"
+        shown = f"Reproduction({str(self.page)!r}: {self.failed:,} answers missing;\n  {names}"
         if self.left_out:
-            told += f";\n  left out: {', '.join(self.left_out)}"
-        return f"{told})"
+            shown += f";\n  left out: {', '.join(self.left_out)}"
+        return f"{shown})"
 
     @property
     def failed(self) -> int:

@@ -37,10 +37,10 @@
     }
   };
 
-  const fill = (told) => {
-    const wanted = new Map(told.ratings.map((r) => [[r.entry, r.reply, r.criterion].join("."), String(r.score)]));
+  const fill = (saved) => {
+    const wanted = new Map(saved.ratings.map((r) => [[r.entry, r.reply, r.criterion].join("."), String(r.score)]));
     all("input[type=radio]").forEach((radio) => { radio.checked = wanted.get(radio.name) === radio.value; });
-    rater.value = String(told.rater || "");
+    rater.value = String(saved.rater || "");
   };
 
   const show = (next) => {
@@ -93,21 +93,21 @@
       rater.focus();
       return;
     }
-    const told = state(), link = document.createElement("a");
-    const name = told.rater.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 40);
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(told, null, 1)], { type: "application/json" }));
+    const saved = state(), link = document.createElement("a");
+    const name = saved.rater.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 40);
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(saved, null, 1)], { type: "application/json" }));
     link.download = "ratings-" + sheet + "-" + name + ".json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    const left = one("done").max - told.ratings.length;
+    const left = one("done").max - saved.ratings.length;
     say("Saved " + link.download + (left ? "; " + left + " ratings are still open." : ". Everything is rated: thank you."));
   });
 
   one("load").addEventListener("change", async (event) => {
     try {
-      const told = JSON.parse(await event.target.files[0].text());
-      if (told.sheet !== sheet) throw new Error("another sheet");
-      fill(told);
+      const saved = JSON.parse(await event.target.files[0].text());
+      if (saved.sheet !== sheet) throw new Error("another sheet");
+      fill(saved);
       turn(at);
       say("Ratings are filled in from the file.");
     } catch {

@@ -45,8 +45,8 @@ def find_base(model: str) -> Base:
 def _dtype(model: str, config: bytes) -> str:
     """Return the numbers that the weights are saved as."""
     try:
-        told = orjson.loads(config)
-        said = str(told.get("dtype") or told.get("torch_dtype"))
+        settings = orjson.loads(config)
+        said = str(settings.get("dtype") or settings.get("torch_dtype"))
     except (orjson.JSONDecodeError, AttributeError):
         raise UsageError(f"the config.json of {model!r} is damaged") from None
     return said if said in _DTYPES else "float32"

@@ -24,22 +24,22 @@ _PREFIX = "checkpoint-"  # the trainer's own name for them
 
 def seal(folder: Path) -> None:
     """Write down the hash of every file, once all of it is on the disk."""
-    told = {}
+    sums = {}
     for path in _files(folder):
         sync(path)
-        told[path.relative_to(folder).as_posix()] = _hash(path)
-    write_whole(folder / SEAL, orjson.dumps(told))
+        sums[path.relative_to(folder).as_posix()] = _hash(path)
+    write_whole(folder / SEAL, orjson.dumps(sums))
     sync(folder.parent)
 
 
 def is_sealed(folder: Path) -> bool:
     """Say whether the files are those that were sealed, no more and no fewer, and as they were."""
     try:
-        told = orjson.loads((folder / SEAL).read_bytes())
+        sums = orjson.loads((folder / SEAL).read_bytes())
         there = {path.relative_to(folder).as_posix(): path for path in _files(folder)}
-        if not there or told.keys() != there.keys():
+        if not there or sums.keys() != there.keys():
             return False
-        return all(_hash(path) == told[name] for name, path in there.items())
+        return all(_hash(path) == sums[name] for name, path in there.items())
     except (OSError, orjson.JSONDecodeError, AttributeError):
         return False
 

@@ -37,40 +37,40 @@ LIMITS = (
 )
 
 
-def write_card(told: dict[str, Any], out: Path) -> None:
+def write_card(facts: dict[str, Any], out: Path) -> None:
     """Write the model card beside the weights."""
-    write_whole(out / README, card_text(told).encode("utf-8"))
+    write_whole(out / README, card_text(facts).encode("utf-8"))
 
 
-def card_text(told: dict[str, Any]) -> str:
+def card_text(facts: dict[str, Any]) -> str:
     """Write the facts of a training for people; no foreign text can change the page."""
     parts = [
         _front(),
-        f"# {md(told['base']['name'])}, taught {_variant(told)}",
-        f"A LoRA adapter (`adapter/`), made by `novarag train` {told['version']}. The model was"
-        f" taught {TAUGHT[told['variant']]}.",
+        f"# {md(facts['base']['name'])}, taught {_variant(facts)}",
+        f"A LoRA adapter (`adapter/`), made by `novarag train` {facts['version']}. The model was"
+        f" taught {TAUGHT[facts['variant']]}.",
         "## Data",
         table(
             ("split", "kind of group", "examples", "questions"),
             [
-                (r["split"], _kind(r), r["examples"], r["questions"]) for r in told["examples"]
+                (r["split"], _kind(r), r["examples"], r["questions"]) for r in facts["examples"]
             ],
         ),
         table(
-            ("file", "SHA-256"), [(f["name"], f["sha256"]) for f in told["data"]["files"]]
+            ("file", "SHA-256"), [(f["name"], f["sha256"]) for f in facts["data"]["files"]]
         ),
-        _left_out(told),
+        _left_out(facts),
         "### The funnel before",
-        _funnel(told["data"]["card"]),
+        _funnel(facts["data"]["card"]),
         "## Settings",
         "Marked `paper` where the NOVA paper states it, `assumed` where it does not, `set` where"
         " this training chose otherwise. No parity with the paper is claimed.",
         table(
             ("setting", "value", "from"),
-            [(Own(f"`{s['name']}`"), _value(s), Own(s["said"])) for s in told["settings"]],
+            [(Own(f"`{s['name']}`"), _value(s), Own(s["said"])) for s in facts["settings"]],
         ),
         "## How it went",
-        _went(told),
+        _went(facts),
         "## Limits",
         "\n".join(f"- {line}" for line in LIMITS),
         "## Licence",
@@ -84,8 +84,8 @@ def _front() -> str:
     return "---\nlibrary_name: peft\npipeline_tag: text-generation\ntags:\n- lora\n- novarag\n---"
 
 
-def _variant(told: dict[str, Any]) -> str:
-    return "by rows of one's own" if told["variant"] == "other" else str(told["variant"])
+def _variant(facts: dict[str, Any]) -> str:
+    return "by rows of one's own" if facts["variant"] == "other" else str(facts["variant"])
 
 
 def _kind(row: dict[str, Any]) -> str:
@@ -98,8 +98,8 @@ def _value(setting: dict[str, Any]) -> str:
     return said if isinstance(value, list) and set(value) - set(LINEAR) else Own(said)
 
 
-def _left_out(told: dict[str, Any]) -> str:
-    rows = [(row["split"], Own(row["reason"]), row["count"]) for row in told["left_out"]]
+def _left_out(facts: dict[str, Any]) -> str:
+    rows = [(row["split"], Own(row["reason"]), row["count"]) for row in facts["left_out"]]
     return table(("split", "left out because", "samples"), rows)
 
 
@@ -109,17 +109,17 @@ def _funnel(card: dict[str, Any] | None) -> str:
     return funnel_text(card["funnel"])
 
 
-def _went(told: dict[str, Any]) -> str:
-    losses, dev = told["losses"], told["dev_losses"]
+def _went(facts: dict[str, Any]) -> str:
+    losses, dev = facts["losses"], facts["dev_losses"]
     few = max(1, len(losses) // 10)
     first, last = (
         sum(row["loss"] for row in part) / len(part) for part in (losses[:few], losses[-few:])
     )
     said = (
-        f"{len(losses):,} steps in {told['precision']}: mean loss {first:.3f} over the first"
+        f"{len(losses):,} steps in {facts['precision']}: mean loss {first:.3f} over the first"
         f" {few:,}, {last:.3f} over the last {few:,}."
     )
     held = ", ".join(f"{row['loss']:.3f} after step {row['step']:,}" for row in dev)
     more = f" Loss on the dev split: {held}." if held else " There was no dev split."
-    packages = ", ".join(f"{name} {number}" for name, number in told["versions"].items())
+    packages = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return f"{said}{more} The curve is in `report.html`.\n\nPackages: {packages}."

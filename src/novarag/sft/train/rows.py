@@ -96,14 +96,14 @@ def _card(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        told: Any = parse_json(path.read_bytes())
+        stored: Any = parse_json(path.read_bytes())
     except ValueError as error:
         raise _altered(CARD) from error
-    if not isinstance(told, dict) or (told.get("made_by") != MADE_BY and "seal" not in told):
+    if not isinstance(stored, dict) or (stored.get("made_by") != MADE_BY and "seal" not in stored):
         return None
-    if not card_is_whole(told):
+    if not card_is_whole(stored):
         raise _altered(CARD)
-    return {name: fact for name, fact in told.items() if name != "seal"}
+    return {name: fact for name, fact in stored.items() if name != "seal"}
 
 
 def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:

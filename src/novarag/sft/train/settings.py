@@ -134,14 +134,14 @@ class TrainingSettings:
 def labelled(settings: TrainingSettings) -> list[dict[str, Any]]:
     """List every setting with its value and where it is from; a changed one says so."""
     usual = TrainingSettings()
-    told = []
+    rows = []
     for name in (field.name for field in fields(settings)):
         value, default = getattr(settings, name), getattr(usual, name)
         if name == "alpha":
             default = 2 * settings.rank
         said = SAID[name] if value == default else f"set: not the default ({shown(default)})"
-        told.append({"name": name, "value": _plain(value), "said": said})
-    return told
+        rows.append({"name": name, "value": _plain(value), "said": said})
+    return rows
 
 
 def _plain(value: object) -> object:

@@ -21,7 +21,7 @@ from novarag.sft.train.model_card import write_card
 from novarag.sft.train.rows import read_dataset, sound
 from novarag.sft.train.scored import NO_LEVEL, level_tokens, take_turns
 from novarag.sft.train.settings import TrainingSettings, labelled
-from novarag.sft.train.workdir import PLAN, TOLD, check_place, finished, write_json
+from novarag.sft.train.workdir import FACTS, PLAN, check_place, finished, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,21 +113,21 @@ def train(
 
     What is finished already is not done again.
     """
-    told = finished(job.out)
-    if told is None:
-        told = _fit(job, engine or load_engine(), tell=tell, notice=notice)
+    facts = finished(job.out)
+    if facts is None:
+        facts = _fit(job, engine or load_engine(), tell=tell, notice=notice)
     if is_lead():
-        _wind_up(job, told)
+        _wind_up(job, facts)
         if merged and not (job.out / "merged").is_dir():
             engine = engine or load_engine()
             engine.merge(job.base.place, job.out / "adapter", job.out / "merged", job.base.dtype)
-    return told
+    return facts
 
 
-def _wind_up(job: TrainingJob, told: dict[str, Any]) -> None:
+def _wind_up(job: TrainingJob, facts: dict[str, Any]) -> None:
     """Write what a kill after the last step may have kept from being written."""
     try:
-        write_card(told, job.out)
+        write_card(facts, job.out)
         shutil.rmtree(job.out / "checkpoints", ignore_errors=True)
     except OSError as error:
         raise StorageError(
@@ -168,10 +168,10 @@ def _fit(
         if resume is not None:
             notice(f"going on after step {step_of(resume):,}")
     log = engine.fit(job, resume, tell)
-    told = _tell(job, log, engine)
+    facts = _tell(job, log, engine)
     if is_lead():
-        write_json(job.out / TOLD, told)
-    return told
+        write_json(job.out / FACTS, facts)
+    return facts
 
 
 def _tell(job: TrainingJob, log: list[dict[str, Any]], engine: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-PLAN, TOLD = "plan.json", "training.json"
+PLAN, FACTS = "plan.json", "training.json"
 _WEIGHTS = "adapter/adapter_model.safetensors"
 
 
@@ -50,7 +50,7 @@ def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
         return
     for name, before, after in _pairs(begun, now):
         if before != after:
-            yield f"{name} was {_told(before)}, now {_told(after)}"
+            yield f"{name} was {_shown(before)}, now {_shown(after)}"
 
 
 def _pairs(
@@ -69,7 +69,7 @@ def _pairs(
         yield "the arithmetic of the machine", begun["precision"], now["precision"]
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     """Shorten hashes to what eyes compare."""
     if value is None:
         return "not there"
@@ -79,28 +79,28 @@ def _told(value: object) -> str:
 
 def finished(out: Path) -> dict[str, Any] | None:
     """Return what was told of a training at its end, or None if its end is still to come."""
-    path = out / TOLD
+    path = out / FACTS
     return read_json(path) if path.is_file() and (out / _WEIGHTS).is_file() else None
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read an object that was written here."""
     try:
-        told = orjson.loads(path.read_bytes())
+        facts = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError:
-        told = None
-    if not isinstance(told, dict):
+        facts = None
+    if not isinstance(facts, dict):
         raise DataError(
             "is damaged.", hint="name another folder with `out` and train again.", source=str(path)
         )
-    return told
+    return facts
 
 
-def write_json(path: Path, told: Mapping[str, Any]) -> None:
+def write_json(path: Path, facts: Mapping[str, Any]) -> None:
     """Write an object so that it is there whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        write_whole(path, orjson.dumps(told, option=option))
+        write_whole(path, orjson.dumps(facts, option=option))
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

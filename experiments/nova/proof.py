@@ -66,10 +66,13 @@ def main():
     bench = Bench(given.build.resolve(), given.base.resolve(), given.vllm.resolve(),
                   PLANS[given.form], given.port)  # fmt: skip
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    for name, stage in stages(bench).items():
-        if given.only in {None, name}:
-            print(f"\n== {name} {time.strftime('%H:%M:%S')}", flush=True)
-            _insist(stage)
+    try:
+        for name, stage in stages(bench).items():
+            if given.only in {None, name}:
+                print(f"\n== {name} {time.strftime('%H:%M:%S')}", flush=True)
+                _insist(stage)
+    finally:
+        bench.end_server()
     print("\n== done", flush=True)
 
 

@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).with_name("results")
 LONGEST = {"nova": 300, "cot": 160, "noise-aware": 200, "vanilla": 60, "label-only": 60}
-CPU = ["--host", "127.0.0.1", "--max-model-len", "4096", "--max-num-seqs", "64",
+SERVED = ["--max-num-seqs", "64", "--block-size", "32"]
+"""Blocks of 32 tokens: what prompts share is computed once, and the default of 128 shares little."""
+CPU = ["--host", "127.0.0.1", "--max-model-len", "4096", *SERVED,
        "--max-num-batched-tokens", "16384"]  # fmt: skip
 CORES = os.cpu_count() or 1
 CPU_ENV = {"VLLM_CPU_KVCACHE_SPACE": "4", "OMP_NUM_THREADS": f"{CORES}", "VLLM_NO_USAGE_STATS": "1",
            "VLLM_CPU_OMP_THREADS_BIND": f"0-{CORES - 1}"}  # fmt: skip
 """vLLM takes all cores: left alone it keeps one for its web server, which is half of two."""
 RUNNING = "running.json"
+SERVER = "server.pid"
+_STARTED: dict[int, subprocess.Popen[bytes]] = {}  # by this process, by their numbers
 NOTED = 60  # seconds between two notes of what a command has taken
 STARTS = 2400  # seconds that a server may take to come up
 
@@ -109,7 +113,7 @@ class Bench:
 
     def _server_seconds(self) -> int:
         """Return the processor seconds of the server that is up, if one is."""
-        noted = self.build / "server.pid"
+        noted = self.build / SERVER
         return seconds_of(int(noted.read_text().split()[0]), whole=True) if noted.exists() else 0
 
     def _shown(self, line: str) -> str:
@@ -127,6 +131,7 @@ class Bench:
     def train(self, rows: str, model: Path | str, out: str, *more: object) -> None:
         """Train on some rows and merge, if that is not done."""
         if not self.has(f"{out}/merged"):
+            self.end_server()  # a training wants all cores
             start = Path(model)
             start = start / "merged" if (start / "merged").exists() else start
             self.verb("train", rows, "--model", start, "--out", out, "--merge", *more,
@@ -157,13 +162,19 @@ class Bench:
 
     @contextmanager
     def served(self, who: str) -> Iterator[None]:
-        """Serve a model for as long as it is needed; a server that a kill left over is ended."""
-        self._end_left_over()
+        """Serve a model; the server stays up for whoever asks the same model next.
+
+        `end_server` ends it, as does the next model, also where a killed proof left it over.
+        """
+        if who in self._names() and self._is_ours():
+            yield
+            return
+        self.end_server()
         model = self.model(who)
         command: list[object] = (
             [sys.executable, "-m", "novarag", "serve-model", f"{who}={model}", "--merged", "--run",
              "--cpu", *(["--compile"] if self.plan.compiled else []), "--port", self.port, "--vllm", self.vllm, "--",
-             "--max-num-seqs", "64"]
+             *SERVED]
             if (model / "training.json").exists()
             else [self.vllm, "serve", model, "--served-model-name", who, "--dtype", _dtype(),
                   "--port", self.port, *CPU, "--enforce-eager"]
@@ -173,15 +184,14 @@ class Bench:
                 [str(part) for part in command], cwd=self.build, stdout=log, stderr=log,
                 start_new_session=True, env=os.environ | CPU_ENV,
             )  # fmt: skip
-        (self.build / "server.pid").write_text(f"{server.pid} {self.port}\n")
+        _STARTED[server.pid] = server
+        (self.build / SERVER).write_text(f"{server.pid} {self.port}\n")
         try:
             self._wait(server, who)
             yield
-        finally:
-            _end(server.pid)
-            with suppress(subprocess.TimeoutExpired):
-                server.wait(30)
-            (self.build / "server.pid").unlink(missing_ok=True)
+        except BaseException:
+            self.end_server()
+            raise
 
     def _wait(self, server: subprocess.Popen[bytes], who: str) -> None:
         for _ in range(STARTS):
@@ -200,17 +210,25 @@ class Bench:
         except OSError:
             return []
 
-    def _end_left_over(self) -> None:
-        """End the server that a killed proof left, if the process is still that one."""
-        noted = self.build / "server.pid"
-        if not noted.exists():
-            return
-        pid, port = noted.read_text().split()
+    def end_server(self) -> None:
+        """End the server that is up, if there is one of ours."""
+        if self._is_ours():
+            pid = int((self.build / SERVER).read_text().split()[0])
+            _end(pid)
+            if pid in _STARTED:
+                with suppress(subprocess.TimeoutExpired):
+                    _STARTED.pop(pid).wait(30)
+        (self.build / SERVER).unlink(missing_ok=True)
+
+    def _is_ours(self) -> bool:
+        """Say whether the server that was noted is still that process."""
+        if not self.has(SERVER):
+            return False
+        pid, port = (self.build / SERVER).read_text().split()
         with suppress(OSError):
             said = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-            if port in said and "--port" in said:
-                _end(int(pid))
-        noted.unlink()
+            return port in said and "--port" in said
+        return False
 
 
 def _children_seconds() -> float:

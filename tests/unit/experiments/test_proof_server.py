@@ -47,10 +47,15 @@ def is_gone(pid):
     return not path.exists() or path.read_text("utf-8").split(") ")[1][0] == "Z"
 
 
-def test_a_server_is_up_while_it_is_needed_and_gone_after(bench):
-    with bench.served("stock"):
-        pid = int((bench.build / "server.pid").read_text().split()[0])
-        assert bench._names() == ["stock"]
+def test_a_server_stays_up_for_the_same_model_and_is_gone_when_it_is_ended(bench):
+    pids = []
+    for _ in range(2):
+        with bench.served("stock"):
+            pids.append(int((bench.build / "server.pid").read_text().split()[0]))
+            assert bench._names() == ["stock"]
+    pid, again = pids
+    assert pid == again
+    bench.end_server()
     assert bench._names() == []
     assert is_gone(pid)
     assert not (bench.build / "server.pid").exists()
@@ -68,12 +73,19 @@ def test_a_server_that_a_kill_left_over_is_ended_first(bench):
     with bench.served("stock"):
         assert bench._names() == ["stock"]
     assert left.wait(5) is not None
+    bench.end_server()
+
+
+def test_a_command_that_fails_takes_its_server_with_it(bench):
+    with pytest.raises(KeyError), bench.served("stock"):
+        raise KeyError
+    assert bench._names() == []
 
 
 def test_another_process_with_that_number_is_left_alone(bench):
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     (bench.build / "server.pid").write_text(f"{other.pid} {bench.port}\n")
-    bench._end_left_over()
+    bench.end_server()
     assert other.poll() is None
     other.communicate(b"\n")
 

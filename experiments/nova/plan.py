@@ -28,10 +28,10 @@ class Plan:
     """The sizes of one form; `clean` and `found` are questions, None is the rest.
 
     `clean` counts questions of nova-clean's training file, each with its three kinds of groups;
-    `found` those with really retrieved passages, one group each, but for drills; `more` is the most
-    of the released and of those asked before. `drills` are counted for each part of the warm-up.
+    `found` those with really retrieved passages, one group each, but for drills; `fresh` and `more`
+    are the most of nova-clean's fresh questions, and of the released and those asked before. `drills` are counted for each part of the warm-up.
     `rows` are those of an alignment's training over all epochs (two at most), `levels` and `scores`
-    those of the two trainings of the confidence alone, `short` those of an ablation. Methods that
+    those of the two trainings of the confidence alone (with 0 there is no second), `short` those of an ablation. Methods that
     ask several times ask by `sampled`. A server that is not `compiled` starts minutes sooner and
     writes more slowly.
     """
@@ -44,6 +44,7 @@ class Plan:
     clean: dict[str, int | None]
     found: dict[str, int | None]
     dev: int | None
+    fresh: int | None
     more: int | None
     each_kind: bool
     alignments: tuple[str, ...]
@@ -66,6 +67,11 @@ class Plan:
     def aligned(self) -> list[str]:
         """The alignments that state a confidence in this form, of which one is chosen."""
         return [name for name in self.alignments if name != "label-only"]
+
+    @property
+    def confident(self) -> list[str]:
+        """The stages of the confidence alone."""
+        return ["confident-1", "confident-2"][: 2 if self.scores else 1]
 
     @property
     def warmup(self) -> list[str]:
@@ -98,6 +104,7 @@ PLANS = {
         clean={"warm": 55, "sample": 70, "own": None},
         found={"warm": 520, "sample": 200, "own": 500},
         dev=None,
+        fresh=None,
         more=None,
         each_kind=True,
         alignments=("brier", "soft", "share", "teacher", "label-only"),
@@ -111,7 +118,7 @@ PLANS = {
     "vanilla": Plan(
         form="vanilla",
         samples=8,
-        own_samples=4,
+        own_samples=2,
         drills=(640, 420),
         drill_forms=(
             "vanilla", None, "vanilla", "cot", "vanilla", None, "vanilla", "noise-aware",
@@ -119,14 +126,15 @@ PLANS = {
         clean={"warm": 20, "sample": 90, "own": None},
         found={"warm": 520, "sample": 260, "own": 260},
         dev=200,
-        more=120,
+        fresh=150,
+        more=80,
         each_kind=False,
         alignments=("share", "teacher"),
         filters=("--unfiltered", "--balance", "none"),
         prompts=("vanilla", "cot", "noise-aware"),
         rows=320,
-        levels=320,
-        scores=120,
+        levels=240,
+        scores=0,
         short=80,
         sampled="vanilla",
         layers=("--upper-layers", "15"),

@@ -262,7 +262,7 @@ def _tests(clean, found, plan):
     known = {g.question.id for g in found.groups["test"][3]}
     chosen = set([name for name in order if name in known][:TEST_FOUND])
     return {
-        "test-clean": dealt(fresh, SEED, each=plan.each_kind),
+        "test-clean": dealt(fresh, SEED, each=plan.each_kind)[: plan.fresh],
         "test-retrieved": dealt(found.of("test", chosen), SEED),
         "test-asked": dealt(old, SEED)[: plan.more],
         "test-released": dealt(released, SEED)[: plan.more],

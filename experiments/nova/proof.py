@@ -28,7 +28,6 @@ ATTEMPTS = 4  # at a stage, before the proof gives up
 FRESH = ["test-clean", "test-retrieved"]
 MORE = ["test-released", "test-asked"]
 METHODS = ("ensemble", "p-true", "self-frequency")
-OWN = ("confident-1", "confident-2")
 
 
 def stages(bench):
@@ -164,8 +163,9 @@ def epochs(bench, export, rows, most=2.0):
 def dev(bench):
     """Ask dev questions, and choose the alignment that goes on."""
     bench.ask_all("warm", "dev", ["dev"], list(dict.fromkeys(["vanilla", bench.plan.form])))
-    bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", bench.plan.samples,
-              "--concurrency", "8")  # fmt: skip
+    if bench.plan.form != "vanilla":  # whose samples are such short draws
+        bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", bench.plan.samples,
+                  "--concurrency", "8")  # fmt: skip
     for who in bench.plan.alignments:
         bench.ask_all(who, "dev", ["dev"], [strategy_of(bench, who)])
     decide(bench, "alignment", bench.plan.aligned)
@@ -189,7 +189,7 @@ def own(bench):
     """Sample what was chosen on questions that nothing was trained on, right and wrong alike."""
     who = choice_of(bench.build, "alignment")
     bench.ask(who, [("own", bench.plan.form, "runs/own")], "--samples", bench.plan.own_samples,
-              "--concurrency", "16")  # fmt: skip
+              "--concurrency", "32")  # fmt: skip
     for name, more in (("teacher", ["--alignment", "teacher"]), ("bits", [])):
         filtered(bench, "runs/own", f"filtered-own-{name}",
                  "--unfiltered", "--balance", "none", *more)  # fmt: skip
@@ -199,15 +199,16 @@ def own(bench):
 def confident(bench):
     """Train the confidence alone: on the teacher's levels, then by a proper score on the bits."""
     model = bench.model(choice_of(bench.build, "alignment"))
-    for who, rows, loss, settings, count in (
-        (OWN[0], "export-own-teacher", "level-entropy", bench.plan.train, bench.plan.levels),
-        (OWN[1], "export-own-bits", "tokenized-brier", bench.plan.gently, bench.plan.scores),
-    ):
+    parts = (
+        ("export-own-teacher", "level-entropy", bench.plan.train, bench.plan.levels),
+        ("export-own-bits", "tokenized-brier", bench.plan.gently, bench.plan.scores),
+    )
+    for who, (rows, loss, settings, count) in zip(bench.plan.confident, parts, strict=False):
         bench.train(rows, model, f"models/{who}", "--loss", loss, *settings,
                     "--epochs", epochs(bench, rows, count))  # fmt: skip
         bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
         model = bench.model(who)
-    decide(bench, "final", [choice_of(bench.build, "alignment"), *OWN])
+    decide(bench, "final", [choice_of(bench.build, "alignment"), *bench.plan.confident])
 
 
 def graded(bench):
@@ -244,7 +245,7 @@ def test(bench):
         is_main = strategy in {"vanilla", bench.plan.form}
         bench.ask_all("warm", "test", [*FRESH, *(MORE if is_main else [])], [strategy])
     sampling_methods(bench)
-    for who in dict.fromkeys([final, *bench.plan.alignments, *OWN]):
+    for who in dict.fromkeys([final, *bench.plan.alignments, *bench.plan.confident]):
         more = MORE if who in {final, "brier"} else []
         bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
     calibrated(bench)

@@ -31,7 +31,7 @@ class Plan:
     `found` those with really retrieved passages, one group each, but for drills; `fresh` and `more`
     are the most of nova-clean's fresh questions, and of the released and those asked before. `drills` are counted for each part of the warm-up.
     `rows` are those of an alignment's training over all epochs (two at most), `levels` and `scores`
-    those of the two trainings of the confidence alone (with 0 there is no second), `short` those of an ablation. Methods that
+    those of the two trainings of the confidence alone (with 0 there is no second; `loss` is that of the first), `short` those of an ablation. Methods that
     ask several times ask by `sampled`. A server that is not `compiled` starts minutes sooner and
     writes more slowly.
     """
@@ -54,7 +54,9 @@ class Plan:
     levels: int
     scores: int
     short: int
+    loss: str = "level-entropy"
     sampled: str = "cot"
+    sampled_on: tuple[str, ...] = ("test-clean", "test-retrieved")
     layers: tuple[str, ...] = ()
     compiled: bool = True
 
@@ -133,10 +135,12 @@ PLANS = {
         filters=("--unfiltered", "--balance", "none"),
         prompts=("vanilla", "cot", "noise-aware"),
         rows=320,
-        levels=240,
+        levels=512,
         scores=0,
         short=80,
+        loss="tokenized-brier",
         sampled="vanilla",
+        sampled_on=("test-retrieved",),
         layers=("--upper-layers", "15"),
         compiled=False,
     ),

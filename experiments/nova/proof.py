@@ -200,7 +200,7 @@ def confident(bench):
     """Train the confidence alone: on the teacher's levels, then by a proper score on the bits."""
     model = bench.model(choice_of(bench.build, "alignment"))
     parts = (
-        ("export-own-teacher", "level-entropy", bench.plan.train, bench.plan.levels),
+        ("export-own-teacher", bench.plan.loss, bench.plan.train, bench.plan.levels),
         ("export-own-bits", "tokenized-brier", bench.plan.gently, bench.plan.scores),
     )
     for who, (rows, loss, settings, count) in zip(bench.plan.confident, parts, strict=False):
@@ -267,7 +267,7 @@ def calibrated(bench):
 
 def sampling_methods(bench):
     """Ask the base for what asks more than once."""
-    places = {g: run_of("test", "warm", "sampled", g) for g in FRESH}
+    places = {g: run_of("test", "warm", "sampled", g) for g in bench.plan.sampled_on}
     left = [g for g, place in places.items() if not bench.has(f"{place}/estimates.parquet")]
     if left:
         with bench.served("warm"):

@@ -237,14 +237,18 @@ def _children_seconds() -> float:
 
 
 def seconds_of(pid: int, *, whole: bool = False) -> int:
-    """Return the processor seconds that a process has taken, or its whole session."""
-    found = 0
+    """Return the processor seconds that a process has taken, or with all that it started."""
+    spent: dict[int, int] = {}
+    parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat") if whole else [Path(f"/proc/{pid}/stat")]:
         with suppress(OSError):
             cells = path.read_text(encoding="utf-8").rpartition(") ")[2].split()
-            if not whole or cells[3] == str(pid):  # the session
-                found += int(cells[11]) + int(cells[12])
-    return round(found / os.sysconf("SC_CLK_TCK"))
+            number = int(path.parent.name)
+            parents[number], spent[number] = int(cells[1]), int(cells[11]) + int(cells[12])
+    family = {pid}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return round(sum(spent.get(one, 0) for one in family) / os.sysconf("SC_CLK_TCK"))
 
 
 class ServerDied(Exception):  # noqa: N818 - a state of the server

@@ -131,7 +131,7 @@ def test_all_stages_run_once_choices_first_and_nothing_is_done_again(bench):
     assert all("--batch" in words and "--epochs" in words for words in trained)
     assert "--mask-confidence" in trained[0]
     losses = [words[words.index("--loss") + 1] for words in trained if "--loss" in words]
-    wanted = ["level-entropy", "tokenized-brier"][: len(made.plan.confident)]
+    wanted = [made.plan.loss, "tokenized-brier"][: len(made.plan.confident)]
     assert losses[: len(wanted)] == wanted
     done = len(ran)
     for stage in proof.stages(made).values():

@@ -244,11 +244,11 @@ def test(bench):
     for strategy in bench.plan.prompts:
         is_main = strategy in {"vanilla", bench.plan.form}
         bench.ask_all("warm", "test", [*FRESH, *(MORE if is_main else [])], [strategy])
+    calibrated(bench)
     sampling_methods(bench)
     for who in dict.fromkeys([final, *bench.plan.alignments, *bench.plan.confident]):
         more = MORE if who in {final, "brier"} else []
         bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
-    calibrated(bench)
 
 
 def calibrated(bench):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,8 +106,7 @@ def by_likelihood(place: Path) -> pl.DataFrame:
         (trial.group.id, trial.sample): token_signal(LIKELIHOOD, trial) for trial in open_run(place)
     }
     table = trials(place, "sample")
-    likely = [said.get(key) for key in table.select("group", "sample").iter_rows()]
-    chance = [None if value is None else min(math.exp(value), 1.0) for value in likely]
+    chance = [said.get(key) for key in table.select("group", "sample").iter_rows()]
     return table.with_columns(confidence=pl.Series(chance, dtype=pl.Float64)).select(COLUMNS)
 
 

@@ -258,14 +258,14 @@ def examples(build):
 
 def training(path):
     """What a training was, without its log."""
-    results = json.loads(path.read_text())
-    losses = [row["loss"] for row in results["losses"]]
+    facts = json.loads(path.read_text())
+    losses = [row["loss"] for row in facts["losses"]]
     few = max(1, len(losses) // 10)
     return {
-        "model": path.parent.name, "variant": results["variant"], "examples": results["examples"],
-        "settings": results["settings"], "files": results["data"]["files"], "steps": len(losses),
+        "model": path.parent.name, "variant": facts["variant"], "examples": facts["examples"],
+        "settings": facts["settings"], "files": facts["data"]["files"], "steps": len(losses),
         "loss_first": sum(losses[:few]) / few, "loss_last": sum(losses[-few:]) / few,
-        "base": results["base"]["fingerprint"],
+        "base": facts["base"]["fingerprint"],
     }  # fmt: skip
 
 

@@ -27,7 +27,10 @@ def write_example(file: str | Path = "answers.csv") -> Example:
     path = Path(file)
     kind = path.name if path.name in _EXAMPLES else path.suffix
     if kind not in _EXAMPLES:
-        raise UsageError(f"{path} must end in .csv for answers, .jsonl for pools, .toml for builds")
+        raise UsageError(
+            f"{path} must end in .csv for answers, .jsonl for pools, .toml for builds, or be named"
+            " gateway.toml"
+        )
     if path.exists():
         raise UsageError(f"{path} exists already; name another file")
     holds, make = _EXAMPLES[kind]

@@ -1,13 +1,14 @@
 """What the proof takes: questions by split, rows, samples, trainings. Settled before it was begun.
 
-There are two forms of it. `nova` is the paper's: long replies that judge every passage, about seven
-hours of two cores. `vanilla` trains the number of a short reply alone: under three hours. The
-README has the tables.
+There are three. `nova` is the paper's: long replies that judge every passage, about seven hours of
+two cores. `vanilla` trains short replies, and the number of the chosen one alone: under three hours.
+`number` trains nothing but the number, on all of the base's own sampled replies. The README has the
+tables.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SEED = 0
 READS = 0.55  # right answers with gold among three passages that end the warm-up
@@ -25,17 +26,21 @@ SAVED = ["--save-every", "15"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The sizes of one form; `clean` and `found` are questions, None is the rest.
+    """The sizes of one proof; `clean` and `found` are questions, None is the rest.
 
-    `clean` counts questions of nova-clean's training file, each with its three kinds of groups;
-    `found` those with really retrieved passages, one group each, but for drills; `fresh` and `more`
-    are the most of nova-clean's fresh questions, and of the released and those asked before. `drills` are counted for each part of the warm-up.
-    `rows` are those of an alignment's training over all epochs (two at most), `levels` and `scores`
-    those of the two trainings of the confidence alone (with 0 there is no second; `loss` is that of the first), `short` those of an ablation. Methods that
-    ask several times ask by `sampled`. A server that is not `compiled` starts minutes sooner and
-    writes more slowly.
+    `form` is the strategy of the trained systems' replies. `clean` counts questions of nova-clean's
+    training file, each with its three kinds of groups; `found` those with really retrieved
+    passages, one group each, but for drills; `fresh`, `retrieved` and `more` are the most of
+    nova-clean's fresh questions, of those with retrieved passages, and of the released and those
+    asked before. `drills` are counted for each part of the warm-up. `rows` are those of an
+    alignment's training over all epochs (two at most), `levels` and `scores` those of the two
+    trainings of the confidence alone (with 0 there is no second; `loss` is that of the first),
+    `short` those of an ablation. With `number_alone` these two are all there is, from the warmed-up
+    model and its own samples. Methods that ask several times ask by `sampled`. A server that is not
+    `compiled` starts minutes sooner and writes more slowly.
     """
 
+    name: str
     form: str
     samples: int
     own_samples: int
@@ -54,6 +59,8 @@ class Plan:
     levels: int
     scores: int
     short: int
+    retrieved: int = TEST_FOUND
+    number_alone: bool = False
     loss: str = "level-entropy"
     sampled: str = "cot"
     sampled_on: tuple[str, ...] = ("test-clean", "test-retrieved")
@@ -67,7 +74,7 @@ class Plan:
 
     @property
     def aligned(self) -> list[str]:
-        """The alignments that state a confidence in this form, of which one is chosen."""
+        """The alignments that state a confidence in this form."""
         return [name for name in self.alignments if name != "label-only"]
 
     @property
@@ -83,18 +90,23 @@ class Plan:
     @property
     def train(self) -> list[str]:
         """The paper's rank; a batch and a rate for hundreds of rows instead of two thousand."""
+        if self.number_alone:
+            return [*_NUMBERS, "--learning-rate", "5e-4"]
         return [*_ALIGNED, "--learning-rate", "3e-4", *SAVED, *self.layers]
 
     @property
     def gently(self) -> list[str]:
         """For the last stage, which sets levels right and is not to unlearn what tells them apart."""
-        return [*_ALIGNED, "--learning-rate", "1e-4", *SAVED, *self.layers]
+        settings = _NUMBERS if self.number_alone else [*_ALIGNED, *SAVED, *self.layers]
+        return [*settings, "--learning-rate", "1e-4"]
 
 
+_NUMBERS = ["--rank", "16", "--batch", "32", "--at-once", "8", "--warmup", "0.05", *SAVED]
 _ALIGNED = ["--rank", "16", "--batch", "8", "--warmup", "0.1"]
 
 PLANS = {
     "nova": Plan(
+        name="nova",
         form="nova",
         samples=16,
         own_samples=4,
@@ -118,6 +130,7 @@ PLANS = {
         short=120,
     ),
     "vanilla": Plan(
+        name="vanilla",
         form="vanilla",
         samples=8,
         own_samples=2,
@@ -145,4 +158,15 @@ PLANS = {
         compiled=False,
     ),
 }  # fmt: skip
-"""Every form by the strategy that its trained systems answer by."""
+PLANS["number"] = replace(
+    PLANS["vanilla"],
+    name="number",
+    number_alone=True,
+    alignments=("teacher",),
+    fresh=None,
+    retrieved=200,
+    levels=4084,
+    scores=2048,
+    loss="level-entropy",
+)
+"""Every plan by its name."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from experiments.nova.drills import Exchange, drill_rows, families
-from experiments.nova.plan import GRADED, PLANS, READER, SEED, TEST_FOUND
+from experiments.nova.plan import GRADED, PLANS, READER, SEED
 from experiments.nova.splits import (
     check_disjoint,
     counts,
@@ -91,6 +91,7 @@ def prepare(out: Path, data: Path, plan: Plan, tokenizer: str | None = None) -> 
     facts = {
         "made_by": "python -m experiments.nova.prepare",
         "seed": SEED,
+        "plan": plan.name,
         "form": plan.form,
         "budget": budget(groups),
         "groups": {name: counts(made) for name, made in groups.items()},
@@ -260,7 +261,7 @@ def _tests(clean, found, plan):
     }  # fmt: skip
     order = [p.question.id for p in found.pools["test"]]
     known = {g.question.id for g in found.groups["test"][3]}
-    chosen = set([name for name in order if name in known][:TEST_FOUND])
+    chosen = set([n for n in order if n in known and n not in clean.asked][: plan.retrieved])
     return {
         "test-clean": dealt(fresh, SEED, each=plan.each_kind)[: plan.fresh],
         "test-retrieved": dealt(found.of("test", chosen), SEED),

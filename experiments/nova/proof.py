@@ -91,7 +91,7 @@ def prepare(bench):
     """Make groups, splits and warm-up rows; no model is asked."""
     if not bench.has("facts.json"):
         bench.run(sys.executable, "-m", "experiments.nova.prepare", bench.build,
-                  "--tokenizer", bench.base, "--form", bench.plan.form, cwd=ROOT)  # fmt: skip
+                  "--tokenizer", bench.base, "--form", bench.plan.name, cwd=ROOT)  # fmt: skip
 
 
 def warm_up(bench):
@@ -149,9 +149,14 @@ def exported(bench, kept, out, *more):
 
 def train(bench):
     """Train every alignment on the warmed-up model."""
-    for name in bench.plan.alignments:
+    for name in aligned(bench):
         bench.train(f"export-{name}", bench.model("warm"), f"models/{name}", *bench.plan.train,
                     "--epochs", epochs(bench, f"export-{name}", bench.plan.rows))  # fmt: skip
+
+
+def aligned(bench):
+    """List the alignments that have a training of whole replies."""
+    return () if bench.plan.number_alone else bench.plan.alignments
 
 
 def epochs(bench, export, rows, most=2.0):
@@ -166,9 +171,10 @@ def dev(bench):
     if bench.plan.form != "vanilla":  # whose samples are such short draws
         bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", bench.plan.samples,
                   "--concurrency", "8")  # fmt: skip
-    for who in bench.plan.alignments:
+    for who in aligned(bench):
         bench.ask_all(who, "dev", ["dev"], [strategy_of(bench, who)])
-    decide(bench, "alignment", bench.plan.aligned)
+    if aligned(bench):
+        decide(bench, "alignment", bench.plan.aligned)
 
 
 def strategy_of(bench, who):
@@ -187,6 +193,8 @@ def decide(bench, what, names):
 
 def own(bench):
     """Sample what was chosen on questions that nothing was trained on, right and wrong alike."""
+    if bench.plan.number_alone:
+        return
     who = choice_of(bench.build, "alignment")
     bench.ask(who, [("own", bench.plan.form, "runs/own")], "--samples", bench.plan.own_samples,
               "--concurrency", "32")  # fmt: skip
@@ -197,18 +205,24 @@ def own(bench):
 
 
 def confident(bench):
-    """Train the confidence alone: on the teacher's levels, then by a proper score on the bits."""
-    model = bench.model(choice_of(bench.build, "alignment"))
+    """Train the confidence alone: on the teacher's levels, then by a proper score.
+
+    What a whole reply was trained for goes on with the bits of its own replies; a number that is
+    trained alone keeps to the teacher's levels and to the replies that the base sampled.
+    """
+    chosen = choice_of(bench.build, "alignment")
+    model = bench.model(chosen or "warm")
+    first, second = ("export-own-teacher", "export-own-bits") if chosen else ("export-teacher",) * 2
     parts = (
-        ("export-own-teacher", bench.plan.loss, bench.plan.train, bench.plan.levels),
-        ("export-own-bits", "tokenized-brier", bench.plan.gently, bench.plan.scores),
+        (first, bench.plan.loss, bench.plan.train, bench.plan.levels),
+        (second, "tokenized-brier", bench.plan.gently, bench.plan.scores),
     )
     for who, (rows, loss, settings, count) in zip(bench.plan.confident, parts, strict=False):
         bench.train(rows, model, f"models/{who}", "--loss", loss, *settings,
                     "--epochs", epochs(bench, rows, count))  # fmt: skip
         bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
         model = bench.model(who)
-    decide(bench, "final", [choice_of(bench.build, "alignment"), *bench.plan.confident])
+    decide(bench, "final", [*([chosen] if chosen else []), *bench.plan.confident])
 
 
 def graded(bench):
@@ -246,7 +260,7 @@ def test(bench):
         bench.ask_all("warm", "test", [*FRESH, *(MORE if is_main else [])], [strategy])
     calibrated(bench)
     sampling_methods(bench)
-    for who in dict.fromkeys([final, *bench.plan.alignments, *bench.plan.confident]):
+    for who in dict.fromkeys([final, *aligned(bench), *bench.plan.confident]):
         more = MORE if who in {final, "brier"} else []
         bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
 
@@ -318,7 +332,7 @@ def results(bench):
     """Measure everything, and keep what is small."""
     check_times(bench.build)
     bench.run(sys.executable, "-m", "experiments.nova.report", bench.build,
-              RESULTS / bench.plan.form, cwd=ROOT)  # fmt: skip
+              RESULTS / bench.plan.name, cwd=ROOT)  # fmt: skip
 
 
 if __name__ == "__main__":

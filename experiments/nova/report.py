@@ -64,7 +64,9 @@ def main(build, out):
         "choices": [json.loads(row) for row in (build / CHOICES).read_text().splitlines()],
         "first test request": first_test(build),
         "reader": reader(build),
-        "funnel": {name: tally(build, name) for name in PLANS[facts["form"]].aligned},
+        "funnel": {
+            name: tally(build, name) for name in PLANS[facts.get("plan", facts["form"])].aligned
+        },
         "examples": examples(build),
         "training": [training(path) for path in sorted(build.glob("**/training.json"))],
         "dev": dev(build),

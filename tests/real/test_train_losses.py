@@ -92,7 +92,7 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
     for tokens, labels in zip(batch["input_ids"], batch["labels"], strict=True):
         (at,) = (labels != -100).nonzero(as_tuple=True)
         said = job.ruler.tokenizer.decode(tokens[at])
-        assert re.fullmatch("[0-9]5", said)  # the level, and the end of its number
+        assert re.fullmatch(r"[0-9]5%\s*<\|end\|>\s*", said)  # the level, and what ends the reply
         assert job.ruler.tokenizer.decode(tokens[: at[0]]).endswith("Confidence: ")
     seen = []
 
@@ -109,9 +109,13 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
     for row, labels in enumerate(batch["labels"]):
         first = int((labels != -100).nonzero()[0])
         reached = {int(kept[i]) for i in logits.grad[row].abs().sum(-1).nonzero().flatten()}
-        assert reached == {first - 1, first}
+        assert reached == {first - 1, *range(first, int(labels.ne(-100).sum()) + first - 1)}
         at_level = logits.grad[row, (kept == first - 1).nonzero().item()]
-        assert set(at_level.nonzero().flatten().tolist()) <= set(names)
+        all_of_it = torch.softmax(logits[row, (kept == first - 1).nonzero().item()], -1)
+        form = -all_of_it[names].sum().log()  # that a level stands here
+        others = [i for i in range(len(all_of_it)) if i not in names]
+        count = int((labels != -100).sum())
+        assert at_level[others].tolist() == pytest.approx((all_of_it[others] / count).tolist())
         q = torch.softmax(logits[row, (kept == first - 1).nonzero().item(), names], -1)
         values = torch.arange(10) / 10 + 0.05
         target, level = batch["target"][row], int(batch["level"][row])
@@ -121,9 +125,12 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
             "tokenized-brier": (q * (values - target) ** 2).sum(),
             "mean-brier": ((q * values).sum() - target) ** 2,
         }[loss]
-        five = job.ruler.tokenizer.convert_tokens_to_ids("5")
-        end = torch.log_softmax(logits[row, (kept == first).nonzero().item()], -1)[five]
-        assert each[row].item() == pytest.approx((score - end).item(), rel=1e-4)
+        ends = [
+            torch.log_softmax(logits[row, (kept == first + i).nonzero().item()], -1)[token]
+            for i, token in enumerate(labels[labels != -100][1:])
+        ]
+        assert len(ends) == count - 1
+        assert each[row].item() == pytest.approx((score + (form - sum(ends)) / count).item(), 1e-4)
 
 
 def test_the_optimum_is_the_true_frequency():
@@ -180,7 +187,7 @@ def test_levels_that_a_tokenizer_cuts_are_refused(digits, place):
 
 
 def test_two_answers_get_the_frequency_of_each(place):
-    """The toy: one answer is right four times of five, the other once, and the levels say so."""
+    """The toy: one answer is right three times of four, the other once; the levels say so."""
     import torch
 
     folder = place / "toy"
@@ -192,15 +199,15 @@ def test_two_answers_get_the_frequency_of_each(place):
             "question": f"{said}{i}", "group": f"{said}{i}", "kind": None, "confidence": 0.5,
             "correct": i < right,
         }
-        for said, right in (("river", 4), ("keeper", 1))
-        for i in range(5)
+        for said, right in (("river", 3), ("keeper", 1))
+        for i in range(4)
     ]  # fmt: skip
     (folder / "rows").mkdir()
     (folder / "rows" / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     novarag(
         "train", folder / "rows", "--model", folder / "tiny", "--out", folder / "out",
-        "--loss", "mean-brier", "--batch", 10, "--at-once", 10, "--learning-rate", 0.01,
-        "--epochs", 60, "--merge", "--no-gradient-checkpointing", "--save-every", 100,
+        "--loss", "level-entropy", "--batch", 8, "--at-once", 8, "--learning-rate", 0.01,
+        "--epochs", 120, "--merge", "--no-gradient-checkpointing", "--save-every", 100,
     )  # fmt: skip
     from transformers import AutoModelForCausalLM
 
@@ -209,12 +216,16 @@ def test_two_answers_get_the_frequency_of_each(place):
     names = ruler.tokenizer.convert_tokens_to_ids(list("0123456789"))
     values = torch.arange(10) / 10 + 0.05
     asked, _ = ruler.render("Which?")
-    for said, share in (("river", 0.8), ("keeper", 0.2)):
+    for said, share in (("river", 0.75), ("keeper", 0.25)):
         text = f"{asked}Answer: {said}\nConfidence: "
         tokens = ruler.tokenizer(text, add_special_tokens=False)["input_ids"]
         with torch.no_grad():
             logits = model(torch.tensor([tokens])).logits[0, -1]
-        assert float(torch.softmax(logits[names], -1) @ values) == pytest.approx(share, abs=0.03)
+        among = torch.softmax(logits[names], -1)  # of bits: the lowest level and the highest
+        assert float(among @ values) == pytest.approx(0.05 + 0.9 * share, abs=0.03)
+        assert float(torch.softmax(logits, -1)[names].sum()) > 0.9  # it does state a level
+        more = model.generate(torch.tensor([tokens]), max_new_tokens=8, do_sample=False)
+        assert re.fullmatch(r"\d5%\s*<\|end\|>.*", ruler.tokenizer.decode(more[0, len(tokens) :]))
 
 
 def test_a_killed_training_of_levels_goes_on_to_the_same_weights(digits, monkeypatch):

@@ -9,6 +9,7 @@ from novarag.sft.examples import Example
 from novarag.sft.lengths import load_ruler
 from novarag.sft.levels import Levels
 from novarag.sft.stated import NO_NUMBER
+from novarag.sft.train.places import number_place
 from novarag.sft.train.rows import read_dataset
 from novarag.sft.train.scored import NO_LEVEL, NOT_GRADED, level_tokens, take_turns, target_of
 from novarag.sft.train.settings import TrainingSettings, labelled
@@ -65,7 +66,7 @@ def test_what_cannot_be_scored_says_why():
 def test_with_digits_one_by_one_the_first_says_the_level(digits):
     found = level_tokens(example(), digits, Levels(10))
     assert digits.tokenizer.convert_ids_to_tokens(list(found.tokens)) == list("0123456789")
-    assert digits.tokenizer.convert_ids_to_tokens(list(found.rest)) == ["5"]
+    assert digits.tokenizer.convert_ids_to_tokens(list(found.rest)) == ["5", "%", "<|end|>"]
     (turned,) = take_turns([example()], Levels(10))
     assert found.fit(turned, digits)
     assert not found.fit(example(), digits)  # 100 % is no level
@@ -108,7 +109,18 @@ def test_whole_percents_may_be_tokens_of_their_own(tmp_path):
         levels = Levels(count)
         found = level_tokens(example(), ruler, levels)
         assert found.tokens == tuple(known[digits] for digits in levels.digits)
-        assert found.rest == ()
+        assert found.rest == (known["%"],)
+
+
+def test_a_number_far_from_the_end_is_ended_by_the_next_token(digits):
+    near, far = (
+        number_place(digits, example(f"Answer: x\nConfidence: 15%{more}"))
+        for more in ("", "\nBecause the passages say so, all of them.")
+    )
+    names = digits.tokenizer.convert_ids_to_tokens
+    assert names(list(near.ended)) == ["1", "5", "%", "<|end|>"]
+    assert names(list(far.ended)) == ["1", "5", "%"]
+    assert near.number == far.number
 
 
 def test_a_completion_without_a_number_has_no_levels(digits):

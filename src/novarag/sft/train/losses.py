@@ -2,7 +2,8 @@
 
 `tokenized-brier` is that of ConfTuner (Li et al., 2025, arXiv:2508.18847): the Brier score that is
 expected over the levels. `mean-brier` is the Brier score of the expected level, `level-entropy` the
-cross-entropy of the level nearest to the target. Probabilities are among the levels' tokens alone.
+cross-entropy of the level nearest to the target. These look at probabilities among the levels'
+tokens alone, so the form is learnt beside them: that a level stands there, and what ends the reply.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from novarag.errors import UsageError
 from novarag.sft.levels import Levels
 from novarag.sft.train.places import number_place
 from novarag.sft.train.scored import NOT_GRADED, level_tokens, target_of
+from novarag.sft.train.shared import Blocks, logits_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from datasets import Dataset
     from torch import Tensor
@@ -49,7 +51,10 @@ def tokenized_brier(logits: Tensor, distance: Tensor, _: Tensor) -> Tensor:
 
 
 def mean_brier(logits: Tensor, distance: Tensor, _: Tensor) -> Tensor:
-    """Return the square of the expected distance from a level to the target."""
+    """Return the square of the expected distance from a level to the target.
+
+    Where one level has all of the probability, its gradient is nought: half a level may remain.
+    """
     chance = log_softmax(logits, dim=-1).exp()
     return (chance * distance).sum(-1) ** 2
 
@@ -75,13 +80,16 @@ class LevelCollator:
 
 
 class LevelLoss:
-    """The loss of a batch: a score of each level's probability, and the end of its number learnt.
+    """The loss of a batch: a score of each level's probability, and the form of the reply's end.
 
-    The logits are those of the place before the level's token.
+    The form is the mean cross-entropy of "one of the levels stands here" and of the tokens after
+    it. Without it a model that learns levels may go on with digits, or write none.
     """
 
-    def __init__(self, name: str, levels: Levels, known: LevelTokens) -> None:
-        self._score, self._known = SCORES[name], known
+    def __init__(
+        self, name: str, levels: Levels, known: LevelTokens, *, shares: bool = False
+    ) -> None:
+        self._score, self._known, self.shares = SCORES[name], known, shares
         self._values = torch.tensor(levels.values)
 
     def of_samples(self, model: Any, inputs: dict[str, Tensor]) -> Tensor:  # noqa: ANN401
@@ -90,28 +98,33 @@ class LevelLoss:
         first = (labels != IGNORED).int().argmax(-1)
         at = first[:, None] - 1 + torch.arange(1 + ended, device=labels.device)
         kept, back = at.unique(return_inverse=True)
-        logits = model(
-            input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"],
-            use_cache=False, logits_to_keep=kept,
-        ).logits.float()  # fmt: skip
+        logits = logits_at(
+            model, inputs["input_ids"], inputs["attention_mask"], kept, share=self.shares
+        ).float()
         own = logits[torch.arange(len(labels), device=labels.device)[:, None], back]
         scored = self._scored(own[:, 0], inputs["target"], inputs["level"])
-        if not ended:
-            return scored
         said = labels.gather(1, at[:, 1:] + 1)
         rest = cross_entropy(own[:, 1:].flatten(0, 1), said.flatten(), reduction="none")
-        return scored + rest.view(said.shape).mean(-1)
+        form = torch.cat([self._unsaid(own[:, 0])[:, None], rest.view(said.shape)], dim=1)
+        return scored + form.mean(-1)
+
+    def _unsaid(self, logits: Tensor) -> Tensor:
+        """Return the negative logarithm of the probability that a level stands here."""
+        return logits.logsumexp(-1) - self._among(logits).logsumexp(-1)
+
+    def _among(self, logits: Tensor) -> Tensor:
+        return logits[:, torch.tensor(self._known.tokens, device=logits.device)]
 
     def _scored(self, logits: Tensor, target: Tensor, level: Tensor) -> Tensor:
-        among = logits[:, torch.tensor(self._known.tokens, device=logits.device)]
         values = self._values.to(logits.device)
-        return self._score(among, values - target[:, None].to(values.dtype), level)
+        return self._score(self._among(logits), values - target[:, None].to(values.dtype), level)
 
 
 class LevelTrainer(SFTTrainer):  # type: ignore[misc]  # a library without types
     """Minimises the mean of a loss on levels over the samples of a step."""
 
     level_loss: LevelLoss | None = None
+    prompts: Sequence[str] = ()
     _signature_columns: list[str] | None
 
     def _set_signature_columns_if_needed(self) -> None:
@@ -119,6 +132,11 @@ class LevelTrainer(SFTTrainer):  # type: ignore[misc]  # a library without types
         if self.level_loss is not None:
             known = self._signature_columns or []
             self._signature_columns = list(dict.fromkeys([*known, *_COLUMNS]))
+
+    def _get_train_sampler(self, *given: Any) -> Any:  # noqa: ANN401
+        if self.level_loss is None:
+            return super()._get_train_sampler(*given)
+        return Blocks(self.prompts, self.args.per_device_train_batch_size, self.args.data_seed)
 
     def compute_loss(
         self,
@@ -152,7 +170,9 @@ def set_level_loss(trainer: LevelTrainer, job: TrainingJob) -> None:
     """Make a trainer minimise the loss on levels that the settings of a job name."""
     levels = Levels(job.settings.levels)
     known = level_tokens(job.splits["train"][0], job.ruler, levels)
-    trainer.level_loss = LevelLoss(job.settings.loss, levels, known)
+    alone = trainer.accelerator.num_processes == 1 and not job.settings.gradient_checkpointing
+    trainer.level_loss = LevelLoss(job.settings.loss, levels, known, shares=alone)
+    trainer.prompts = [example.prompt for example in job.splits["train"]]
     trainer.data_collator = LevelCollator(trainer.data_collator)
 
     def scored(labels: list[int], place: Place, example: Example) -> dict[str, Any]:
@@ -160,7 +180,7 @@ def set_level_loss(trainer: LevelTrainer, job: TrainingJob) -> None:
         if target is None:
             raise UsageError(NOT_GRADED)
         kept = [IGNORED] * len(labels)
-        kept[place.first : place.last] = place.tokens[place.first : place.last]
+        kept[place.first : place.end] = place.ended
         return {"labels": kept, "target": target, "level": levels.nearest(target)}
 
     _relabel(trainer, job, scored)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from novarag.sft.examples import Example
     from novarag.sft.lengths import Ruler
 
+_NEAR = 4  # tokens: a percent sign, the end of a turn, a line break
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -20,6 +22,25 @@ class Place:
     tokens: tuple[int, ...]
     first: int
     last: int
+
+    @property
+    def end(self) -> int:
+        """Return where the sample ends, if that is near; else the place after the next token.
+
+        A model that learns numbers and not what follows them writes digits without end.
+        """
+        near = len(self.tokens) - self.last <= _NEAR
+        return len(self.tokens) if near else self.last + 1
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """Return the tokens of the number alone."""
+        return self.tokens[self.first : self.last]
+
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """Return the tokens of the number and those that end it."""
+        return self.tokens[self.first : self.end]
 
 
 def number_place(ruler: Ruler, example: Example) -> Place | None:

@@ -1,8 +1,9 @@
 """Samples whose confidence is scored: each with its target, and the tokens that decide its level.
 
 A loss of this kind looks at one place: the token that says which level of confidence is stated, and
-the tokens that end its number. The level that stands in a sample is only what those last tokens
-follow; samples take turns through all levels, so that each is learnt to be ended.
+the tokens that end its number and, where that is near, the reply. The level that stands in a
+sample is only what those last tokens follow; samples take turns through all levels, so that each is
+learnt to be ended.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def take_turns(examples: Iterable[Example], levels: Levels) -> Iterator[Example]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelTokens:
-    """The token of each level, and the tokens that end every number after it."""
+    """The token of each level, and the tokens that end number and reply after it."""
 
     tokens: tuple[int, ...]
     rest: tuple[int, ...]
@@ -61,23 +62,25 @@ class LevelTokens:
     def fit(self, example: Example, ruler: Ruler) -> bool:
         """Say whether the number of a sample is a level's token and the same end."""
         found = number_place(ruler, example)
-        said = () if found is None else found.tokens[found.first : found.last]
+        said = () if found is None else found.ended
         return said[:1] != () and said[0] in self.tokens and said[1:] == self.rest
 
 
 def level_tokens(example: Example, ruler: Ruler, levels: Levels) -> LevelTokens:
     """Find the token of each level; raise `UsageError` unless one token says which it is."""
-    numbers = []
+    found = []
     for level in range(levels.count):
         made = write_level(example.completion, levels, level)
         place = number_place(ruler, replace(example, completion=made or ""))
         if place is None:
             raise UsageError(f"{NO_NUMBER}: {plain_text(example.completion, longest=80)!r}")
-        numbers.append(place.tokens[place.first : place.last])
+        found.append(place)
+    numbers = [place.ended for place in found]
     for one, other in pairwise(sorted(range(levels.count), key=lambda i: numbers[i])):
         if numbers[one][0] == numbers[other][0] or numbers[one][1:] != numbers[other][1:]:
             shown = (
-                f"{levels.digits[i]} is {_pieces(ruler, numbers[i])}" for i in sorted((one, other))
+                f"{levels.digits[i]} is {_pieces(ruler, found[i].number)}"
+                for i in sorted((one, other))
             )
             hint = "train with `loss='text'`" if levels.count == COUNTS[0] else "give `levels=10`"
             raise UsageError(

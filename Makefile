@@ -197,8 +197,9 @@ scale-docs: ## write the tables of docs/scale.md
 gateway-scale-docs: ## write the tables of docs/gateway-scale.md from the recorded figures of `make gateway-cost`
 	python -m tools.gateway_scale --write
 
-openapi-docs: ## write docs/reference/openapi.json and the page of the gateway's routes
+openapi-docs: ## write docs/reference/openapi.json and the pages of the gateway's routes and settings
 	python -m tools.openapi_page
+	python -m tools.settings_page
 
 gpu-docs: ## write the tables of docs/gpu-budget.md
 	python -m tools.gpu_budget --write

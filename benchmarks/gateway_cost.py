@@ -1,10 +1,10 @@
 """What a gateway costs: processor time, latency and memory, beside a bare pass-through.
 
 Servers are processes of their own: an upstream that replies after 1 ms, the gateway with a
-calibration, a gate and its audit in a real PostgreSQL, and a pass-through of Starlette and aiohttp
+calibration, a gate, a key and its audit in a real PostgreSQL, and a pass-through of Starlette and aiohttp
 on the same event loop and parser, with the same rare garbage collections. Both keep connections on
 either side, get the same requests and the same replies; the pass-through sends a request on as it
-came (0.7 kB), the gateway as a prompt (2.4 kB). They are asked in turn, so that a noisy neighbour
+came (0.7 kB), the gateway as a prompt (2.4 kB). No two questions are alike. They are asked in turn, so that a noisy neighbour
 hits both. Processor time is that of the server's process alone, database and upstream not counted.
 """
 
@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from itertools import count as counted
 from pathlib import Path
 
 from novarag.calibration.graded import Source
@@ -32,7 +34,8 @@ from tests.support.postgres import server
 from tests.support.processes import Running, listening, running, until_ready
 from tests.support.raw_client import RawClient, request
 
-QUESTION = "In which year was the lighthouse of Brent Rock lit?"
+NUMBER = b"0000000"
+QUESTION = f"In which year was lighthouse {NUMBER.decode()} of Brent Rock lit?"
 PASSAGES = [
     "The lighthouse of Brent Rock was lit in 1871, two years after the wreck. " * 4,
     "Bread has been baked in the village for as long as anybody can remember. " * 4,
@@ -46,6 +49,7 @@ ASKED = request(
     },
     more=f"Authorization: Bearer {KEY}\r\n",
 )
+NUMBERS = counted()
 SLOW = ASKED.replace(b"In which year was", b"SLOW: in what era")  # of the same length
 GOALS = {
     "cpu": 900.0, "ratio": 2.0, "a_core": 800.0, "p50": 2.0, "p99": 10.0, "idle": 90.0,
@@ -66,6 +70,7 @@ def settings(folder: Path, url: str) -> Path:
         '[models.support]\nupstream = "main"\nname = "llama"\n'
         'calibration = "calibration.json"\ngate = "gate.json"\n'
         "[limits]\nin_flight = 4000\n[audit]\n"
+        f'[keys.app]\nsha256 = ["{sha256(KEY.encode()).hexdigest()}"]\n'
     )
     return path
 
@@ -107,13 +112,18 @@ def bare(url: str, fd: int) -> None:
         runner.run(uvicorn.Server(config).serve([socket.socket(fileno=fd)]))
 
 
+def another() -> bytes:
+    """Ask about another lighthouse each time: what is asked again is not counted as new."""
+    return ASKED.replace(NUMBER, b"%07d" % (next(NUMBERS) % 10**7))
+
+
 async def many(port: int, count: int, at_once: int) -> None:
     """Ask so many times, so many at once."""
 
     async def some(times: int) -> None:
         client = RawClient(port)
         for _ in range(times):
-            reply = await client.send(ASKED)
+            reply = await client.send(another())
             if reply.status != 200:
                 raise RuntimeError(f"{reply.status}: {reply.body[:200]!r}")
         client.close()
@@ -136,7 +146,7 @@ async def paced(port: int, rate: float, seconds: float) -> list[float]:
     async def one() -> None:
         client = idle.pop() if idle else RawClient(port)
         began = time.perf_counter()
-        await client.send(ASKED)
+        await client.send(another())
         took.append(time.perf_counter() - began)
         idle.append(client)
 

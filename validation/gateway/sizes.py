@@ -5,7 +5,8 @@ from __future__ import annotations
 from validation.gateway.changes import reloads, restarts, routes
 from validation.gateway.documented import documented
 from validation.gateway.endings import cuts, leaving, splits, stop
-from validation.gateway.hostile import hostile, injections
+from validation.gateway.hostile import hostile
+from validation.gateway.injected import injections
 from validation.gateway.loads import (
     connections,
     hung,
@@ -30,7 +31,7 @@ PROOFS = {
     "injections": (injections, {"count": 200}),
     "restarts": (restarts, {"count": 1, "rate": 30}),
     "reloads": (reloads, {"count": 10}),
-    "documented": (documented, {"examples": 215}),
+    "documented": (documented, {"examples": 250}),
     "overload": (overload, {"seconds": 2, "capacity": 20}),
 }
 """A proof takes a folder and its size; without one it has its full size."""

@@ -17,7 +17,7 @@ from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
 from novarag.gateway.connection import ClientGone, send_error, serve_within
 from novarag.gateway.drift import Drift
-from novarag.gateway.exchange import Exchange
+from novarag.gateway.exchange import LEFT, Exchange
 from novarag.gateway.guardrail import GUARDRAIL, Guardrail
 from novarag.gateway.limits import TenantLimits
 from novarag.gateway.logs import log_event
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     Endpoint = Callable[[Request], Awaitable[Response]]
     Headers = Sequence[tuple[bytes, bytes]]
 
-_LEFT = 499  # the status that is kept where the client left
 _NO_RESPONSES = (
     "the gateway speaks /v1/chat/completions: with OpenAI's client, call client.chat.completions"
     " instead of client.responses"
@@ -113,12 +112,12 @@ class Gateway:
         trace = RUNNING.get()
         if trace is not None:
             trace.end(exchange, status, kind)
-        if settings.logs.requests or status >= _LEFT:
+        if settings.logs.requests or status >= LEFT:
             _log_request(exchange, status, kind)
 
 
 def _log_request(exchange: Exchange, status: int, kind: str | None) -> None:
-    outcome, failed = exchange.outcome, status >= _LEFT
+    outcome, failed = exchange.outcome, status >= LEFT
     log_event(
         "request_failed" if failed else "request",
         level="warning" if failed else "info",
@@ -167,7 +166,7 @@ class _Route:
             raise
         finally:
             gateway.in_flight -= 1
-            gateway.ended(exchange, _LEFT if kind == "ClientGone" else begun.status, kind)
+            gateway.ended(exchange, LEFT if kind == "ClientGone" else begun.status, kind)
             await snapshot.leave()
 
     async def _answer(self, exchange: Exchange, begun: _Begun, receive: Receive) -> str | None:
@@ -177,7 +176,7 @@ class _Route:
             serve = partial(self._serve, exchange)
             await serve_within(limits.deadline, receive, limits.body, serve)
         except ClientGone as error:
-            exchange.failed(_LEFT)
+            exchange.failed(LEFT)
             return type(error).__name__
         except BadRequest as error:
             exchange.tallies.turn_away("bad request")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from novarag.gateway.snapshot import Snapshot
 
 TENANT = "default"
+LEFT = 499  # the status that is kept where the client left
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class Exchange:
         Where even that cannot be kept, the client is told of the first failure.
         """
         if not self._ended:
-            self._end("failed")
+            self._end("left" if status == LEFT else "failed")
             with suppress(Unavailable):
                 self._keep("failed", status, self.asked)
 

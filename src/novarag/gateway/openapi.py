@@ -52,9 +52,9 @@ _EVENTS = (
     " `ErrorReply`, and the stream ends there."
 )
 _CHAT = (
-    "A question with its passages is answered, decided on and told what it is worth. What is not"
-    " ours (several turns, tools, images and so on) goes to the model's server as it came, and"
-    " its reply comes back as it is, with the header `x-novarag-decision: none`."
+    "A question with its passages is answered, decided on and told what it is worth. A request of"
+    " another kind (several turns, tools, images and so on) goes to the model's server as it came,"
+    " and its reply comes back as it is, with the header `x-novarag-decision: none`."
 )
 _SCORE = (
     "Says what a reply or an answer of somebody else is worth. Give `reply` in the strategy's"

@@ -200,7 +200,7 @@ class Limits(_Part):
     reply: Annotated[int, Field(ge=1_000, le=32_000_000)] = 2_000_000
     deadline: Seconds = 120
     in_flight: Count = 2_000
-    drain: Seconds = 30
+    drain: Seconds = 25
     rate: Rates = Rates()
 
 
@@ -280,7 +280,7 @@ def read_settings(path: str | Path) -> Settings:
         ) from None
     except ValidationError as error:
         raise DataError(
-            _said(error), source=str(path), hint="docs/gateway.md has every key."
+            _said(error), source=str(path), hint="docs/reference/gateway-settings.md has every key."
         ) from None
 
 

@@ -166,7 +166,7 @@ class Board:
             for outcome, count in outcomes.items():
                 if outcome.model == name:
                     decisions[outcome.decision] += count
-                    if outcome.decision not in {"none", "failed"}:
+                    if outcome.decision not in {"none", "failed", "left"}:
                         state = outcome.evidence or "no state"
                         evidence.setdefault(state, Counter())[outcome.decision] += count
             drift = drifts.get(name)

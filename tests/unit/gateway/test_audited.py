@@ -110,6 +110,7 @@ def test_a_client_that_left_is_kept_and_a_mistake_of_a_client_is_not(tmp_path, k
         asking.cancel()
         assert (await post(client, {"model": "other", "messages": []}))[0] == 400
         await until(lambda: not client.gateway.in_flight)
+        assert [outcome.decision for outcome in client.gateway.tallies.outcomes] == ["left"]
 
     _, on_disk = run(tmp_path, story, Upstream(act=hang))
     (row,) = kept

@@ -85,7 +85,8 @@ class Plan:
     @property
     def warmup(self) -> list[str]:
         """The settings of the warm-up, which is no part of the method: as in the first run."""
-        return ["--rank", "32", "--learning-rate", "5e-4", "--batch", "4", *SAVED, *self.layers]
+        return ["--rank", "32", "--learning-rate", "5e-4", "--batch", "4", "--at-once", "4",
+                *SAVED, *self.layers]  # fmt: skip
 
     @property
     def train(self) -> list[str]:
@@ -97,11 +98,13 @@ class Plan:
     @property
     def gently(self) -> list[str]:
         """For the last stage, which sets levels right and is not to unlearn what tells them apart."""
-        settings = _NUMBERS if self.number_alone else [*_ALIGNED, *SAVED, *self.layers]
-        return [*settings, "--learning-rate", "1e-4"]
+        if self.number_alone:
+            return [*_NUMBERS, "--learning-rate", "3e-4"]
+        return [*_ALIGNED, *SAVED, *self.layers, "--learning-rate", "1e-4"]
 
 
-_NUMBERS = ["--rank", "16", "--batch", "32", "--at-once", "8", "--warmup", "0.05", *SAVED]
+_NUMBERS = ["--rank", "16", "--batch", "30", "--at-once", "5", "--warmup", "0.05",
+            "--upper-layers", "15", "--save-every", "40"]  # fmt: skip
 _ALIGNED = ["--rank", "16", "--batch", "8", "--warmup", "0.1"]
 
 PLANS = {
@@ -163,10 +166,14 @@ PLANS["number"] = replace(
     name="number",
     number_alone=True,
     alignments=("teacher",),
+    drills=(900,),
+    samples=5,
+    clean={"warm": 20, "sample": 150, "own": None},
+    found={"warm": 900, "sample": 600, "own": 320},
     fresh=None,
     retrieved=200,
-    levels=4084,
-    scores=2048,
+    levels=5000,
+    scores=2500,
     loss="level-entropy",
 )
 """Every plan by its name."""

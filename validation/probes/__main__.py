@@ -1,6 +1,7 @@
 """Hold `novarag.probes` against respondents of known truth, and print figures with intervals.
 
-`validity`: honest respondents on the edge of every relation, `tuned`, and matching errors put in.
+`validity`: honest respondents on the edge of every relation, `tuned`, and matching errors put in;
+`risk` is its last part, a risk of matching that is estimated from graded answers.
 `power`: how many questions show that a rule is broken, or replies hijacked. `proved`: how much of
 the true over-confidence is proved, simulated and on real replies (needs the benchmark data). Exits
 with 1 where a stated bound is not kept. Usage: python -m validation.probes NAME [--size short]
@@ -12,7 +13,9 @@ import time
 
 from validation.probes import power, proved, validity
 
-PARTS = {"validity": validity.main, "power": power.main, "proved": proved.main}
+PARTS = {
+    "validity": validity.main, "risk": validity.risk, "power": power.main, "proved": proved.main,
+}  # fmt: skip
 
 
 def main() -> int:

@@ -264,6 +264,7 @@ async def beside(args: argparse.Namespace, ours, theirs) -> bool:
 
 def main() -> int:
     """Measure what is named."""
+    global NUMBERS
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", nargs="*", default=["cpu", "latency", "memory"])
     parser.add_argument("--requests", type=int, default=4000)
@@ -273,11 +274,14 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--held", type=int, default=2000)
     parser.add_argument("--flat", type=int, default=100_000)
+    parser.add_argument("--alike", action="store_true", help="ask one question throughout")
     parser.add_argument("--litellm", help="the Python of an environment with litellm[proxy]")
     args = parser.parse_args()
     if args.what[:1] == ["bare"]:
         bare(args.what[1], int(args.what[2]))
         return 0
+    if args.alike:
+        NUMBERS = counted(step=0)
     print(described())
     with ExitStack() as stack:
         enter = stack.enter_context

@@ -307,9 +307,10 @@ recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and
 gateway-failures: ## a gateway's process against all that fails around it (an hour); NOVARAG_SCHEMATHESIS is its command
 	python -m validation.gateway
 
-gateway-right: ## a gateway decides as `answer` does on 10,000 replies, and keeps its gate's promise (minutes)
+gateway-right: ## a gateway decides as `answer` does on 10,000 replies, keeps its gate's promise, and notices drift in time (minutes)
 	python -m validation.gateway_right replies
 	python -m validation.gateway_right promise
+	python -m validation.gateway_right drift
 
 gateway-served: ## 200 questions through a gateway before the server of `make vllm`, passages from the index of `make retrieval`
 	python -m validation.gateway_served build/retrieval/corpus.db

@@ -2,13 +2,16 @@
 
 Usage: python -m validation.gateway_right replies [--replies 10000]
        python -m validation.gateway_right promise [--seeds 200] [--requests 300]
+       python -m validation.gateway_right drift [--seeds 200]
 
 `replies` sends recorded replies of real models (their labels changed to ours), and replies that
 quote poisoned passages, through a gateway with a calibration and a gate, every other one as a
 stream, and gives the same replies to `answer`: every field must agree. `promise` draws graded
 answers of a simulated model whose truth is known, fits a calibration, sets a gate, reloads the
 gateway with both, and asks through it; the error of what the gateway would answer is counted over
-20,000 further draws. Exit 1 where a field differs, or the promise is broken too often.
+20,000 further draws. `drift` asks through the gateway, then has the model state 10 points less, and
+counts the answers until the alarm, beside the number that the status page stated before. Exit 1
+where a field differs, the promise is broken too often, or alarms come too late or too soon.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 
@@ -36,6 +39,8 @@ from tests.support.poisoned import poisoned_replies
 
 RISK, SURE = 0.2, 0.9
 GRADED = 400
+BEFORE = 100  # answers before the drift
+LOWER = "confidence stated 10 points lower"
 LATER = 20_000
 STATES = ("consistent", "conflicting", "insufficient")
 RIGHT = {"consistent": 0.8, "conflicting": 0.45, "insufficient": 0.25}
@@ -239,10 +244,60 @@ async def promise(seeds: int, requests: int, folder: Path) -> int:
     return int(broken / seeds > allowed)
 
 
-async def _asked(client, number: str) -> str:
+async def drift(seeds: int, folder: Path) -> int:
+    """Count how often the alarm comes later than stated after a drift, or before it."""
+    waiting: dict[str, Draw] = {}
+    upstream = Upstream(lambda body: waiting[body["messages"][0]["content"]].reply())
+    made_from(draws(random.Random(0), GRADED), folder, "llama", "nova", 0)
+    late, soon, never, stated, took = 0, 0, 0, [], []
+    model = 'frame = false\ncalibration = "calibration.json"\ngate = "gate.json"\n'
+    async with fronted(folder, upstream, model=model) as client:
+
+        async def watched(seed: int, number: int, draw: Draw):
+            waiting[str(number)] = draw
+            await _asked(client, str(number), f"Which {seed}, {number}?")
+            return client.gateway.drift.drift_states()["support"]
+
+        for seed in range(seeds):
+            rng = random.Random(20_000 + seed)
+            made_from(draws(rng, GRADED), folder, "llama", "nova", seed)
+            if not await reload(client.gateway):
+                raise RuntimeError("the gateway refused its settings")
+            for number, draw in enumerate(draws(rng, BEFORE)):
+                state = await watched(seed, number, draw)
+            soon += state.state == "alarm"
+            within = state.notices[LOWER]
+            if within is None or state.state == "alarm":
+                never += within is None
+                continue
+            for count, draw in enumerate(draws(rng, within), start=1):
+                lower = replace(draw, stated=max(0.0, round(draw.stated - 0.1, 2)))
+                state = await watched(seed, BEFORE + count, lower)
+                if state.state == "alarm":
+                    break
+            late += state.state != "alarm"
+            stated.append(within)
+            took.append(count)
+            upstream.seen.clear()
+    print(described())
+    print(
+        f"{seeds} seeds, {GRADED} graded answers, {BEFORE} answers, then {LOWER}: alarm before the"
+        f" drift in {soon}; later than stated in {late} of {len(took)} (allowed"
+        f" {_most_late(len(took)):.0f}); stated {sorted(stated)[len(stated) // 2]} answers and took"
+        f" {sorted(took)[len(took) // 2]} (medians); never noticed by its own word in {never}"
+    )
+    return int(late > _most_late(len(took)) or soon > 0.01 * seeds + 2 * sqrt(0.01 * seeds))
+
+
+def _most_late(count: int) -> float:
+    """Return how many may be late, where 5 % are: two standard deviations more."""
+    return 0.05 * count + 2 * sqrt(0.05 * 0.95 * count)
+
+
+async def _asked(client, number: str, question: str = "Which?") -> str:
     body = {
         "model": "support",
-        "messages": [{"role": "system", "content": number}, {"role": "user", "content": "Which?"}],
+        "messages": [{"role": "system", "content": number}, {"role": "user", "content": question}],
         "novarag": {"passages": PASSAGES},
     }
     _, _, found = await post(client, body)
@@ -252,7 +307,7 @@ async def _asked(client, number: str) -> str:
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=("replies", "promise"))
+    parser.add_argument("what", choices=("replies", "promise", "drift"))
     parser.add_argument("--replies", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--requests", type=int, default=300)
@@ -260,6 +315,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if options.what == "replies":
             return asyncio.run(replies(options.replies, Path(folder)))
+        if options.what == "drift":
+            return asyncio.run(drift(options.seeds, Path(folder)))
         return asyncio.run(promise(options.seeds, options.requests, Path(folder)))
 
 

@@ -1,11 +1,12 @@
 """What a gateway costs: processor time, latency and memory, beside a bare pass-through.
 
 Servers are processes of their own: an upstream that replies after 1 ms, the gateway with a
-calibration, a gate, a key and its audit in a real PostgreSQL, and a pass-through of Starlette and aiohttp
-on the same event loop and parser, with the same rare garbage collections. Both keep connections on
-either side, get the same requests and the same replies; the pass-through sends a request on as it
-came (0.7 kB), the gateway as a prompt (2.4 kB). No two questions are alike. They are asked in turn, so that a noisy neighbour
-hits both. Processor time is that of the server's process alone, database and upstream not counted.
+calibration, a gate, a key and its audit in a real PostgreSQL, and a pass-through of Starlette and
+aiohttp on the same event loop and parser, with the same rare garbage collections. Both keep
+connections on either side, get the same requests and the same replies; the pass-through sends a
+request on as it came (0.7 kB), the gateway as a prompt (2.4 kB). No two questions are alike. They
+are asked in turn, so that a noisy neighbour hits both. Processor time is that of the server's
+process alone, database and upstream not counted.
 """
 
 import argparse

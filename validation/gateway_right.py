@@ -286,7 +286,8 @@ async def drift(seeds: int, folder: Path) -> int:
         f" {_most_late(len(took)):.0f}); stated {sorted(stated)[len(stated) // 2]} answers and took"
         f" {sorted(took)[len(took) // 2]} (medians); never noticed by its own word in {never}"
     )
-    return int(late > _most_late(len(took)) or soon > 0.01 * seeds + 2 * sqrt(0.01 * seeds))
+    too_soon = soon > 0.01 * seeds + 2 * sqrt(0.01 * seeds)
+    return int(late > _most_late(len(took)) or too_soon or never > 0.05 * seeds)
 
 
 def _most_late(count: int) -> float:

@@ -152,7 +152,7 @@ def _above(side: Side, risk: MatchingRisk, truth: float, runs: int) -> np.ndarra
 
 def risk(*, short: bool = False) -> bool:
     """Estimate the risk from 200 graded questions: how often is its bound below what was put in?"""
-    runs, rng = 20 if short else 200, np.random.default_rng(17)
+    runs, rng = 30 if short else 200, np.random.default_rng(17)
     error, below = 0.05, []
     for _ in range(runs):
         probed = []

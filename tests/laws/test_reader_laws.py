@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import novarag
 from novarag import Flaw
-from novarag.integrations.table import ADAPTERS
 from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
+from tests.support.extras import NEED_EXTRAS
 from tests.support.grammar import reply
 
 READERS = {
@@ -97,15 +97,8 @@ def test_a_percent_is_a_percent_on_every_scale(value, scale):
     assert read(text, Labels(scale=scale)).confidence == pytest.approx(value, abs=1e-7)
 
 
-# They need extras that are not installed for laws, and compile no pattern.
-NOT_HERE = {
-    "novarag.__main__",
-    "novarag.integrations.inspect",
-    "novarag.integrations.langchain",
-    *(row.module for row in ADAPTERS.values() if row.extra),
-    "novarag.sft.train.engine",
-    "novarag.sft.train.losses",
-}
+# Starts the command line; and what is not installed for laws compiles no pattern.
+NOT_HERE = {"novarag.__main__", *NEED_EXTRAS}
 
 
 def patterns():

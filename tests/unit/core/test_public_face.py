@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import novarag
-from novarag.integrations.table import ADAPTERS
+from tests.support.extras import NEED_EXTRAS
 
 SNAPSHOT = sorted(novarag.__all__)
 
@@ -29,15 +29,7 @@ def test_the_rooms_and_the_face_agree():
         _ = novarag.nonsense
 
 
-# They need extras that unit tests do without.
-NOT_HERE = {
-    "novarag.__main__",
-    "novarag.integrations.inspect",
-    "novarag.integrations.langchain",
-    *(row.module for row in ADAPTERS.values() if row.extra),
-    "novarag.sft.train.engine",
-    "novarag.sft.train.losses",
-}
+NOT_HERE = {"novarag.__main__", *NEED_EXTRAS}
 
 
 def test_every_module_says_what_it_is_for():

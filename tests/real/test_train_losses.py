@@ -104,18 +104,24 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
 
     each = trainer.level_loss.of_samples(watched, batch)
     each.sum().backward()
-    ((logits, kept),) = seen
+    ((made, kept),) = seen
+    exactly = (
+        1e-2 if made.dtype is torch.bfloat16 else 1e-6
+    )  # of a gradient, in the model's own numbers
+    logits = made.detach().float()
     names = job.ruler.tokenizer.convert_tokens_to_ids(list("0123456789"))
     for row, labels in enumerate(batch["labels"]):
         first = int((labels != -100).nonzero()[0])
-        reached = {int(kept[i]) for i in logits.grad[row].abs().sum(-1).nonzero().flatten()}
+        reached = {int(kept[i]) for i in made.grad[row].abs().sum(-1).nonzero().flatten()}
         assert reached == {first - 1, *range(first, int(labels.ne(-100).sum()) + first - 1)}
-        at_level = logits.grad[row, (kept == first - 1).nonzero().item()]
+        at_level = made.grad[row, (kept == first - 1).nonzero().item()]
         all_of_it = torch.softmax(logits[row, (kept == first - 1).nonzero().item()], -1)
         form = -all_of_it[names].sum().log()  # that a level stands here
         others = [i for i in range(len(all_of_it)) if i not in names]
         count = int((labels != -100).sum())
-        assert at_level[others].tolist() == pytest.approx((all_of_it[others] / count).tolist())
+        assert at_level[others].tolist() == pytest.approx(
+            (all_of_it[others] / count).tolist(), exactly
+        )
         q = torch.softmax(logits[row, (kept == first - 1).nonzero().item(), names], -1)
         values = torch.arange(10) / 10 + 0.05
         target, level = batch["target"][row], int(batch["level"][row])

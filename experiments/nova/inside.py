@@ -1,16 +1,21 @@
 """What models know where they state their confidence, on dev questions: more than replies show.
 
-    python -m experiments.nova.inside BUILD NAME=MODEL [NAME=MODEL ...] [--layers 15 20 25]
+    python -m experiments.nova.inside BUILD NAME=MODEL [NAME=MODEL ...] [--graded] [--layers 20]
 
-MODEL is a folder of whole weights. Two figures for each, at the base's own greedy replies, read up
-to the number: the level that is expected over the probabilities of all levels, and for the first
-model a linear probe, ridge regression from the hidden state of a layer to whether the answer is
-right. The probe is fitted on the base's sampled replies: across folds of their questions, and once
-on all of them for the dev questions. Nothing is chosen by it; it says what a training could reach.
+MODEL is a folder of whole weights. At the base's own greedy replies, read up to the number: the
+level that is expected over the probabilities of all levels, the one that is most likely, which a
+greedy reply would state, and how the expected levels of each later model differ from the second's:
+95 % bootstrap intervals by question, differences paired, as the replies are the same. With
+`--graded`, replies to graded training questions count too, which no number was trained on.
+
+With `--layers`, for the first model a linear probe: ridge regression from the hidden state of a
+layer to whether the answer is right, fitted on the base's sampled replies, across folds of their
+questions, and once on all of them for the greedy replies. Nothing is chosen by any of it.
 """
 
 import argparse
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +35,8 @@ from tests.support.machine import described
 
 FORM = "vanilla"
 DEV, SAMPLED = f"runs/dev-warm-{FORM}-dev", "runs/sample"
+GRADED = [f"runs/train-warm-{FORM}-graded-{part}" for part in ("few", "more")]
+REPLICATES = 2000
 PENALTY = 1.0
 LEVELS = Levels(10)
 
@@ -39,26 +46,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("models", nargs="+", help="NAME=FOLDER; the first is the base")
+    parser.add_argument("--graded", action="store_true", help="graded training questions, too")
     parser.add_argument("--layers", type=int, nargs="*", default=[], help="layers to probe")
     given = parser.parse_args()
     print(f"{described()}\n\n| at the number | replies | right | AUROC | Brier | mean |")
     print("|---|---|---|---|---|---|")
-    dev = replies(given.build / DEV)
+    greedy = replies(given.build, [DEV, *(GRADED if given.graded else [])])
+    seen = {}
     for number, named in enumerate(given.models):
         name, _, place = named.partition("=")
         layers = given.layers if number == 0 else []
         model = Model(place, layers)
-        found = model.looked(dev)
-        say(f"{name}: level expected", found.expected, found.right)
+        seen[name] = found = model.looked(greedy)
+        say(f"{name}: level expected", found.expected, found)
+        say(f"{name}: level most likely", found.likeliest, found)
         if layers:
-            probed(name, layers, model.looked(replies(given.build / SAMPLED)), found)
-    say("a constant, from the same", np.full(len(found.right), found.right.mean()), found.right)
+            probed(name, layers, model.looked(replies(given.build, [SAMPLED])), found)
+    say("a constant, from the same", np.full(len(found.right), found.right.mean()), found)
+    compare(seen)
 
 
-def replies(place):
-    """Gather the replies of a run by prompt: what was said before the number, question, grade."""
+def replies(build, runs):
+    """Gather the replies of runs by prompt: what was said before the number, question, grade."""
     rows = defaultdict(list)
-    for trial in open_run(place):
+    for trial in chain.from_iterable(open_run(build / run) for run in runs):
         span = number_span(trial.completion.text)
         if trial.response is not None and span is not None:
             right = grade(trial.response.answer, trial.group.question) is Grade.RIGHT
@@ -72,8 +83,9 @@ class Looked:
     """What was seen at the numbers of some replies."""
 
     def __init__(self, rows):
-        states, expected, questions, right = zip(*rows, strict=True)
+        states, expected, likeliest, questions, right = zip(*rows, strict=True)
         self.states, self.expected = np.array(states, dtype=float), np.array(expected)
+        self.likeliest = np.array(likeliest)
         self.questions, self.right = list(questions), np.array(right)
 
 
@@ -114,7 +126,8 @@ class Model:
         seen.crop(-tokens.shape[1])
         chance = torch.softmax(made.logits[0, -1, self._levels].float(), -1)
         states = [made.hidden_states[layer][0, -1].float().numpy() for layer in self._layers]
-        return states, float(chance @ torch.tensor(LEVELS.values))
+        likeliest = LEVELS.values[int(chance.argmax())]
+        return states, float(chance @ torch.tensor(LEVELS.values)), likeliest
 
 
 def probed(name, layers, sampled, dev):
@@ -127,9 +140,9 @@ def probed(name, layers, sampled, dev):
         for one in np.unique(fold):
             held = fold == one
             made[held] = fitted(states[~held], sampled.right[~held])(states[held])
-        say(f"{name}: probe of layer {layer}, sampled replies, across folds", made, sampled.right)
+        say(f"{name}: probe of layer {layer}, sampled replies, across folds", made, sampled)
         found = fitted(states, sampled.right)(dev.states[:, number])
-        say(f"{name}: probe of layer {layer}, dev", found, dev.right)
+        say(f"{name}: probe of layer {layer}, greedy replies", found, dev)
 
 
 def fitted(states, right):
@@ -141,12 +154,52 @@ def fitted(states, right):
     return lambda new: ((new - middle) / spread @ weights + rate).clip(0, 1)
 
 
-def say(what, confidence, right):
+def say(what, confidence, looked):
     """Print a row."""
-    found = score(confidence, right, np.ones(len(right)))
-    order = "–" if found.auroc is None else f"{found.auroc:.2f}"
-    print(f"| {what} | {len(right):,} | {right.mean():.2f} | {order} | {found.brier:.3f}"
+    right = looked.right
+    drawn = draws(lambda rows: scored(confidence[rows], right[rows]), looked.questions)
+    order, brier = (shown(f, d) for f, d in zip(scored(confidence, right), drawn, strict=True))
+    print(f"| {what} | {len(right):,} | {right.mean():.2f} | {order} | {brier}"
           f" | {confidence.mean():.2f} |", flush=True)  # fmt: skip
+
+
+def compare(seen):
+    """Print by how much the expected levels of later models are better than those of the second."""
+    _, *names = seen
+    if len(names) < 2:
+        return
+    first, *others = names
+    print(f"\n| expected level, against {first} | AUROC | Brier |\n|---|---|---|")
+    right = seen[first].right
+    for name in others:
+
+        def gap(rows, name=name):
+            one, other = (scored(seen[n].expected[rows], right[rows]) for n in (name, first))
+            return np.subtract(one, other)
+
+        found, drawn = gap(np.arange(len(right))), draws(gap, seen[first].questions)
+        print(f"| {name} | {shown(found[0], drawn[0])} | {shown(found[1], drawn[1])} |")
+
+
+def scored(confidence, right):
+    """Return AUROC and Brier score; no AUROC where all are right or all are wrong."""
+    found = score(confidence, right, np.ones(len(right)))
+    return (np.nan if found.auroc is None else found.auroc, found.brier)
+
+
+def draws(figures, questions):
+    """Draw questions with replacement; return each figure's values over the draws."""
+    _, which = np.unique(questions, return_inverse=True)
+    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+    rng = np.random.default_rng(0)
+    drawn = (rng.integers(0, len(rows), len(rows)) for _ in range(REPLICATES))
+    return np.array([figures(np.concatenate([rows[i] for i in one])) for one in drawn]).T
+
+
+def shown(value, drawn):
+    """Write a figure with its interval."""
+    low, high = np.nanquantile(drawn, (0.025, 0.975))
+    return f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
 if __name__ == "__main__":

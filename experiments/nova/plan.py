@@ -103,8 +103,8 @@ class Plan:
         return [*_ALIGNED, *SAVED, *self.layers, "--learning-rate", "1e-4"]
 
 
-_NUMBERS = ["--rank", "16", "--batch", "30", "--at-once", "5", "--warmup", "0.05",
-            "--upper-layers", "15", "--save-every", "40"]  # fmt: skip
+_NUMBERS = ["--rank", "16", "--batch", "10", "--at-once", "5", "--warmup", "0.05",
+            "--upper-layers", "15", "--save-every", "100"]  # fmt: skip
 _ALIGNED = ["--rank", "16", "--batch", "8", "--warmup", "0.1"]
 
 PLANS = {
@@ -174,6 +174,7 @@ PLANS["number"] = replace(
     retrieved=200,
     levels=5000,
     scores=2500,
+    short=900,
     loss="level-entropy",
 )
 """Every plan by its name."""

@@ -28,6 +28,7 @@ ATTEMPTS = 4  # at a stage, before the proof gives up
 FRESH = ["test-clean", "test-retrieved"]
 MORE = ["test-released", "test-asked"]
 METHODS = ("ensemble", "p-true", "self-frequency")
+WARMED = 120  # warm-up rows more, masked or not, of an ablation
 
 
 def stages(bench):
@@ -303,9 +304,13 @@ def ablation(bench):
         exported(bench, f"filtered-short-{name}", f"export-short-{name}")
         short(bench, f"short-{name}", f"export-short-{name}", warm)
     exported(bench, "filtered-teacher", "export-101", "--levels", "101")
-    bench.train("export-101", warm, "models/levels-101", *bench.plan.train,
-                "--epochs", epochs(bench, "export-101", bench.plan.rows))  # fmt: skip
-    bench.ask_all("levels-101", "dev", ["dev"], [bench.plan.form])
+    whole = {"levels-101": "export-101"}
+    if bench.plan.number_alone:  # else `teacher` is that training
+        whole |= {"levels-10": "export-teacher"}
+    for who, rows in whole.items():
+        bench.train(rows, warm, f"models/{who}", *bench.plan.train,
+                    "--epochs", epochs(bench, rows, bench.plan.rows))  # fmt: skip
+        bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
     few = bench.build / "warmup-few" / "train.jsonl"
     few.parent.mkdir(exist_ok=True)
     rows = (
@@ -313,7 +318,7 @@ def ablation(bench):
         .read_text()
         .splitlines(keepends=True)
     )
-    few.write_text("".join(rows[: bench.plan.short]))
+    few.write_text("".join(rows[:WARMED]))
     for name, more in (("masked", ["--mask-confidence"]), ("unmasked", [])):
         bench.train(
             "warmup-few", warm, f"models/{name}", "--epochs", "1", *bench.plan.warmup, *more

@@ -50,7 +50,7 @@ LEAST = 30  # rows of a part that gets figures
 SPREAD = ("least", "quarter", "half", "three quarters", "most")
 FRESH = "clean + retrieved"
 SHORT = ("short-teacher", "short-share", "short-bits", "short-masked", "short-unmasked",
-         "levels-101")  # fmt: skip
+         "levels-10", "levels-101")  # fmt: skip
 
 
 def main(build, out):

@@ -22,6 +22,8 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
+from experiments.nova.page import shown
+from experiments.nova.report import figure
 from novarag import grade, open_run
 from novarag.calibration.scores import score
 from novarag.metrics.baselines import folds
@@ -29,6 +31,7 @@ from novarag.sft.lengths import load_ruler
 from novarag.sft.levels import Levels
 from novarag.sft.stated import number_span
 from novarag.sft.train.engine import precision
+from novarag.stats.resampling import draws, interval
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import Grade
 from tests.support.machine import described
@@ -157,14 +160,13 @@ def fitted(states, right):
 def say(what, confidence, looked):
     """Print a row."""
     right = looked.right
-    drawn = draws(lambda rows: scored(confidence[rows], right[rows]), looked.questions)
-    order, brier = (shown(f, d) for f, d in zip(scored(confidence, right), drawn, strict=True))
-    print(f"| {what} | {len(right):,} | {right.mean():.2f} | {order} | {brier}"
+    cells = figures(lambda weight: scored(confidence, right, weight), looked.questions)
+    print(f"| {what} | {len(right):,} | {right.mean():.2f} | {' | '.join(cells)}"
           f" | {confidence.mean():.2f} |", flush=True)  # fmt: skip
 
 
 def compare(seen):
-    """Print by how much the expected levels of later models are better than those of the second."""
+    """Print by how much the expected levels of later models differ from those of the second."""
     _, *names = seen
     if len(names) < 2:
         return
@@ -173,33 +175,29 @@ def compare(seen):
     right = seen[first].right
     for name in others:
 
-        def gap(rows, name=name):
-            one, other = (scored(seen[n].expected[rows], right[rows]) for n in (name, first))
-            return np.subtract(one, other)
+        def gap(weight, name=name):
+            return scored(seen[name].expected, right, weight) - scored(
+                seen[first].expected, right, weight
+            )
 
-        found, drawn = gap(np.arange(len(right))), draws(gap, seen[first].questions)
-        print(f"| {name} | {shown(found[0], drawn[0])} | {shown(found[1], drawn[1])} |")
+        print(f"| {name} | {' | '.join(figures(gap, seen[first].questions))} |")
 
 
-def scored(confidence, right):
+def scored(confidence, right, weight):
     """Return AUROC and Brier score; no AUROC where all are right or all are wrong."""
-    found = score(confidence, right, np.ones(len(right)))
-    return (np.nan if found.auroc is None else found.auroc, found.brier)
+    found = score(confidence, right, weight)
+    return np.array([np.nan if found.auroc is None else found.auroc, found.brier])
 
 
-def draws(figures, questions):
-    """Draw questions with replacement; return each figure's values over the draws."""
-    _, which = np.unique(questions, return_inverse=True)
-    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
-    rng = np.random.default_rng(0)
-    drawn = (rng.integers(0, len(rows), len(rows)) for _ in range(REPLICATES))
-    return np.array([figures(np.concatenate([rows[i] for i in one])) for one in drawn]).T
-
-
-def shown(value, drawn):
-    """Write a figure with its interval."""
-    low, high = np.nanquantile(drawn, (0.025, 0.975))
-    return f"{value:.3f} ({low:.3f} to {high:.3f})"
+def figures(of, questions):
+    """Write the figures of all rows, each with its interval over draws of questions."""
+    names, which = np.unique(questions, return_inverse=True)
+    chunks = draws(len(names), REPLICATES, seed=0, width=len(which))
+    drawn = np.array([of(weight[which]) for chunk in chunks for weight in chunk])
+    return [
+        shown(figure(value, *interval(column)))
+        for value, column in zip(of(np.ones(len(which))), drawn.T, strict=True)
+    ]
 
 
 if __name__ == "__main__":

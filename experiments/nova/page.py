@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _ORDER = ("all", "k", "kind", "against", "against base", "against calibration")
 
 
-def page(facts: Mapping[str, Any], wanted: Sequence[str]) -> str:
-    """Write all tables."""
+def page(facts: Mapping[str, Any], wanted: Sequence[str], on_dev: Sequence[str]) -> str:
+    """Write all tables; that of dev questions has more columns."""
     lines = [f"{facts['machine']}.", "", "Questions by split (`new`: in no split above):", ""]
     lines += plainly(facts["budget"])
     lines += ["", f"First test request: {facts['first test request']}. Choices before it:", ""]
@@ -26,7 +26,7 @@ def page(facts: Mapping[str, Any], wanted: Sequence[str]) -> str:
     ):  # fmt: skip
         if facts.get(name):
             lines += ["", f"## {title}", "", *plainly(facts[name])]
-    lines += ["", "## dev", "", *rows(facts["dev"], "all", [*wanted, "recalibrated"])]
+    lines += ["", "## dev", "", *rows(facts["dev"], "all", [*wanted, *on_dev])]
     if facts.get("draws"):
         lines += ["", "Share of right short draws as the confidence of `nova`'s answers:", ""]
         lines += rows([facts["draws"]], "all", wanted)

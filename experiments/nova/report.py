@@ -44,6 +44,7 @@ from novarag.metrics import measure_table
 from tests.support.machine import described
 
 SHOWN = ("accuracy", "brier", "smooth_ece", "auroc", "discrimination", "mean_confidence")
+AGAIN = ("recalibrated", "its_error", "most_stated", "share_of_it")
 WANTED = (*SHOWN, "passage_judgment", "group_judgment")
 REPLICATES = 2000
 LEAST = 30  # rows of a part that gets figures
@@ -84,8 +85,8 @@ def main(build, out):
     if (build / "cards" / "cards.md").exists():
         shutil.copy(build / "cards" / "cards.md", out / "cards.md")
     (out / "proof.json").write_text(json.dumps(results) + "\n")
-    (out / "tables.md").write_text(page(results, WANTED))
-    print(page(results, WANTED))
+    (out / "tables.md").write_text(page(results, WANTED, AGAIN))
+    print(page(results, WANTED, AGAIN))
 
 
 def tested(build, out, final):
@@ -195,8 +196,7 @@ def dev(build):
     parts = [t.with_columns(system=pl.lit(name)) for name, t in there.items()]
     whole = with_size(pl.concat(parts, how="vertical_relaxed"))
     found = measure_table(whole, by="system", replicates=REPLICATES)
-    again = {name: measured(t).brier for name, t in there.items()}
-    results = [panel(p) | {"recalibrated": figure(again[p.name], None, None)} for p in found.groups]
+    results = [panel(p) | again(there[p.name]) for p in found.groups]
     name = "base, NOVA prompt" if "base, NOVA prompt" in there else "base, vanilla"
     base = there[name]
     overlaps = overlap_table(load_groups(build / "groups" / "dev.jsonl"))
@@ -204,6 +204,15 @@ def dev(build):
         one = measure_table(made, replicates=REPLICATES).overall
         results.append(panel(one) | {"system": f"{floor} for {name}"})
     return results
+
+
+def again(answers):
+    """The Brier score after a recalibration with its standard error, and the number stated most."""
+    found = measured(answers)
+    stated = answers["confidence"].drop_nulls().value_counts(sort=True, normalize=True)
+    most = stated.row(0) if stated.height else (None, None)
+    values = zip(AGAIN, (found.brier, found.error, *most), strict=True)
+    return {name: figure(value, None, None) for name, value in values}
 
 
 def draws(build):

@@ -105,9 +105,7 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
     each = trainer.level_loss.of_samples(watched, batch)
     each.sum().backward()
     ((made, kept),) = seen
-    exactly = (
-        1e-2 if made.dtype is torch.bfloat16 else 1e-6
-    )  # of a gradient, in the model's own numbers
+    exactly = 1e-2 if made.dtype is torch.bfloat16 else 1e-6  # gradients are in the model's numbers
     logits = made.detach().float()
     names = job.ruler.tokenizer.convert_tokens_to_ids(list("0123456789"))
     for row, labels in enumerate(batch["labels"]):

@@ -182,8 +182,8 @@ def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
     def interrupt(*_: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
+        stop.set()  # before the words: who reads them may press Ctrl-C again at once
         print("\nfinishing what is in flight; Ctrl-C again to leave at once", file=sys.stderr)
-        stop.set()
 
     ease_collector()
     wanted = {signal.SIGINT: interrupt, signal.SIGTERM: lambda *_: stop.set()}

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from io import StringIO
 
 import pytest
 from typer.testing import CliRunner
@@ -14,7 +16,7 @@ from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, 
 from novarag.calibration.graded import Source
 from novarag.cli import app
 from novarag.cli.answer import screen
-from novarag.cli.console import status
+from novarag.cli.console import asking, status
 from novarag.cli.options import parse_price
 from novarag.flows.scoring import Scoring
 from novarag.records import Completion, Flaw
@@ -165,16 +167,25 @@ def four_at_once(groups, url):
     return [sys.executable, "-m", "novarag", *words]
 
 
+@contextmanager
+def begun(words, folder):
+    """A command that runs, and is killed if a check on it fails."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=folder, text=True, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_an_interrupt_finishes_what_is_in_flight(groups, tmp_path):
     with chaos(latency=0.3) as url:
         words = four_at_once(groups, url)
-        process = subprocess.Popen(
-            words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        while bill(url, "count")["total"] < 5:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        with begun(words, tmp_path) as process:
+            while bill(url, "count")["total"] < 5:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
         asked = bill(url, "count")
         assert process.returncode == 130
         assert "stopped: run the same command to go on" in out
@@ -187,11 +198,7 @@ def test_an_interrupt_finishes_what_is_in_flight(groups, tmp_path):
 
 
 def test_a_second_interrupt_leaves_at_once(groups, tmp_path):
-    with chaos(latency=60) as url:
-        process = subprocess.Popen(
-            four_at_once(groups, url), cwd=tmp_path,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+    with chaos(latency=60) as url, begun(four_at_once(groups, url), tmp_path) as process:
         while bill(url, "count")["total"] < 4:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -201,8 +208,21 @@ def test_a_second_interrupt_leaves_at_once(groups, tmp_path):
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (130, "")
-        assert "Traceback" not in err
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+
+
+def test_a_second_interrupt_counts_from_the_first_word_on(monkeypatch):
+    class Hasty(StringIO):
+        def write(self, text):
+            signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    with asking() as (_, stop):
+        monkeypatch.setattr(sys, "stderr", Hasty())
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert stop.is_set()
 
 
 def test_answer_fits_one_screen(server, tmp_path):

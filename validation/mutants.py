@@ -264,7 +264,7 @@ MUTANTS = [
     ("read: pools are believed unseen", F + "drafts.py", "or not files[name].vouches_for(content)", "", "tests/unit/runs/test_altered_tables.py"),
     ("share: the stated number still chooses", "src/novarag/filters/alignment.py", "distance = pl.lit(0.0)", "pass", "tests/unit/filters/test_filters.py"),
     ("share: only what is left counts", "src/novarag/filters/alignment.py", 'if options.alignment == "brier":', 'if options.alignment != "soft":', "tests/unit/filters/test_filters.py"),
-    ("unfiltered: the misjudged fall", "src/novarag/filters/stages.py", "    if options.unfiltered:\n        return keep_all(trials)\n    stated", "    stated", "tests/unit/filters/test_filters.py"),
+    ("unfiltered: the misjudged fall", "src/novarag/filters/stages.py", "    if not options.judges:\n        return keep_all(trials)\n    stated", "    stated", "tests/unit/filters/test_filters.py"),
     ("levels: rounded down at a tenth", "src/novarag/sft/levels.py", "floor(round(10 * confidence, _DIGITS))", "floor(10 * confidence - 1e-6)", TSL),
     ("levels: one digit", "src/novarag/sft/levels.py", "width = 2 if", "width = 1 if", TSL),
     ("levels: written and not read back", "src/novarag/sft/stated.py", "return made if same and after.confidence == levels.values[level] else None", "return made", TSL),

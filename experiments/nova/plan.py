@@ -2,8 +2,8 @@
 
 There are three. `nova` is the paper's: long replies that judge every passage, about seven hours of
 two cores. `vanilla` trains short replies, and the number of the chosen one alone: under three hours.
-`number` trains nothing but the number, on all of the base's own sampled replies. The README has the
-tables.
+`number` trains nothing but the number, on all of the base's own sampled replies, and beside it
+whole replies that the paper's choice by Brier score keeps. The README has the tables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 SEED = 0
+WRITTEN = ("share", "teacher")
 READS = 0.55  # right answers with gold among three passages that end the warm-up
 READER = 100  # dev questions that say so
 
@@ -35,8 +36,9 @@ class Plan:
     asked before. `drills` are counted for each part of the warm-up. `rows` are those of an
     alignment's training over all epochs (two at most), `levels` and `scores` those of the two
     trainings of the confidence alone (with 0 there is no second; `loss` is that of the first),
-    `short` those of an ablation. With `number_alone` these two are all there is, from the warmed-up
-    model and its own samples. Methods that ask several times ask by `sampled`. A server that is not
+    `short` those of an ablation. With `number_alone` these two begin from the warmed-up model and
+    its own samples, not from a trained alignment. Written targets are filtered by `written`, the
+    alignments that choose by the stated number by `nearest`. Methods that ask several times ask by `sampled`. A server that is not
     `compiled` starts minutes sooner and writes more slowly.
     """
 
@@ -53,12 +55,13 @@ class Plan:
     more: int | None
     each_kind: bool
     alignments: tuple[str, ...]
-    filters: tuple[str, ...]
+    written: tuple[str, ...]
     prompts: tuple[str, ...]
     rows: int
     levels: int
     scores: int
     short: int
+    nearest: tuple[str, ...] = ()
     retrieved: int = TEST_FOUND
     number_alone: bool = False
     loss: str = "level-entropy"
@@ -76,6 +79,15 @@ class Plan:
     def aligned(self) -> list[str]:
         """The alignments that state a confidence in this form."""
         return [name for name in self.alignments if name != "label-only"]
+
+    @property
+    def whole(self) -> list[str]:
+        """The alignments that are trained as whole replies."""
+        return [n for n in self.alignments if not (self.number_alone and n in WRITTEN)]
+
+    def filters(self, alignment: str) -> tuple[str, ...]:
+        """Return how the replies of an alignment are filtered."""
+        return self.written if alignment in WRITTEN else self.nearest
 
     @property
     def confident(self) -> list[str]:
@@ -125,7 +137,7 @@ PLANS = {
         more=None,
         each_kind=True,
         alignments=("brier", "soft", "share", "teacher", "label-only"),
-        filters=(),
+        written=(),
         prompts=("vanilla", "cot", "noise-aware", "nova"),
         rows=320,
         levels=480,
@@ -148,7 +160,7 @@ PLANS = {
         more=80,
         each_kind=False,
         alignments=("share", "teacher"),
-        filters=("--unfiltered", "--balance", "none"),
+        written=("--unfiltered", "--balance", "none"),
         prompts=("vanilla", "cot", "noise-aware"),
         rows=320,
         levels=512,
@@ -165,15 +177,16 @@ PLANS["number"] = replace(
     PLANS["vanilla"],
     name="number",
     number_alone=True,
-    alignments=("teacher",),
+    alignments=("teacher", "brier", "soft"),
+    nearest=("--unjudged", "--balance", "none"),
     drills=(900,),
     samples=5,
     clean={"warm": 20, "sample": 150, "own": None},
     found={"warm": 900, "sample": 600, "own": 320},
     fresh=None,
     retrieved=200,
-    levels=5000,
-    scores=2500,
+    levels=1500,
+    scores=0,
     short=900,
     loss="level-entropy",
 )

@@ -28,6 +28,7 @@ ATTEMPTS = 4  # at a stage, before the proof gives up
 FRESH = ["test-clean", "test-retrieved"]
 MORE = ["test-released", "test-asked"]
 METHODS = ("ensemble", "p-true", "self-frequency")
+WHOLE = 320  # rows of an ablation that trains whole replies
 WARMED = 120  # warm-up rows more, masked or not, of an ablation
 
 
@@ -128,7 +129,8 @@ def sample(bench):
     bench.ask("warm", [("sample", bench.plan.form, "runs/sample")],
               "--samples", bench.plan.samples, "--concurrency", "8")  # fmt: skip
     for name in bench.plan.aligned:
-        filtered(bench, "runs/sample", f"filtered-{name}", "--alignment", name, *bench.plan.filters)
+        filtered(bench, "runs/sample", f"filtered-{name}", "--alignment", name,
+                 *bench.plan.filters(name))  # fmt: skip
     for name in bench.plan.alignments:
         kept = "brier" if name == "label-only" else name
         exported(bench, f"filtered-{kept}", f"export-{name}",
@@ -150,14 +152,9 @@ def exported(bench, kept, out, *more):
 
 def train(bench):
     """Train every alignment on the warmed-up model."""
-    for name in aligned(bench):
+    for name in bench.plan.whole:
         bench.train(f"export-{name}", bench.model("warm"), f"models/{name}", *bench.plan.train,
                     "--epochs", epochs(bench, f"export-{name}", bench.plan.rows))  # fmt: skip
-
-
-def aligned(bench):
-    """List the alignments that have a training of whole replies."""
-    return () if bench.plan.number_alone else bench.plan.alignments
 
 
 def epochs(bench, export, rows, most=2.0):
@@ -172,9 +169,9 @@ def dev(bench):
     if bench.plan.form != "vanilla":  # whose samples are such short draws
         bench.ask("warm", [("dev", "vanilla", "runs/dev-draws")], "--samples", bench.plan.samples,
                   "--concurrency", "8")  # fmt: skip
-    for who in aligned(bench):
+    for who in bench.plan.whole:
         bench.ask_all(who, "dev", ["dev"], [strategy_of(bench, who)])
-    if aligned(bench):
+    if not bench.plan.number_alone:
         decide(bench, "alignment", bench.plan.aligned)
 
 
@@ -223,7 +220,8 @@ def confident(bench):
                     "--epochs", epochs(bench, rows, count))  # fmt: skip
         bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
         model = bench.model(who)
-    decide(bench, "final", [*([chosen] if chosen else []), *bench.plan.confident])
+    whole = [name for name in bench.plan.whole if name in bench.plan.aligned]
+    decide(bench, "final", [*([chosen] if chosen else whole), *bench.plan.confident])
 
 
 def graded(bench):
@@ -261,7 +259,7 @@ def test(bench):
         bench.ask_all("warm", "test", [*FRESH, *(MORE if is_main else [])], [strategy])
     calibrated(bench)
     sampling_methods(bench)
-    for who in dict.fromkeys([final, *aligned(bench), *bench.plan.confident]):
+    for who in dict.fromkeys([final, *bench.plan.whole, *bench.plan.confident]):
         more = MORE if who in {final, "brier"} else []
         bench.ask_all(who, "test", [*FRESH, *more], [strategy_of(bench, who)])
 
@@ -309,7 +307,7 @@ def ablation(bench):
         whole |= {"levels-10": "export-teacher"}
     for who, rows in whole.items():
         bench.train(rows, warm, f"models/{who}", *bench.plan.train,
-                    "--epochs", epochs(bench, rows, bench.plan.rows))  # fmt: skip
+                    "--epochs", epochs(bench, rows, WHOLE))  # fmt: skip
         bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
     few = bench.build / "warmup-few" / "train.jsonl"
     few.parent.mkdir(exist_ok=True)

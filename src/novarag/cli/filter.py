@@ -49,6 +49,12 @@ def filter_trials(
             "--unfiltered", help="Keep every reply that was read and graded, right and wrong."
         ),
     ] = False,
+    unjudged: Annotated[
+        bool,
+        typer.Option(
+            "--unjudged", help="Leave out judgments and rules, for replies that judge no passage."
+        ),
+    ] = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take runs that are not finished, as far as they go.")
     ] = False,
@@ -59,7 +65,7 @@ def filter_trials(
     with screen() as tell:
         found = flow(
             runs, out, rules=rules, alignment=alignment, common=common, balance=balance, seed=seed,
-            unfiltered=unfiltered, partial_runs=partial, tell=tell,
+            unfiltered=unfiltered, unjudged=unjudged, partial_runs=partial, tell=tell,
         )  # fmt: skip
     print_filtered(found)
     if not found.trials:

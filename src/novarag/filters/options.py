@@ -19,7 +19,8 @@ class Options:
     """Variants of the stages, and the seed that settles ties and draws.
 
     `common` is the number of models that a group must be kept for; up to 1, the stage keeps all.
-    `unfiltered` keeps every reply that could be read and was graded, right and wrong.
+    `unfiltered` keeps every reply that could be read and was graded, right and wrong; `unjudged`
+    holds replies to no judgment and no rule, for strategies that ask for none.
     """
 
     rules: str = FILTER.rules
@@ -28,6 +29,7 @@ class Options:
     common: int = 1
     seed: int = FILTER.seed
     unfiltered: bool = False
+    unjudged: bool = False
 
     def __post_init__(self) -> None:
         chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)
@@ -36,6 +38,11 @@ class Options:
                 raise UnknownName(name, known)
         if self.seed < 0:
             raise UsageError("a seed is 0 or more")
+
+    @property
+    def judges(self) -> bool:
+        """Say whether replies are held to their judgments and to the rules."""
+        return not (self.unfiltered or self.unjudged)
 
     @property
     def is_written(self) -> bool:

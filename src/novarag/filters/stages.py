@@ -22,7 +22,7 @@ def keep_all(trials: pl.DataFrame) -> pl.DataFrame:
 
 def readable(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what could be read, classes included; the flaw is the reason."""
-    if options.unfiltered:
+    if not options.judges:
         return trials.with_columns(reason=pl.col("flaw"))
     unclassed = pl.col("judgments").list.len().fill_null(0) == 0
     return trials.with_columns(
@@ -32,7 +32,7 @@ def readable(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 def judged_right(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what judges every passage right, and the group too where it judges it."""
-    if options.unfiltered:
+    if not options.judges:
         return keep_all(trials)
     stated, checked = pl.col("evidence").is_not_null(), pl.col("group_judged").is_not_null()
     unknown = pl.lit("nothing known to judge by")
@@ -50,7 +50,7 @@ def judged_right(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 def by_the_rules(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Keep what applies the rules: by what was read (`stated`), or by key words (`keyword`)."""
-    if options.unfiltered:
+    if not options.judges:
         return keep_all(trials)
     if options.rules == "keyword":
         return _with_keywords(trials)

@@ -46,6 +46,7 @@ def filter_trials(
     balance: str = FILTER.balance,
     seed: int = FILTER.seed,
     unfiltered: bool = False,
+    unjudged: bool = False,
     partial_runs: bool = False,
     tell: Tell = silent,
 ) -> FilterResult:
@@ -54,8 +55,9 @@ def filter_trials(
     `common` keeps groups that are kept for every model (by default where there are several runs;
     a number says for how many). With the alignments `share` and `teacher`, `export` writes the
     target into the kept reply as its confidence. `unfiltered` keeps every reply that could be read
-    and was graded, right and wrong, to train the confidence alone on. `partial_runs` takes runs
-    that are not finished as far as they go.
+    and was graded, right and wrong, to train the confidence alone on. `unjudged` leaves out the
+    stages of judgments and rules, for replies that judge no passage. `partial_runs` takes runs that
+    are not finished as far as they go.
     """
     from novarag.filters import Options
     from novarag.flows.filtering import filter_runs
@@ -67,7 +69,7 @@ def filter_trials(
     places = [runs] if isinstance(runs, (str, Path, Run)) else list(runs)
     options = Options(
         rules=rules, alignment=alignment, balance=balance, seed=seed, unfiltered=unfiltered,
-        common=_common(common, len(places)),
+        unjudged=unjudged, common=_common(common, len(places)),
     )  # fmt: skip
     sources = open_sources(places, partial=partial_runs)
     total, done = 2 * sum(len(source.finished) for source in sources), 0

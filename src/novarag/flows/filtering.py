@@ -41,6 +41,9 @@ _REST = (
     "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
 )  # fmt: skip
 
+_FLAGS = ("unfiltered", "unjudged")
+"""Settings that are written down where they are on."""
+
 _WHERE = ("source", "shard", "row", "target")
 
 
@@ -116,7 +119,7 @@ def _summary(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str
     ]
     return {
         "stages": list(STAGES),
-        "settings": {k: v for k, v in asdict(options).items() if k != "unfiltered" or v},
+        "settings": {k: v for k, v in asdict(options).items() if k not in _FLAGS or v},
         "runs": runs,
         "counts": list(tally.counts()),
         "reasons": list(tally.all_reasons()),

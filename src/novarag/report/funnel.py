@@ -80,7 +80,7 @@ def span(low: float, high: float) -> str:
 
 
 def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
-    if settings.get("unfiltered") and stage in {"judgment", "rules"}:
+    if stage in {"judgment", "rules"} and (settings.get("unfiltered") or settings.get("unjudged")):
         return True
     alone = stage == "common" and settings["common"] <= 1
     return alone or (stage == "balance" and settings["balance"] == "none")
@@ -139,6 +139,8 @@ def _alignment_notes(facts: Mapping[str, Any]) -> list[str]:
     ]
     if facts["settings"].get("unfiltered"):
         lines.append("Unfiltered: every reply that was read and graded stays, right and wrong.")
+    if facts["settings"].get("unjudged"):
+        lines.append("Unjudged: replies were held to no judgment of passages and to no rule.")
     return lines
 
 

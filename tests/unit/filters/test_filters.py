@@ -26,7 +26,7 @@ NAMES = list(STAGES)
 
 def naive(
     rows, *, rules="stated", alignment="brier", balance="uniform", common=1, seed=0,
-    unfiltered=False,
+    unfiltered=False, unjudged=False,
 ):  # fmt: skip
     """Return the identities kept, and {(model, kind, stage, reason): count} of the dropped."""
     dropped = {}
@@ -46,14 +46,10 @@ def naive(
                 dropped[identity(row)] = (stage, reason)
         left = kept
 
-    if unfiltered:
-        drop("format", lambda r: r["flaw"])
-        drop("alignment", lambda r: "not graded" if r["correct"] is None else None)
-    else:
-        drop("format", lambda r: r["flaw"] or (None if r["judgments"] else "no passage classes"))
-        drop("judgment", misjudged)
-        drop("rules", {"stated": against_rules, "keyword": without_words}[rules])
-        drop("alignment", another(choose(left, shares, alignment, seed), alignment))
+    for stage, reason_of in judging(rules, judges=not (unfiltered or unjudged)).items():
+        drop(stage, reason_of)
+    nearest = another(choose(left, shares, alignment, seed), alignment)
+    drop("alignment", ungraded if unfiltered else nearest)
     if common > 1:
         models = models_of(left)
         drop(
@@ -97,6 +93,21 @@ def asked(row):
 
 def identity(row):
     return (*asked(row), row["sample"])
+
+
+def ungraded(row):
+    return "not graded" if row["correct"] is None else None
+
+
+def judging(rules, *, judges):
+    """Return the stages before the alignment."""
+    if not judges:
+        return {"format": lambda r: r["flaw"]}
+    return {
+        "format": lambda r: r["flaw"] or (None if r["judgments"] else "no passage classes"),
+        "judgment": misjudged,
+        "rules": {"stated": against_rules, "keyword": without_words}[rules],
+    }
 
 
 def misjudged(row):
@@ -191,6 +202,8 @@ def draw(rows, balance, seed):
         {"rules": "keyword"},
         {"alignment": "soft"},
         {"unfiltered": True, "balance": "none"},
+        {"unjudged": True},
+        {"unjudged": True, "alignment": "soft", "balance": "none"},
         {"common": 2},
         {"balance": "downsample-consistent"},
         {"alignment": "share", "balance": "none", "seed": 7},

@@ -139,6 +139,14 @@ def test_the_command_prints_the_tally_beside_the_papers(runs, tmp_path):
     assert "a passage is misjudged" in result.stdout
 
 
+def test_the_command_can_leave_judgments_out(runs, tmp_path):
+    words = ["filter", str(runs / "b"), "--out", str(tmp_path / "out"), "--unjudged"]
+    result = run(app, words)
+    assert "Unjudged: replies were held to no judgment of passages" in result.stdout
+    assert "misjudged" not in result.stdout
+    assert "another response is better aligned" in result.stdout
+
+
 def test_a_run_that_is_not_finished_is_refused_or_counted(tmp_path):
     write_run(tmp_path / "a", ALPHA, questions=7)
     (tmp_path / "a" / shard_name(2)).unlink()

@@ -208,6 +208,11 @@ def carded(export, card=CARD, **changed):
         (CARD, "nova"),
         (CARD | {"label_only": True}, "label-only"),
         (CARD | {"funnel": CARD["funnel"] | {"settings": {"alignment": "soft"}}}, "soft"),
+        (
+            CARD
+            | {"funnel": CARD["funnel"] | {"settings": {"alignment": "brier", "unjudged": True}}},
+            "brier",
+        ),
     ],
 )
 def test_the_card_names_the_variant(export, card, variant):

@@ -46,7 +46,8 @@ class Dataset:
         if settings.get("unfiltered"):
             return "own-replies"
         alignment = settings.get("alignment")
-        return str(alignment) if alignment in {"soft", *WRITTEN} else "nova"
+        named = alignment in {"soft", *WRITTEN} or settings.get("unjudged")
+        return str(alignment) if named else "nova"
 
     @property
     def is_filtered(self) -> bool:

@@ -28,7 +28,6 @@ ATTEMPTS = 4  # at a stage, before the proof gives up
 FRESH = ["test-clean", "test-retrieved"]
 MORE = ["test-released", "test-asked"]
 METHODS = ("ensemble", "p-true", "self-frequency")
-WHOLE = 320  # rows of an ablation that trains whole replies
 WARMED = 120  # warm-up rows more, masked or not, of an ablation
 
 
@@ -307,7 +306,7 @@ def ablation(bench):
         whole |= {"levels-10": "export-teacher"}
     for who, rows in whole.items():
         bench.train(rows, warm, f"models/{who}", *bench.plan.train,
-                    "--epochs", epochs(bench, rows, WHOLE))  # fmt: skip
+                    "--epochs", epochs(bench, rows, bench.plan.rows))  # fmt: skip
         bench.ask_all(who, "dev", ["dev"], [bench.plan.form])
     few = bench.build / "warmup-few" / "train.jsonl"
     few.parent.mkdir(exist_ok=True)

@@ -18,7 +18,7 @@ from novarag.sft.recipe import train_yaml
 from novarag.sft.stated import NO_NUMBER
 from novarag.sft.train import training as module
 from novarag.sft.train.base import find_base
-from novarag.sft.train.model_card import card_text
+from novarag.sft.train.model_card import TAUGHT, card_text
 from novarag.sft.train.progress import Progress
 from novarag.sft.train.rows import OTHERWISE, read_dataset, sound
 from novarag.sft.train.settings import LINEAR, SAID, TrainingSettings, labelled, shown
@@ -208,16 +208,14 @@ def carded(export, card=CARD, **changed):
         (CARD, "nova"),
         (CARD | {"label_only": True}, "label-only"),
         (CARD | {"funnel": CARD["funnel"] | {"settings": {"alignment": "soft"}}}, "soft"),
-        (
-            CARD
-            | {"funnel": CARD["funnel"] | {"settings": {"alignment": "brier", "unjudged": True}}},
-            "brier",
-        ),
+        (CARD | {"funnel": CARD["funnel"] | {"settings": {"unjudged": True}}}, "unjudged"),
+        (CARD | {"funnel": CARD["funnel"] | {"settings": {"unfiltered": True}}}, "own-replies"),
     ],
 )
 def test_the_card_names_the_variant(export, card, variant):
     found = read_dataset(carded(export, card))
     assert found.variant == variant
+    assert variant in TAUGHT
     assert "seal" not in found.card
     assert read_dataset(carded(export, card, licence="CC0")).card["licence"] == "CC0"
 

@@ -45,9 +45,10 @@ class Dataset:
         settings = self.card["funnel"].get("settings", {})
         if settings.get("unfiltered"):
             return "own-replies"
+        if settings.get("unjudged"):
+            return "unjudged"
         alignment = settings.get("alignment")
-        named = alignment in {"soft", *WRITTEN} or settings.get("unjudged")
-        return str(alignment) if named else "nova"
+        return str(alignment) if alignment in {"soft", *WRITTEN} else "nova"
 
     @property
     def is_filtered(self) -> bool:

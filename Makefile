@@ -436,7 +436,7 @@ retrieval-speed: ## the index beside the bare client, and cost at three sizes (a
 .PHONY: proof real-build real-rag reproduce-smoke reproduce-simulated
 
 FORM = nova
-proof: ## the whole method with real weights (seven hours, FORM=vanilla three; needs `bash .ci/vllm/prepare build/vllm`)
+proof: ## the whole method with real weights (seven hours, FORM=vanilla or number three; needs `bash .ci/vllm/prepare build/vllm`)
 	python -m experiments.nova.proof build/nova-$(FORM) --form $(FORM) --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
 
 real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from experiments.nova.choosing import COMMANDS, choice_of
-from experiments.nova.plan import GRADED
+from experiments.nova.plan import GRADED, PLANS
 from experiments.nova.tables import METHODS, PROMPTS, trained
 from novarag.runs import open_run
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Any
+
+    from experiments.nova.plan import Plan
 
 _ALIGNED = ("--out runs/sample ", "--out filtered-{0} ", "--out export-{0} ", "--out models/{0} ")
 _CONFIDENT = ("--out runs/own ", "--out filtered-own-", "--out export-own-")
@@ -36,24 +38,27 @@ def hours(commands: Iterable[Mapping[str, Any]], parts: Iterable[str]) -> float:
 
 
 def costs(build: Path, final: str) -> list[dict[str, Any]]:
-    """Say for each system what making it took beyond the warm-up, and what an answer takes."""
+    """Say for each system that was tested what it took beyond the warm-up, and for an answer."""
     rows = [json.loads(line) for line in (build / COMMANDS).read_text().splitlines()]
     tokens = _tokens(build)
     graded = _graded(build)
     asking = (*PROMPTS, *METHODS.values())
     table = [_row(system, 0.0, 0, tokens.get(system), final) for system in asking]
     for system, run in trained(build).items():
+        if system not in tokens:
+            continue
         who = re.sub(r"-(nova|vanilla|label-only)$", "", run)
         spent, seen = _chain(rows, build, who, graded)
         table.append(_row(system, spent, seen, tokens.get(system), final))
-    for strategy in ("vanilla", "nova"):
+    for strategy, base in (("vanilla", "base, vanilla"), ("nova", "base, NOVA prompt")):
+        if base not in tokens:
+            continue
         asked = [f"--out runs/train-warm-{strategy}-graded-few "]
         for count in GRADED:
             spent = hours(rows, asked)
             asked.append(f"--out runs/train-warm-{strategy}-graded-more ")
             for more in ("", ", likelihood"):
                 name = f"base {strategy} + calibration ({count}{more})"
-                base = "base, vanilla" if strategy == "vanilla" else "base, NOVA prompt"
                 table.append(_row(name, spent, count, tokens.get(base), final))
     return table
 
@@ -99,11 +104,18 @@ def _chain(
         kept = "brier" if who == "label-only" else who
         words = [word.format(who) for word in _ALIGNED] + [f"--out filtered-{kept} "]
         return hours(rows, words), graded.get("sample", 0)
-    chosen = choice_of(build, "alignment") or "brier"
-    spent, seen = _chain(rows, build, chosen, graded)
     stages = ["confident-1"] if who == "confident-1" else ["confident-1", "confident-2"]
-    words = [*_CONFIDENT, *(f"--out models/{name} " for name in stages)]
-    return spent + hours(rows, words), seen + graded.get("own", 0)
+    words = [f"--out models/{name} " for name in stages]
+    if _plan(build).number_alone:
+        spent, seen = _chain(rows, build, "teacher", graded)
+        return spent + hours(rows, words), seen
+    spent, seen = _chain(rows, build, choice_of(build, "alignment") or "brier", graded)
+    return spent + hours(rows, [*_CONFIDENT, *words]), seen + graded.get("own", 0)
+
+
+def _plan(build: Path) -> Plan:
+    facts = json.loads((build / "facts.json").read_text())
+    return PLANS[facts.get("plan", facts["form"])]
 
 
 def _graded(build: Path) -> dict[str, int]:

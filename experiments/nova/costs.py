@@ -42,7 +42,7 @@ def costs(build: Path, final: str) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in (build / COMMANDS).read_text().splitlines()]
     tokens = _tokens(build)
     graded = _graded(build)
-    asking = (*PROMPTS, *METHODS.values())
+    asking = (*(name for name in PROMPTS if name in tokens), *METHODS.values())
     table = [_row(system, 0.0, 0, tokens.get(system), final) for system in asking]
     for system, run in trained(build).items():
         if system not in tokens:

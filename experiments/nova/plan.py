@@ -2,16 +2,17 @@
 
 There are three. `nova` is the paper's: long replies that judge every passage, about seven hours of
 two cores. `vanilla` trains short replies, and the number of the chosen one alone: under three hours.
-`number` trains nothing but the number, on all of the base's own sampled replies, and beside it
-whole replies that the paper's choice by Brier score keeps. The README has the tables.
+`number` trains the number alone, on the base's own sampled replies, and apart from that whole
+replies that the paper's choice by Brier score keeps. The README has the tables.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from novarag.filters.options import WRITTEN
+
 SEED = 0
-WRITTEN = ("share", "teacher")
 READS = 0.55  # right answers with gold among three passages that end the warm-up
 READER = 100  # dev questions that say so
 
@@ -38,8 +39,8 @@ class Plan:
     trainings of the confidence alone (with 0 there is no second; `loss` is that of the first),
     `short` those of an ablation. With `number_alone` these two begin from the warmed-up model and
     its own samples, not from a trained alignment. Written targets are filtered by `written`, the
-    alignments that choose by the stated number by `nearest`. Methods that ask several times ask by `sampled`. A server that is not
-    `compiled` starts minutes sooner and writes more slowly.
+    alignments that choose by the stated number by `nearest`. Methods that ask several times ask by
+    `sampled`. A server that is not `compiled` starts minutes sooner and writes more slowly.
     """
 
     name: str

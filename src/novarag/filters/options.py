@@ -36,6 +36,8 @@ class Options:
         for name, known in chosen:
             if name not in known:
                 raise UnknownName(name, known)
+        if self.unfiltered and self.unjudged:
+            raise UsageError("`unfiltered` keeps every reply, judged or not: leave `unjudged` out")
         if self.seed < 0:
             raise UsageError("a seed is 0 or more")
 

@@ -158,6 +158,27 @@ def test_models_have_their_places_and_a_set_is_gone_through_until_enough_rows_we
     assert proof.epochs(made, "export-x", 9000) == "2.000"
 
 
+def test_a_number_alone_begins_from_samples_and_stands_beside_what_was_chosen_by_its_score():
+    number = plan.PLANS["number"]
+    assert number.whole == ["brier", "soft"]
+    assert "--unjudged" in number.filters("brier")
+    assert "--unfiltered" in number.filters("teacher")
+    assert plan.PLANS["vanilla"].whole == ["share", "teacher"]
+    assert plan.PLANS["nova"].filters("brier") == ()
+
+
+def test_the_hours_of_a_number_alone_are_those_of_its_samples_and_its_training(tmp_path):
+    (tmp_path / "facts.json").write_text('{"form": "vanilla", "plan": "number"}')
+    commands = (
+        "ask --out runs/sample ",
+        "train --out models/confident-1 ",
+        "train --out models/brier ",
+    )
+    rows = [{"command": command, "cpu_s": 3600} for command in commands]
+    assert costs._chain(rows, tmp_path, "confident-1", {"sample": 7, "own": 9}) == (2, 7)
+    assert costs._chain(rows, tmp_path, "brier", {"sample": 7}) == (2, 7)
+
+
 def test_hours_are_those_of_the_commands_of_a_road():
     rows = [
         {"command": "novarag ask g --out runs/own --samples 4", "cpu_s": 600, "server_cpu_s": 1200},

@@ -203,6 +203,7 @@ def draw(rows, balance, seed):
         {"alignment": "soft"},
         {"unfiltered": True, "balance": "none"},
         {"unjudged": True},
+        {"unjudged": True, "alignment": "share", "balance": "none", "seed": 5},
         {"unjudged": True, "alignment": "soft", "balance": "none"},
         {"common": 2},
         {"balance": "downsample-consistent"},
@@ -461,3 +462,8 @@ def test_what_is_missing_or_doubled_is_named():
     row = ROWS[0] | {"correct": True, "confidence": 0.5}
     with pytest.raises(DataError, match="more than once"):
         funnel(table([row, row]), ["alignment"])
+
+
+def test_two_ways_to_judge_nothing_are_refused_together():
+    with pytest.raises(UsageError, match="leave `unjudged` out"):
+        Options(unfiltered=True, unjudged=True)

@@ -22,7 +22,8 @@ TAUGHT = {
     " state as confidence, in levels, the share of its own sampled replies that were right",
     "teacher": "to judge each passage and the passages together, to apply the rules of NOVA, and to"
     " state as confidence, in levels, what a calibration fitted on other questions gives its reply",
-    "unjudged": "on replies of its own that were chosen by their confidence, whatever they judge",
+    "unjudged": "on replies of its own that were held to no judgment; their data card names the"
+    " alignment",
     "own-replies": "on replies of its own, right and wrong, of which none was filtered out",
     "label-only": "to state an answer and a confidence, without steps or judgments",
     "other": "what its rows say: the folder had no data card",

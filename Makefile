@@ -445,7 +445,7 @@ real-build: ## questions to training set with a real model on vLLM, which must b
 real-rag: ## 100 questions by BM25 and by vectors with a real model on vLLM, which must be up (`make vllm`)
 	python -m experiments.real_rag build/real-rag
 
-reproduce-smoke: ## every table on the server of `make vllm`, 20 questions a cell (about half an hour), and its page
+reproduce-smoke: ## every table on the server of `make vllm`, 20 questions a cell (an hour), and its page
 	novarag reproduce all --profile smoke --model http://127.0.0.1:8411/v1=base --concurrency 32 $(RETRIEVAL) --data $(or $(NOVARAG_DATA),../shared/data) --note "base is SmolLM2-135M-Instruct, 135 million parameters in bfloat16, on the CPU build of vLLM: it follows no format freely and reads poorly." --out build/reproduce-smoke --page docs/reproduction/smollm2.md
 
 reproduce-simulated: ## every table at full size on simulated respondents, and its page

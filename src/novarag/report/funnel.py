@@ -80,8 +80,8 @@ def span(low: float, high: float) -> str:
 
 
 def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
-    if stage in {"judgment", "rules"} and (settings.get("unfiltered") or settings.get("unjudged")):
-        return True
+    if stage in {"judgment", "rules"}:
+        return bool(settings.get("unfiltered") or settings.get("unjudged"))
     alone = stage == "common" and settings["common"] <= 1
     return alone or (stage == "balance" and settings["balance"] == "none")
 

@@ -25,9 +25,10 @@ from novarag.gateway.audit.rollups import roll_up
 from novarag.gateway.audit.rows import CODES, Words
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.replies import new_id
-from tests.support.audited import VARIABLE, audit, row, settled, until
+from tests.support.audited import VARIABLE, audit, row, settled
 from tests.support.databases import asked, id_at, load_rows, recorded, said, with_connection
 from tests.support.postgres import program
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.enable_socket,

@@ -16,9 +16,10 @@ from novarag import (
     revoke_gateway_key,
 )
 from novarag.gateway.server import reload
-from tests.support.audited import VARIABLE, until
+from tests.support.audited import VARIABLE
 from tests.support.gateways import Upstream, ask, fronted, post, settings
 from tests.support.postgres import program, server
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.enable_socket,

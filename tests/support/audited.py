@@ -1,12 +1,10 @@
 """Rows and audits made up for tests."""
 
-import asyncio
-import time
-
 from novarag.gateway.audit.recording import Audit
 from novarag.gateway.audit.rows import AuditRow, Words
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.replies import new_id
+from tests.support.waiting import PATIENCE, until
 
 VARIABLE = "NOVARAG_DATABASE"
 
@@ -31,14 +29,6 @@ def audit(monkeypatch, folder, dsn, **more):
     return Audit(settings, folder=folder, pause=0.01)
 
 
-async def until(holds, seconds=30.0):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came to hold"
-        await asyncio.sleep(0.01)
-
-
-async def settled(made, seconds=30.0):
+async def settled(made, seconds=PATIENCE):
     """Wait until an audit has nothing waiting."""
     await until(lambda: not made.state().waiting, seconds)

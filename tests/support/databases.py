@@ -7,7 +7,8 @@ import asyncpg
 
 from novarag.gateway.audit.rows import FeedbackRow
 from novarag.gateway.replies import new_id
-from tests.support.audited import row, settled, until
+from tests.support.audited import row, settled
+from tests.support.waiting import until
 
 
 def asked(dsn, query, *values):

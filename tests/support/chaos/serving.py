@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
+from tests.support.waiting import wait_until
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,3 +42,15 @@ def bill(url: str, what: str = "bill") -> dict[str, Any]:
     """Fetch what the server has on its bill."""
     with urlopen(f"{url}/{what}", timeout=60) as response:
         return json.load(response)
+
+
+def kill_after(command: list[str], url: str, requests: int) -> None:
+    """Run a command until the server has been asked so many more times, then kill it."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        most = bill(url, "count")["total"] + requests
+        wait_until(lambda: process.poll() is not None or bill(url, "count")["total"] >= most)
+        assert process.poll() is None, "it ended before it could be killed"
+    finally:
+        process.kill()
+        process.wait()

@@ -190,10 +190,10 @@ def test_one_answer_is_cheap():
     answers = [(p / 100, s) for s, levels in SPREAD.counts.items() for p in levels]
     best = float("inf")
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         for n in range(2000):
             watch.see(*answers[n % len(answers)], question=n)
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.process_time() - began)
     assert best / 2000 < 20e-6
 
 

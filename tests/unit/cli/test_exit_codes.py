@@ -101,11 +101,11 @@ def test_an_interrupt_that_gets_lost_comes_again():
     code = (
         "import time\nimport novarag.cli as cli\nfrom novarag.__main__ import main\n"
         "class Last:\n    def __del__(self): raise KeyboardInterrupt\n"
-        "def app():\n    Last()\n    time.sleep(5)\n"
+        "def app():\n    Last()\n    time.sleep(600)\n"
         "cli.app = app\nmain()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=4,
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
@@ -134,7 +134,7 @@ class Finder:
     def find_spec(self, name, *_):
         if name == {name!r}:
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(5)
+            time.sleep(600)
 sys.meta_path.insert(0, Finder())
 sys.argv = ["novarag", "measure", "answers.csv"]
 from novarag.__main__ import main

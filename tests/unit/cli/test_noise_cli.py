@@ -1,9 +1,7 @@
 """Noise, groups and audits, as their users meet them."""
 
 import json
-import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
@@ -11,7 +9,7 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.datasets import load_groups
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import bill, chaos, kill_after
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke
@@ -215,12 +213,7 @@ def test_noise_survives_kills(questions, tmp_path):
             "4",
         ]
         for _ in range(3):
-            process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            time.sleep(1.6)
-            process.kill()
-            process.wait()
+            kill_after(command, server, 5)
         assert noise(questions, server, out).exit_code == 0
         for name in ("passages", "pool"):
             assert (out / name / "00000.parquet").read_bytes() == (

@@ -1,6 +1,6 @@
 """What the library says of parameters, said in flags."""
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from typer.testing import CliRunner
@@ -51,9 +51,9 @@ def test_messages_are_said_in_flags(said, shown):
     ["`a(" * 20_000, "`recover('" * 20_000, "`out=" * 20_000, "`recover(" + "''" * 50_000 + ")`"],
 )
 def test_hostile_text_takes_no_time_and_stays(hostile):
-    before = perf_counter()
+    before = process_time()
     assert for_the_shell(hostile, FLAGS) == hostile
-    assert perf_counter() - before < 2
+    assert process_time() - before < 2
 
 
 def called(monkeypatch, flow, words, message):

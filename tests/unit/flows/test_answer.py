@@ -19,6 +19,7 @@ from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 from novarag.uncertainty.signals import token_signal
 from tests.support.live_parts import calibration, gate
+from tests.support.waiting import PATIENCE, until
 
 QUESTION, PASSAGES = "When was the lamp lit?", ["It was lit in 1871.", "Bread is baked."]
 NOVA = (
@@ -161,15 +162,16 @@ class TestWhoIsAsked:
         assert answer(QUESTION, PASSAGES, lambda prompt: call(prompt)).answer == "1871"
 
     def test_a_plain_function_does_not_hold_up_the_loop(self):
-        release = threading.Event()
+        called, release = threading.Event(), threading.Event()
 
         def slow(prompt):
-            assert release.wait(5), "the event loop was held up"
+            called.set()
+            assert release.wait(PATIENCE), "the event loop was held up"
             return reply()
 
         async def other():
             task = asyncio.create_task(answer_async(QUESTION, PASSAGES, slow))
-            await asyncio.sleep(0.05)
+            await until(called.is_set)
             release.set()
             return await task
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
@@ -18,7 +17,7 @@ from novarag.config import load_pipeline
 from novarag.errors import DataError, UnknownName
 from novarag.noise.audit import Audit, Finding
 from novarag.strategies import COT, NOVA, STRATEGIES, VANILLA, Strategy, Template
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import bill, chaos, kill_after
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke
@@ -77,13 +76,8 @@ def test_the_same_bytes_after_three_kills(tmp_path):
         assert calm.exit_code == 0, calm.output
         killed = write_pipeline(tmp_path, server, "killed")
         command = [sys.executable, "-m", "novarag", "build", str(killed)]
-        for wait in (1.5, 2.2, 3.0):
-            process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            time.sleep(wait)
-            process.kill()
-            process.wait()
+        for more in (20, 40, 60):
+            kill_after(command, server, more)
         again = run(app, ["build", str(killed)])
         assert again.exit_code == 0, again.output
         paid = bill(server, "count")["total"]

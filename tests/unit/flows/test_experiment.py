@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from importlib.resources import files
 
 import polars as pl
@@ -15,7 +14,7 @@ from novarag.cli import app
 from novarag.config import load_experiment
 from novarag.config.experiment import EXPERIMENTS
 from novarag.errors import DataError
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import bill, chaos, kill_after
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 run = CliRunner().invoke
@@ -99,14 +98,9 @@ def test_three_kills_change_nothing(tmp_path):
         paid = bill(server, "count")["served"]
         told = write_experiment(tmp_path, server, "killed")
         command = [sys.executable, "-m", "novarag", "run", str(told)]
-        for wait in (1.5, 2.5, 3.5):
-            process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            time.sleep(wait)
-            process.kill()
-            process.wait()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        for more in (5, 10, 10):
+            kill_after(command, server, more)
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         again = bill(server, "count")["served"] - paid
     assert (tmp_path / "killed" / "groups.jsonl").read_bytes() == (

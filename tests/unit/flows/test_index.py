@@ -17,6 +17,7 @@ from novarag.retrieval import threads
 from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.manifest import Manifest
 from novarag.retrieval.milvus import open_index
+from tests.support.waiting import PATIENCE, until
 
 
 class Letters:
@@ -111,15 +112,17 @@ class Slow:
     """An index whose calls wait for leave."""
 
     def __init__(self):
-        self.leave, self.done = threading.Event(), []
+        self.called, self.leave, self.done = threading.Event(), threading.Event(), []
 
     def open(self):
-        self.leave.wait(5)
+        self.called.set()
+        self.leave.wait(PATIENCE)
         self.done.append("open")
         return self
 
     def add(self):
-        self.leave.wait(5)
+        self.called.set()
+        self.leave.wait(PATIENCE)
         self.done.append("add")
 
     def close(self):
@@ -135,9 +138,9 @@ def test_an_index_that_opens_while_we_are_cancelled_is_closed():
 
     async def main():
         task = asyncio.create_task(use())
-        await asyncio.sleep(0.05)
+        await until(slow.called.is_set)
         task.cancel()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         slow.leave.set()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -159,7 +162,7 @@ def test_an_index_that_cannot_open_while_we_are_cancelled_is_let_go():
 
     async def main():
         task = asyncio.create_task(use())
-        await asyncio.sleep(0.05)
+        await until(slow.called.is_set)
         task.cancel()
         slow.leave.set()
         with pytest.raises(asyncio.CancelledError):
@@ -178,9 +181,9 @@ def test_an_index_is_not_closed_under_a_call():
 
     async def main():
         task = asyncio.create_task(use())
-        await asyncio.sleep(0.05)
+        await until(slow.called.is_set)
         task.cancel()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         assert slow.done == []
         slow.leave.set()
         with pytest.raises(asyncio.CancelledError):

@@ -1,16 +1,13 @@
 """A run killed in one door goes on through the other, and ends as if nothing had happened."""
 
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
 
 from novarag import open_run
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import bill, chaos, kill_after
 
 pytestmark = pytest.mark.enable_socket
 
@@ -33,17 +30,6 @@ def from_the_shell(groups, model, out):
     return [sys.executable, "-m", "novarag", *words]
 
 
-def kill_midway(command, url, requests):
-    """Start a run, and kill it without warning once so many requests were answered."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while bill(url, "count")["total"] < requests and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert process.poll() is None, "it ended before it could be killed"
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def table(place):
     return open_run(place).trials_table().sort("group", "sample")
 
@@ -56,7 +42,7 @@ def test_a_run_of_500_requests_goes_on_through_the_other_door(tmp_path, first, s
     groups.write_text("".join(ROW.format(1000 + i) for i in range(GROUPS)), "utf-8")
     with chaos(latency=0.02) as url:
         model, out, whole = f"{url}=chaos", str(tmp_path / "cut"), str(tmp_path / "whole")
-        kill_midway(first(str(groups), model, out), url, 120)
+        kill_after(first(str(groups), model, out), url, 120)
         paid = bill(url, "count")["total"]
         assert 120 <= paid < 500
         done = subprocess.run(
@@ -77,7 +63,7 @@ def test_a_framed_run_that_was_killed_repays_only_what_was_in_flight(tmp_path):
     groups.write_text("".join(ROW.format(1000 + i) for i in range(GROUPS)), "utf-8")
     with chaos(latency=0.02) as url:
         command = [*from_the_shell(str(groups), f"{url}=chaos", str(tmp_path / "cut")), "--frame"]
-        kill_midway([*command, "--concurrency", "16"], url, 120)
+        kill_after([*command, "--concurrency", "16"], url, 120)
         subprocess.run(command, capture_output=True, text=True, check=True)
         paid = bill(url, "count")["total"]
     found = table(tmp_path / "cut")

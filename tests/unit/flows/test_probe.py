@@ -2,12 +2,8 @@
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 
 import pytest
@@ -30,8 +26,9 @@ from novarag.errors import Unfinished
 from novarag.flows.looping import Stop
 from novarag.flows.probe_plan import iter_rows
 from novarag.probes import PROFILES, MatchingRisk, Verdict
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import bill, chaos, kill_after
 from tests.support.probed import against, boaster, modest, rows, serving, write_lines
+from tests.support.waiting import PATIENCE
 
 FALLBACK = "simulated:tuned-without-parametric-fallback"
 
@@ -322,15 +319,7 @@ def test_a_probe_that_is_killed_repays_only_what_was_in_flight(tmp_path):
     with chaos(latency=0.02) as url:
         command = [sys.executable, "-m", "novarag", "probe", str(groups), "--model", f"{url}=chaos",
                    "-s", "vanilla", "--concurrency", "8", "--out"]  # fmt: skip
-        process = subprocess.Popen(
-            [*command, str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        deadline = time.monotonic() + 120
-        while bill(url, "count")["total"] < 150 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert process.poll() is None, "it ended before it could be killed"
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_after([*command, str(out)], url, 150)
         call = {"model": f"{url}=chaos", "strategy": "vanilla"}
         probe(groups, **call, out=out)
         paid = bill(url, "count")["total"]
@@ -392,21 +381,21 @@ def test_values_of_another_kind_are_unread():
 
 @pytest.mark.enable_socket
 def test_a_slow_reply_is_given_up_and_asked_again_only_when_told_to(tmp_path):
-    slow = [True]
+    release = threading.Event()
 
     def now_and_then(question, passages):
-        if slow[0] and question == "Who built bridge 3?":
-            time.sleep(1.5)
+        if question == "Who built bridge 3?":
+            release.wait(PATIENCE)
         return modest(question, passages)
 
     with serving(now_and_then) as (url, asked):
         call = {"app": url, "profile": "quick", "out": tmp_path}
-        result = probe(rows(12), access=Access(timeout=0.5), **call)
+        result = probe(rows(12), access=Access(timeout=4), **call)
         assert result.dead == {"timed out": 3}
         assert len(asked) == 36
         assert probe(rows(12), **call).dead == {"timed out": 3}
         assert len(asked) == 36
-        slow[0] = False
+        release.set()
         assert probe(rows(12), access=Access(retry_failed=True), **call).dead == {}
     assert len(asked) == 39
 

@@ -8,8 +8,8 @@ from aiohttp import web
 from novarag.gateway.audit.recording import Audit
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.strategies.follow_up import GIVEN_ANSWER
-from tests.support.audited import until
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, events, fronted, post
+from tests.support.waiting import until
 from tests.unit.gateway.audit.test_recording import NOWHERE, left
 
 pytestmark = pytest.mark.enable_socket
@@ -106,13 +106,14 @@ def test_a_client_that_left_is_kept_and_a_mistake_of_a_client_is_not(tmp_path, k
 
     async def story(client):
         asking = asyncio.create_task(post(client, ask()))
-        await asyncio.sleep(0.2)
+        await until(lambda: upstream.seen)
         asking.cancel()
         assert (await post(client, {"model": "other", "messages": []}))[0] == 400
         await until(lambda: not client.gateway.in_flight)
         assert [outcome.decision for outcome in client.gateway.tallies.outcomes] == ["left"]
 
-    _, on_disk = run(tmp_path, story, Upstream(act=hang))
+    upstream = Upstream(act=hang)
+    _, on_disk = run(tmp_path, story, upstream)
     (row,) = kept
     assert on_disk == 1
     assert (row.decision, row.status) == ("failed", 499)

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 from aiohttp import web
 
 from tests.support.gateways import REPLY, Upstream, ask, event, events, fronted, post
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.enable_socket
 PLAIN = {"model": "support", "messages": [{"role": "user", "content": "Hi"}]}
@@ -109,14 +111,14 @@ def test_a_full_server_stays_a_full_server(tmp_path):
     assert (status, headers["Retry-After"]) == (429, "7")
 
 
-def test_the_breaker_opens_for_the_server_alone_and_closes_again(tmp_path):
+def test_the_breaker_opens_for_the_server_alone_and_closes_again(tmp_path, monkeypatch):
     state = {"down": True}
 
     async def act(*_):
         return web.Response(status=500) if state["down"] else None
 
     async def story():
-        more = "failures = 3\ncooldown = 0.3"
+        more = "failures = 3\ncooldown = 60"
         upstream = Upstream(act=act)
         async with fronted(tmp_path, upstream, more=more) as client:
             for _ in range(20):
@@ -124,7 +126,8 @@ def test_the_breaker_opens_for_the_server_alone_and_closes_again(tmp_path):
             assert [(await post(client, ask()))[0] for _ in range(5)] == [502] * 3 + [503] * 2
             assert len(upstream.seen) == 3
             state["down"] = False
-            await asyncio.sleep(0.35)
+            now = time.monotonic()
+            monkeypatch.setattr("novarag.gateway.upstream.monotonic", lambda: now + 61)
             assert [(await post(client, ask()))[0] for _ in range(3)] == [200] * 3
 
     run(story())
@@ -133,9 +136,10 @@ def test_the_breaker_opens_for_the_server_alone_and_closes_again(tmp_path):
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("body", [PLAIN, ask()], ids=["passed", "ours"])
 def test_a_client_that_leaves_is_heard_upstream(tmp_path, stream, body):
-    heard = asyncio.Event()
+    asked, heard = asyncio.Event(), asyncio.Event()
 
     async def hang(*_):
+        asked.set()
         try:
             await asyncio.sleep(30)
         except asyncio.CancelledError:
@@ -145,10 +149,10 @@ def test_a_client_that_leaves_is_heard_upstream(tmp_path, stream, body):
     async def story():
         async with fronted(tmp_path, Upstream(act=hang)) as client:
             asking = asyncio.create_task(post(client, body | {"stream": stream}))
-            await asyncio.sleep(0.2)
+            await asked.wait()
             asking.cancel()
-            await asyncio.wait_for(heard.wait(), 1.0)
-            assert client.gateway.in_flight == 0
+            await asyncio.wait_for(heard.wait(), 20)  # before it would have come back by itself
+            await until(lambda: client.gateway.in_flight == 0)
 
     run(story())
 
@@ -161,9 +165,10 @@ def test_more_than_may_be_in_flight_is_turned_away_at_once(tmp_path):
 
     async def story():
         tail = "[limits]\nin_flight = 3\n"
-        async with fronted(tmp_path, Upstream(act=wait), tail=tail) as client:
+        upstream = Upstream(act=wait)
+        async with fronted(tmp_path, upstream, tail=tail) as client:
             first = [asyncio.create_task(post(client, ask())) for _ in range(3)]
-            await asyncio.sleep(0.2)
+            await until(lambda: len(upstream.seen) == 3)
             status, headers, _ = await post(client, ask())
             assert (status, headers["Retry-After"]) == (503, "1")
             gate.set()
@@ -179,11 +184,12 @@ def test_the_end_waits_for_what_is_in_flight(tmp_path):
         await gate.wait()
 
     async def story():
-        async with fronted(tmp_path, Upstream(act=wait)) as client:
+        upstream = Upstream(act=wait)
+        async with fronted(tmp_path, upstream) as client:
             asking = asyncio.create_task(post(client, ask()))
-            await asyncio.sleep(0.2)
+            await until(lambda: upstream.seen)
             client.server.should_exit = True
-            await asyncio.sleep(0.2)
+            await until(lambda: client.gateway.draining)
             gate.set()
             assert (await asking)[0] == 200
 
@@ -280,10 +286,14 @@ def test_a_stop_is_told_to_a_stream_that_is_open(tmp_path):
     async def story():
         tail = "[limits]\ndrain = 1\n"
         async with fronted(tmp_path, Upstream(act=hang), tail=tail) as client:
-            asking = asyncio.create_task(events(client, PLAIN))
-            await asyncio.sleep(0.2)
-            client.server.should_exit = True
-            return (await asking)[2], client.gateway.tallies.outcomes
+            async with client.post(
+                "/v1/chat/completions", json=PLAIN | {"stream": True}
+            ) as response:
+                await response.content.readline()  # it is open, and its first event is here
+                client.server.should_exit = True
+                rest = (await response.read()).decode().split("\n")
+            found = [line[6:] for line in rest if line.startswith("data: ")]
+            return found, client.gateway.tallies.outcomes
 
     found, outcomes = run(story())
     assert "stopping" in json.loads(found[-1])["error"]["message"]
@@ -295,7 +305,7 @@ def test_a_gateway_that_stops_has_its_clients_leave(tmp_path):
         async with fronted(tmp_path, Upstream()) as client:
             before = (await post(client, ask()))[1].get("Connection")
             client.server.should_exit = True
-            await asyncio.sleep(0.3)
+            await until(lambda: client.gateway.draining)
             return before, (await post(client, ask()))[1].get("Connection")
 
     assert run(story()) == (None, "close")

@@ -16,8 +16,8 @@ from novarag.gateway.keys import ClientKey, KeyRing, bearer, hash_of, new_key
 from novarag.gateway.server import reload
 from novarag.gateway.settings import Scope, Settings, read_settings
 from novarag.gateway.snapshot import Snapshot
-from tests.support.audited import until
 from tests.support.gateways import REPLY, Upstream, ask, fronted, settings
+from tests.support.waiting import until
 from tests.unit.gateway.audit.test_recording import NOWHERE
 
 KEY, OTHER = "nvr_right", "nvr_other"

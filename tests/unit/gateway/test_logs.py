@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import threading
+import time
 from contextlib import suppress
 
 import aiohttp
@@ -15,6 +16,7 @@ from novarag.gateway.chat import serve_chat
 from novarag.gateway.logs import JsonLines, json_logs, log_event
 from novarag.gateway.server import reload
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
+from tests.support.waiting import until
 from tests.unit.gateway.test_keys import hash_of, part, with_key
 
 CHAT = "/v1/chat/completions"
@@ -139,7 +141,8 @@ def test_reloads_breakers_and_the_audit_have_their_lines(tmp_path, monkeypatch):
         path.write_text(good + "\n")
         assert await reload(client.gateway)
         await post(client, ask(messages=[{"role": "user", "content": "fail"}]))
-        await asyncio.sleep(0.02)
+        failed = time.monotonic()
+        await until(lambda: time.monotonic() > failed + 0.01)  # the breaker's cooldown
         await post(client, ask())
 
     more, tail = "failures = 1\ncooldown = 0.01\n", '[audit]\nspool = "s"\n'

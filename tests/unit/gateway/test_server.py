@@ -13,8 +13,8 @@ from novarag import UsageError, serve_gateway
 from novarag.cli import app
 from novarag.gateway import server
 from novarag.gateway.logs import json_logs
-from tests.support.audited import until
 from tests.support.gateways import settings
+from tests.support.waiting import until
 from tests.unit.gateway.test_keys import part
 
 pytestmark = pytest.mark.enable_socket

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,6 +15,7 @@ from novarag.llm.application import LARGEST_REPLY, Application, AppLLM, CalledAp
 from novarag.records import Flaw, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.web.sending import Patience
+from tests.support.waiting import PATIENCE
 
 ASKING = Application(STRATEGIES["vanilla"])
 PROMPT = ASKING.render(EXAMPLE_GROUP).text
@@ -189,12 +189,16 @@ def test_what_may_have_been_acted_on_is_not_sent_again():
         ask(url)
     assert (caught.value.outcome, len(seen)) == (Outcome.SERVER_ERROR, 1)
 
+    release = threading.Event()
+
     def slow(*_):
-        time.sleep(0.6)
+        release.wait(PATIENCE)
         return says(GOOD)()
 
-    with serving(slow) as (url, seen), pytest.raises(CallError) as caught:
-        ask(url, patience=Patience(timeout=0.2, attempts=3))
+    with serving(slow) as (url, seen):
+        with pytest.raises(CallError) as caught:
+            ask(url, patience=Patience(timeout=3, attempts=3))
+        release.set()
     assert (caught.value.outcome, len(seen)) == (Outcome.TIMED_OUT, 1)
 
 

@@ -315,17 +315,18 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
 
 def test_a_segment_is_sent_once_however_many_ask(tmp_path):
     import threading
-    import time
 
     from pyarrow import fs
 
     from novarag.runs.bucket import Bucket, SegmentLog
+    from tests.support.waiting import PATIENCE
 
     bucket = Bucket(fs.LocalFileSystem(), str(tmp_path), "x")
-    real = bucket.write
+    real, begun, leave = bucket.write, threading.Event(), threading.Event()
 
     def slow(name, content, *, durable=True):
-        time.sleep(0.1)
+        begun.set()
+        assert leave.wait(PATIENCE)
         real(name, content)
 
     bucket.write = slow
@@ -333,8 +334,11 @@ def test_a_segment_is_sent_once_however_many_ask(tmp_path):
     log.append(b"one\n")
     first = threading.Thread(target=log.sync)
     first.start()
-    time.sleep(0.02)
+    assert begun.wait(PATIENCE)
     log.append(b"two\n")
-    log.close()
+    second = threading.Thread(target=log.close)
+    second.start()
+    leave.set()
+    second.join()
     first.join()
     assert bucket.read_log("log") == b"one\ntwo\n"

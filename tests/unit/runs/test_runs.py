@@ -48,6 +48,7 @@ from novarag.runs.manifest import groups_name, read_manifest
 from novarag.sealed_json import seal, unseal
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
+from tests.support.waiting import PATIENCE, until
 
 NUMBERS = count()
 
@@ -285,7 +286,7 @@ def test_a_run_that_is_stopped_goes_on(place):
         stop = asyncio.Event()
         model = Model(delay=0.01)
         running = asyncio.create_task(drive(job, lambda: model, board=Board(), stop=stop))
-        await asyncio.sleep(0.08)
+        await until(lambda: model.prompts)
         stop.set()
         return await running, model
 
@@ -306,10 +307,11 @@ def test_a_model_that_never_comes_back_is_not_waited_for_after_a_stop(tmp_path):
 
     async def stopped():
         stop = asyncio.Event()
-        running = asyncio.create_task(drive(job, lambda: Model(delay=60), board=Board(), stop=stop))
-        await asyncio.sleep(0.05)
+        model = Model(delay=600)
+        running = asyncio.create_task(drive(job, lambda: model, board=Board(), stop=stop))
+        await until(lambda: len(model.prompts) == 3)
         stop.set()
-        return await asyncio.wait_for(running, 5)
+        return await asyncio.wait_for(running, PATIENCE)
 
     assert not asyncio.run(stopped())[0].finished
     assert [e.outcome for e in past(job, 0).attempts.values()] == [Outcome.UNKNOWN] * 3
@@ -326,8 +328,9 @@ def test_a_file_named_stop_stops_every_worker(tmp_path, monkeypatch):
     job = begin(tmp_path, some_groups(4))
 
     async def run():
-        running = asyncio.create_task(run_shard(replace(job, concurrency=1), 0, Model(delay=0.1)))
-        await asyncio.sleep(0.05)
+        model = Model(delay=0.1)
+        running = asyncio.create_task(run_shard(replace(job, concurrency=1), 0, model))
+        await until(lambda: model.prompts)
         (tmp_path / "stop").touch()
         return await running
 
@@ -471,13 +474,30 @@ def test_a_changed_prompt_is_named_in_words(tmp_path):
         begin(tmp_path, template_hash="other")
 
 
+class Waiting(Model):
+    """A model that answers when it is let."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = asyncio.Event()
+
+    async def complete(self, prompt, sampling, *, key=None, tell=None):
+        attempt = Attempt(id=f"{id(self):x}-{next(NUMBERS)}", endpoint="model")
+        tell(attempt)
+        self.prompts.append(prompt)
+        await self.gate.wait()
+        return await super().complete(prompt, sampling, key=key, tell=tell)
+
+
 def test_somebody_at_work_is_seen(tmp_path):
     job = begin(tmp_path)
 
     async def run():
-        running = asyncio.create_task(run_shard(job, 0, Model(delay=0.2)))
-        await asyncio.sleep(0.1)
+        model = Waiting()
+        running = asyncio.create_task(run_shard(job, 0, model))
+        await until(lambda: len(model.prompts) == 3)
         seen = summarize(job.store, NOVA)
+        model.gate.set()
         await running
         return seen
 
@@ -620,7 +640,7 @@ def test_after_a_stop_nobody_whose_turn_comes_late_is_sent(tmp_path):
         running = asyncio.create_task(
             drive(replace(job, concurrency=20), lambda: model, board=Board(), stop=stop)
         )
-        await asyncio.sleep(0.1)
+        await until(lambda: len(model.prompts) >= 3)
         sent = len(model.prompts)
         stop.set()
         await running

@@ -299,7 +299,7 @@ def test_who_does_not_listen_is_killed_and_ignored_signals_stay_so(vllm, port, m
             began = time.monotonic()
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert 0.5 <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= 0.5
     assert process.returncode == -signal.SIGKILL
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert not lives(vllm)

@@ -21,7 +21,8 @@ from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.replies import new_id
 from novarag.gateway.requests import BadRequest
-from tests.support.audited import VARIABLE, audit, row, until
+from tests.support.audited import VARIABLE, audit, row
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.enable_socket
 NOWHERE = "postgresql://someone:s3cretword@127.0.0.1:9/none"
@@ -48,9 +49,7 @@ def test_without_a_database_rows_wait_and_its_address_is_not_logged(monkeypatch,
             await until(lambda: "wait in the spool" in caplog.text)
             return kept, made.state()
 
-    begun = time.monotonic()
     kept, state = asyncio.run(story())
-    assert time.monotonic() - begun < 3
     assert (state.recorded, state.committed, state.lost, state.connected) == (20, 0, 0, False)
     assert state.waiting > 2000
     assert [one.id for one in left(tmp_path)] == [one.id for one in kept]
@@ -170,12 +169,12 @@ def say(made, body, **more):
 
 
 def test_feedback_is_kept_by_id_and_tenant():
-    made, identity = Kept(), new_id()
+    made, identity, before = Kept(), new_id(), int(time.time() * 1000)
     status, reply = say(made, {"id": identity, "verdict": "wrong"}, tenant="acme")
     assert (status, reply) == (200, {"id": identity, "verdict": "wrong", "kept": True})
     (kept,) = made.rows
     assert (kept.id, kept.tenant, kept.verdict) == (identity, "acme", "wrong")
-    assert abs(kept.time_ms / 1000 - time.time()) < 5
+    assert before <= kept.time_ms <= time.time() * 1000
     assert say(Kept(takes=False), {"id": identity, "verdict": "right"})[0] == 503
 
 

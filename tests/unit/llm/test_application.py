@@ -134,7 +134,7 @@ def serving(respond):
         server.server_close()
 
 
-QUICK = Patience(timeout=2, attempts=3, backoff=0.01)
+QUICK = Patience(timeout=60, attempts=3, backoff=0.01)
 
 
 def ask(url, *, patience=QUICK, key_env=None, **more):

@@ -17,7 +17,7 @@ from tests.support.spellings import KEY, PLACES, leaking, leaks, size_of, spelli
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
-QUICK = Patience(concurrency=8, timeout=5.0, attempts=4, backoff=0.01)
+QUICK = Patience(concurrency=8, timeout=60.0, attempts=4, backoff=0.01)
 
 
 def port_of(server):

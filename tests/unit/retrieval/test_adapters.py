@@ -15,7 +15,7 @@ from novarag.flows.encoders import open_search
 from novarag.retrieval import HttpRetriever, from_callable, from_langchain, from_llamaindex
 from novarag.retrieval.adapters import as_passage
 
-QUICK = Patience(concurrency=4, timeout=5.0, attempts=3, backoff=0.01)
+QUICK = Patience(concurrency=4, timeout=60.0, attempts=3, backoff=0.01)
 ROWS = [{"text": f"body {i}", "title": f"Title {i}", "id": i} for i in range(9)]
 
 

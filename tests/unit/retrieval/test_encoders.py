@@ -16,7 +16,7 @@ from novarag.retrieval.local_encoder import find_folder, hash_folder, load_encod
 from novarag.retrieval.remote_encoder import _read, _tei_rows, connect_encoder, is_address
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
-QUICK = Patience(concurrency=4, timeout=5.0, attempts=3, backoff=0.01)
+QUICK = Patience(concurrency=4, timeout=60.0, attempts=3, backoff=0.01)
 
 
 def vector(text, dim=4):

@@ -41,10 +41,12 @@ def seal_files(files: Mapping[str, Checksum], **facts: object) -> bytes:
     return seal({**facts, "files": {name: asdict(known) for name, known in files.items()}})
 
 
-def unseal_files(raw: bytes) -> dict[str, Checksum] | None:
-    """Read what files were when they were sealed; None when that is damaged."""
+def unseal_files(raw: bytes, **facts: object) -> dict[str, Checksum] | None:
+    """Read what files were when they were sealed; None when that is damaged, or of other facts."""
     content = unseal(raw)
-    return None if content is None else parse_files(content.get("files"))
+    if content is None or any(content.get(name) != fact for name, fact in facts.items()):
+        return None
+    return parse_files(content.get("files"))
 
 
 def parse_files(listed: object) -> dict[str, Checksum] | None:

@@ -96,10 +96,11 @@ class Killed:
                 if session == 2:
                     job.store.write(lease_name(shard), beat)
             shutil.copytree(self.folder / "run", self.folder / f"older{session}")
-        other = job_in(f"{self.scheme}{self.folder / 'other'}", "lamp")
-        for shard in range(SHARDS):
-            with suppress(CallError):
-                asyncio.run(run_shard(other, shard, Model(most=4)))
+        for name, word in (("other", "lamp"), ("equal", "lighthouse")):
+            other = job_in(f"{self.scheme}{self.folder / name}", word)
+            for shard in range(SHARDS):
+                with suppress(CallError):
+                    asyncio.run(run_shard(other, shard, Model(most=4)))
         shutil.copytree(self.folder / "run", self.folder / "work")
         asyncio.run(drive(self.work(), Model, board=Board(), stop=asyncio.Event()))
 
@@ -167,10 +168,17 @@ def _of_another_run(killed: Killed, shard: int, _: Random) -> None:
     _rewrite(killed, shard, records(killed.folder / "other" / journal_name(shard)))
 
 
+def _pair_of_an_equal_run(killed: Killed, shard: int, _: Random) -> None:
+    """Put journal and lease of a run of the same settings in the place of both."""
+    for name in (journal_name(shard), lease_name(shard)):
+        theirs = (killed.folder / "equal" / name).read_bytes()
+        (killed.folder / "work" / name).write_bytes(theirs)
+
+
 def _splice(killed: Killed, shard: int, rng: Random) -> None:
     """Put a piece of another journal of this run or another between two records or over some."""
-    run = rng.choice(["run", "other"])
-    choice = [s for s in range(SHARDS) if run == "other" or s != shard]
+    run = rng.choice(["run", "other", "equal"])
+    choice = [s for s in range(SHARDS) if run != "run" or s != shard]
     piece = records(killed.folder / run / journal_name(rng.choice(choice)))
     start = rng.randrange(len(piece))
     piece = piece[start : start + 1 + rng.randrange(4)]
@@ -295,6 +303,7 @@ NOTICED: dict[str, Damage] = {
     "cut anywhere": _cut_anywhere,
     "two journals swapped": _swap,
     "the journal of another run": _of_another_run,
+    "journal and lease of an equal run": _pair_of_an_equal_run,
     "a piece of another journal": _splice,
     "the end of another journal": _foreign_head,
     "a record doubled": _doubled,

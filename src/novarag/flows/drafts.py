@@ -66,19 +66,23 @@ def sort_drafts(run: Run, noising: Noising) -> Tally:
 
 
 def iter_pools(run: Run) -> Iterator[PassageGroup]:
-    """Yield each question with its pool of passages, as they were written."""
+    """Yield each question with its pool of passages; all that was written must be there whole."""
     raw = run.store.read(SEAL)
     if raw is None:
         raise UsageError(f"{run.place} has no pools yet: run the same `make_noise(...)` again")
-    files = unseal_files(raw)
+    files = unseal_files(raw, run=run.manifest.run)
     if files is None:
         raise _damaged(run, SEAL)
     for shard in range(len(run.manifest.parts)):
-        name = table_name("pool", shard)
-        content = run.store.read(name)
-        if content is None or name not in files or not files[name].vouches_for(content):
-            raise _damaged(run, name)
-        yield from read_groups(content)
+        _, pool = (_vouched(run, files, table_name(kind, shard)) for kind in ("passages", "pool"))
+        yield from read_groups(pool)
+
+
+def _vouched(run: Run, files: dict[str, Checksum], name: str) -> bytes:
+    content = run.store.read(name)
+    if content is None or name not in files or not files[name].vouches_for(content):
+        raise _damaged(run, name)
+    return content
 
 
 def _damaged(run: Run, name: str) -> StorageError:

@@ -107,7 +107,7 @@ def _summary(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str
     runs = [
         {
             "name": source.name,
-            "run": source.manifest.run,
+            "run": source.manifest.fingerprint,  # without the nonce: equal trials, equal bytes
             "model": source.settings.model,
             "strategy": source.settings.strategy,
             "trials": tally.kept("total", model=source.settings.model),

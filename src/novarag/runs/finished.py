@@ -37,7 +37,14 @@ def table_name(kind: str, shard: int) -> str:
 
 
 class DamagedMarker(StorageError):  # noqa: N818 - a state, not an accident
-    """A shard's marker is there, but is not what was written."""
+    """A shard's marker is there, but is not what was written; `what` says so in words."""
+
+    def __init__(self, what: str, place: str) -> None:
+        super().__init__(what, place)  # as they came, so that it can go to another process
+        self.what, self.place = what, place
+
+    def __str__(self) -> str:
+        return f"{self.what}; run `recover({self.place!r})`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +68,18 @@ def read_marker(store: Store, shard: int, run: str) -> Marker | None:
         return None
     marker = _parse(unseal(raw))
     names = {table_name(kind, shard) for kind in TABLES}
-    if marker is None or marker.run != run or marker.files.keys() != names:
-        raise DamagedMarker(f"{shard_name(shard)} is damaged; run `recover({store.place!r})`")
+    if marker is None or marker.files.keys() != names:
+        raise DamagedMarker(f"{shard_name(shard)} is damaged", store.place)
+    if marker.run != run:
+        raise DamagedMarker(f"{shard_name(shard)} belongs to another run", store.place)
     return marker
+
+
+def run_in_marker(store: Store, shard: int) -> tuple[str | None, str]:
+    """Return the run that a shard's marker is of, as far as it tells, and the marker's name."""
+    name = shard_name(shard)
+    marker = _parse(unseal(store.read(name) or b""))
+    return None if marker is None else marker.run, name
 
 
 def _parse(content: dict[str, Any] | None) -> Marker | None:
@@ -109,9 +125,8 @@ def check_finished(store: Store, shard: int, run: str) -> tuple[dict[str, Any] |
     """Return the counts of a shard whose tables are as they were, and what was found damaged."""
     try:
         marker = read_marker(store, shard, run)
-    except DamagedMarker:
-        again = "the shard is put together again from its journal"
-        return None, [f"{shard_name(shard)} is damaged; {again}"]
+    except DamagedMarker as error:
+        return None, [f"{error.what}; the shard is put together again from its journal"]
     if marker is None:
         return None, []
     damage = []

@@ -59,17 +59,27 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A run's settings, inputs and shards."""
+    """A run's settings, inputs and shards.
+
+    `nonce` is drawn when the run begins, so that files of two equal runs are told apart; a run of
+    before there were nonces has none.
+    """
 
     settings: Settings
     source: str
     source_hash: str
     repeated: int
     parts: tuple[Part, ...]
+    nonce: str = ""
 
     @property
     def run(self) -> str:
-        """Return the fingerprint of the run: the same settings on the same groups."""
+        """Return the name of this run and no other, which its journals and markers carry."""
+        return f"{self.fingerprint}-{self.nonce}" if self.nonce else self.fingerprint
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what all runs of the same settings on the same groups share."""
         hashes = [part.sha256 for part in self.parts]
         settings = {k: v for k, v in asdict(self.settings).items() if k not in _LATER or v}
         cells = orjson.dumps([settings, hashes], option=orjson.OPT_SORT_KEYS)
@@ -162,6 +172,7 @@ def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
             source_hash=content["source_hash"],
             repeated=content["repeated"],
             parts=tuple(Part(**part) for part in content["parts"]),
+            nonce=content.get("nonce", ""),
         )
         return manifest if manifest.run == content["run"] and _is_typed(manifest) else None
     except (KeyError, TypeError, ValueError, AttributeError, UsageError):
@@ -170,7 +181,7 @@ def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
 
 def _is_typed(manifest: Manifest) -> bool:
     """Say whether what the fingerprint does not cover is of the right kind."""
-    texts = [manifest.source, manifest.source_hash]
+    texts = [manifest.source, manifest.source_hash, manifest.nonce]
     counts = [n for part in manifest.parts for n in (part.questions, part.groups)]
     return all(type(text) is str for text in texts) and all(
         type(n) is int and n >= 0 for n in [manifest.repeated, *counts]
@@ -204,23 +215,32 @@ FRAME = "frame.json"
 
 
 def frame_secret(store: Store, drawn: Callable[[], str]) -> str:
-    """Return the secret of a framed run, which is drawn once and outlives a damaged manifest."""
-    raw = store.read(FRAME)
-    found = None if raw is None else unseal(raw)
-    if found is not None and isinstance(found.get("secret"), str):
-        return str(found["secret"])
+    """Return the secret of a framed run, which is drawn once and outlives a damaged manifest.
+
+    What a whole manifest says is so, whatever stands in the file beside it.
+    """
+    kept = _kept_secret(store)
     try:
         begun = read_manifest(store)
     except DamagedManifest:
+        if kept is not None:
+            return kept
         raise DamagedManifest(
             f"{store.place}/{NAME} and {FRAME} are damaged, and with them the frames of its"
             " prompts: put one of them back from a copy"
         ) from None
-    secret = (begun.settings.frame if begun else None) or drawn()
     if begun is not None and begun.settings.frame is None:
-        return secret  # begun without frames, which planning refuses
-    store.write(FRAME, seal({"secret": secret}))
+        return kept or drawn()  # begun without frames, which planning refuses
+    secret = (begun.settings.frame if begun else kept) or drawn()
+    if secret != kept:
+        store.write(FRAME, seal({"secret": secret}))
     return secret
+
+
+def _kept_secret(store: Store) -> str | None:
+    found = unseal(store.read(FRAME) or b"")
+    secret = None if found is None else found.get("secret")
+    return secret if isinstance(secret, str) else None
 
 
 class DamagedManifest(StorageError):  # noqa: N818 - a state, not an accident

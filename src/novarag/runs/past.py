@@ -66,12 +66,21 @@ def _check_origin(place: str, content: bytes, run: str, shard: int) -> None:
             " another folder"
         )
     if opened["run"] != run:
-        raise StorageError(f"{place} belongs to another run; put the right one in its place")
+        equal = opened["run"].partition("-")[0] == run.partition("-")[0]
+        which = "another run of the same settings" if equal else "another run"
+        raise StorageError(f"{place} belongs to {which}; put it back there, and the right one here")
     if opened["shard"] != shard:
         raise StorageError(
             f"{place} belongs to shard {opened['shard']}; put it back in its place, or take it away"
             " and what it held is asked again"
         )
+
+
+def run_in_journal(store: Store, shard: int) -> tuple[str | None, str]:
+    """Return the run that a shard's journal is of, as far as it tells, and the journal's name."""
+    name = journal_name(shard)
+    opened = _opened(store.read_log(name) or b"")
+    return None if opened is None else opened["run"], name
 
 
 def _opened(content: bytes) -> dict[str, Any] | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from array import array
+from dataclasses import replace
+from time import sleep
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +13,7 @@ import numpy as np
 from novarag.checksums import digest
 from novarag.errors import DataError, StorageError, UsageError
 from novarag.runs import crash_points
+from novarag.runs.finished import run_in_marker
 from novarag.runs.group_table import write_groups
 from novarag.runs.manifest import NAME as MANIFEST
 from novarag.runs.manifest import (
@@ -23,6 +27,7 @@ from novarag.runs.manifest import (
     read_manifest,
     write_manifest,
 )
+from novarag.runs.past import run_in_journal
 from novarag.seeding import stable_hash
 from novarag.strategies.follow_up import proposed
 
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup
     from novarag.runs.store import Store
+
+
+_LOCK = "leases/manifest.lock"
+_PATIENCE = 5.0  # seconds in which somebody who begins the same run has written its manifest
 
 
 def _quiet(_: str) -> None:
@@ -73,11 +82,68 @@ def plan(
         repeated=layout.repeated,
         parts=parts,
     )
-    if old is not None and old.run != manifest.run:
+    if old is None:
+        return _begin(store, manifest)
+    return _go_on(store, old, manifest)
+
+
+def _go_on(store: Store, old: Manifest, manifest: Manifest) -> Manifest:
+    """Keep the run that was begun, which must be of the same settings on the same groups."""
+    if old.fingerprint != manifest.fingerprint:
         raise StorageError(f"{store.place} holds another run; give another `out`")
+    manifest = replace(manifest, nonce=old.nonce)
     if old != manifest:  # one that is there has the counts too
         write_manifest(store, manifest)
     return manifest
+
+
+def _begin(store: Store, manifest: Manifest) -> Manifest:
+    """Write the manifest of a run; who began the same one a moment before us is joined."""
+    waited = 0.0
+    while store.lock(_LOCK) is False:
+        if waited >= _PATIENCE:
+            raise StorageError(f"{store.place} is being begun by another process; wait for it")
+        sleep(0.05)
+        waited += 0.05
+    try:
+        theirs = _whole_manifest(store)
+        if theirs is not None:
+            return _go_on(store, theirs, manifest)
+        left = _run_left(store, len(manifest.parts), manifest.fingerprint)
+        nonce = os.urandom(8).hex() if left is None else left.partition("-")[2]
+        write_manifest(store, replace(manifest, nonce=nonce))
+        theirs = _whole_manifest(store)  # where there are no locks, the last to write is right
+        return replace(manifest, nonce=nonce) if theirs is None else theirs
+    finally:
+        store.unlock(_LOCK)
+
+
+def _whole_manifest(store: Store) -> Manifest | None:
+    try:
+        return read_manifest(store)
+    except DamagedManifest:
+        return None
+
+
+def _run_left(store: Store, shards: int, fingerprint: str) -> str | None:
+    """Find which run the files of a folder that lost its manifest are of; None if there are none.
+
+    A journal has a heartbeat or a marker beside it, so a new folder is not searched.
+    """
+    if not store.names("leases") and not store.names("shards"):
+        return None
+    found: dict[str, str] = {}  # by run, a file of it
+    for shard in range(shards):
+        for look in (run_in_marker, run_in_journal):
+            run, name = look(store, shard)
+            if run is not None and run.partition("-")[0] == fingerprint:
+                found.setdefault(run, name)
+    if len(found) > 1:
+        raise StorageError(
+            f"{store.place} has lost its {MANIFEST}, and {' and '.join(found.values())} are of"
+            f" different runs; put {MANIFEST} back from a copy, or take away what is another's"
+        )
+    return next(iter(found), None)
 
 
 def _same(old: Manifest, settings: Settings, name: str, source_hash: str, place: str) -> None:

@@ -242,7 +242,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof attack-proof attack-served likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof gate-proof drift-proof picking-proof attack-proof attack-served dry-runs likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
 	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
@@ -293,6 +293,9 @@ steering: ## a million replies that quote poisoned passages: none of theirs is r
 
 attack-proof: ## attacks: known rates are found, nothing of a passage is read, clean passages pass, a gateway (half an hour)
 	python -m validation.attacks
+
+dry-runs: ## CPU seconds of `probe --dry-run` and `attack --dry-run`, and how they grow with the groups (minutes)
+	python -m validation.dry_runs
 
 attack-served: ## twelve attacks under two defences on the server of `make vllm`
 	python -m validation.attacks served

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from hashlib import blake2b, sha256
 from random import Random
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SEPARATOR = "\x1f"
 
@@ -40,3 +43,20 @@ def seed_for(seed: int, *keys: str) -> int:
 def rng_for(seed: int, *keys: str) -> Random:
     """Return a generator that depends on the keys, not on the order of the calls."""
     return Random(stable_hash(str(seed), *keys))  # noqa: S311 - not for secrets
+
+
+def draw_all(rng: Random, count: int) -> Iterator[int]:
+    """Draw the numbers below `count` in random order, each once, at a cost for what is taken.
+
+    >>> sorted(draw_all(rng_for(0, "places"), 5))
+    [0, 1, 2, 3, 4]
+    """
+    moved: dict[int, int] = {}  # the places of a shuffled list that are not their own number
+    for left in range(count, 0, -1):
+        place = rng.randrange(left)
+        last = moved.pop(left - 1, left - 1)
+        if place == left - 1:
+            yield last
+        else:
+            yield moved.get(place, place)
+            moved[place] = last

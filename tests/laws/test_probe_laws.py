@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag import Question, Response
+from novarag.grading import normalize
 from novarag.probes import (
     DEFAULT_RISK,
     NO_RISK,
@@ -20,6 +21,7 @@ from novarag.probes import (
 )
 from novarag.probes.matching import agreeing, same_words
 from novarag.probes.replies import Side, encode
+from novarag.probes.variants import _letters
 
 WORDS = st.sampled_from(["red", "Red", "blue sky", "a blue", "sky red blue", "é", "?!", "no idea"])
 ANSWERS = st.lists(st.one_of(st.none(), WORDS, st.text(max_size=8)), max_size=8)
@@ -42,6 +44,16 @@ def probed(groups):
         Probed(question=Question(id=f"q{at % 5}", text="?"), replies=replies)
         for at, replies in enumerate(groups)
     ]
+
+
+@given(
+    st.text(max_size=30) | st.text(alphabet="aAbBc1.,-'` éßſI\u0130\u0301\u2212中", max_size=30),
+    st.data(),
+)
+def test_a_word_of_a_text_is_among_its_letters(text, data):
+    words = normalize(text).split()
+    some = data.draw(st.sampled_from(words)) if words else ""
+    assert _letters(some) in _letters(text)
 
 
 @given(ANSWERS)

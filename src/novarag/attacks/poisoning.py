@@ -49,10 +49,22 @@ def poison(group: PassageGroup, attack: Attack, place: Place | str, seed: int = 
     The flags of the new passages name the attack's goal; its name and place are added to the name
     of the group.
     """
+    return put_in(
+        group, attack, place, written(attack, group, planted_answer(group.question, seed))
+    )
+
+
+def written(attack: Attack, group: PassageGroup, planted: str) -> tuple[Passage, ...]:
+    """Write the passages of an attack on a group; they are the same wherever they are put."""
+    return tuple(_passage(text, attack, group, planted) for text in attack.texts)
+
+
+def put_in(
+    group: PassageGroup, attack: Attack, place: Place | str, added: tuple[Passage, ...]
+) -> PassageGroup:
+    """Put the passages of an attack at their place, under a name of their own."""
     at = {Place.FIRST: 0, Place.MIDDLE: len(group.passages) // 2, Place.LAST: len(group.passages)}
     here = at[Place(place)]
-    planted = planted_answer(group.question, seed)
-    added = tuple(_passage(text, attack, group, planted) for text in attack.texts)
     passages = (*group.passages[:here], *added, *group.passages[here:])
     name = _SEPARATOR.join((group.id or group.question.id, attack.name, Place(place)))
     return replace(group, id=name, passages=passages, order=None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.attacks import MARGIN, Action, Case, planted_answer
+from novarag.attacks import MARGIN, Action, Case
 from novarag.attacks.result import AttackResult
 from novarag.defaults import ASK
 from novarag.errors import DataError, UsageError
@@ -138,15 +138,15 @@ def preview_attack(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
         defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
     )  # fmt: skip
-    blocked = {d.name: sum(one.blocked for one in plan.attacked(d)) for d in plan.defences}
+    counts = {defence.name: plan.counted(defence) for defence in plan.defences}
     return AttackPreview(
         groups=len(plan.groups),
         questions=len({group.question.id for group in plan.groups.values()}),
         attacks=sum(not attack.is_control for attack in plan.attacks),
         controls=sum(attack.is_control for attack in plan.attacks),
         places=len(plan.places),
-        calls={d.name: plan.calls(d) for d in plan.defences},
-        blocked=blocked,
+        calls={name: calls for name, (calls, _) in counts.items()},
+        blocked={name: blocked for name, (_, blocked) in counts.items()},
     )
 
 
@@ -240,7 +240,7 @@ async def _cases(
         cases.append(
             Case(
                 question=question, group=one.base, attack=one.attack, place=one.place,
-                defence=defence.name, planted=planted_answer(question, plan.seed),
+                defence=defence.name, planted=one.planted,
                 passages=one.shown, before=before[0], repeat=before[1],
                 after=before[1] if one.blocked else after[0], blocked=one.blocked,
             )

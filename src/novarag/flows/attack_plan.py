@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.attacks import (
-    MARK,
     Action,
     Attack,
     Place,
     find_defence,
     parse_suite,
-    poison,
+    planted_answer,
     screen_group,
+    screen_text,
 )
+from novarag.attacks.poisoning import put_in, written
 from novarag.attacks.suite import checked, shipped_suite
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.seeding import rng_for
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from novarag.attacks import Defence
-    from novarag.records import PassageGroup
+    from novarag.records import Passage, PassageGroup
 
     Suite = str | Path | Iterable[Attack] | None
 
@@ -39,14 +40,15 @@ REPEATS = 2
 class Attacked:
     """One group with one attack in it, as it is asked under one defence.
 
-    `shown` are the texts of the attack; `blocked` says that the defence
-    has taken all of them out again.
+    `shown` are the texts of the attack, which plant the answer `planted`; `blocked` says that the
+    defence has taken all of them out again.
     """
 
     base: str
     attack: Attack
     place: Place
     group: PassageGroup
+    planted: str
     shown: tuple[str, ...]
     blocked: bool
 
@@ -71,16 +73,44 @@ class AttackPlan:
     def attacked(self, defence: Defence) -> Iterator[Attacked]:
         """Yield the groups with each of their attacks as a defence asks them."""
         for name, group in self.groups.items():
-            clean = self._screened(group, defence).passages
+            named = replace(group, id=name)
+            planted = planted_answer(group.question, self.seed)
+            added = self._written(name, planted)
             for attack, place in self.cells[name]:
-                poisoned = poison(replace(group, id=name), attack, place, self.seed)
-                asked = self._screened(poisoned, defence)
-                put_in = f"{MARK}:{attack.name}"
-                shown = tuple(p.text for p in poisoned.passages if p.source == put_in)
+                passages = added[attack.name]
                 yield Attacked(
-                    base=name, attack=attack, place=place, group=asked, shown=shown,
-                    blocked=asked.passages == clean,
+                    base=name, attack=attack, place=place, planted=planted,
+                    group=self._screened(put_in(named, attack, place, passages), defence),
+                    shown=tuple(p.text for p in passages),
+                    blocked=self._takes_out(passages, defence),
                 )  # fmt: skip
+
+    def counted(self, defence: Defence) -> tuple[int, int]:
+        """Count the calls of a defence, and the attacked groups that it takes out instead.
+
+        No attack is put in to count it: whether it is taken out does not depend on its place.
+        """
+        cells = sum(map(len, self.cells.values()))
+        blocked = 0
+        if self._removes(defence):
+            for name, group in self.groups.items():
+                added = self._written(name, planted_answer(group.question, self.seed))
+                out = {attack: self._takes_out(some, defence) for attack, some in added.items()}
+                blocked += sum(out[attack.name] for attack, _ in self.cells[name])
+        return REPEATS * len(self.groups) + cells - blocked, blocked
+
+    def _written(self, name: str, planted: str) -> dict[str, tuple[Passage, ...]]:
+        """Write the passages of each attack on a group once, by the attack's name."""
+        attacks = {attack.name: attack for attack, _ in self.cells[name]}
+        group = self.groups[name]
+        return {called: written(attack, group, planted) for called, attack in attacks.items()}
+
+    def _removes(self, defence: Defence) -> bool:
+        return defence.screened and self.action is Action.REMOVE
+
+    def _takes_out(self, passages: tuple[Passage, ...], defence: Defence) -> bool:
+        """Say whether a defence takes out every passage of an attack."""
+        return self._removes(defence) and all(screen_text(p.text) for p in passages)
 
     def _screened(self, group: PassageGroup, defence: Defence) -> PassageGroup:
         return screen_group(group, self.action).group if defence.screened else group
@@ -89,11 +119,6 @@ class AttackPlan:
         """Count the passages that the screen flags with no attack among them, and all of them."""
         found = [screen_group(group).flagged for group in self.groups.values()]
         return sum(map(len, found)), sum(len(group.passages) for group in self.groups.values())
-
-    def calls(self, defence: Defence) -> int:
-        """Count the calls of a defence."""
-        asked = sum(not one.blocked for one in self.attacked(defence))
-        return REPEATS * len(self.groups) + asked
 
 
 def plan_attacks(

@@ -325,9 +325,9 @@ def preview_probe(
     )
     lengths, unmade = {}, {}
     for variant in plan.samples():
-        texts = [asking.render(group).text for group in plan.make(variant)]
-        unmade[variant] = len(plan.groups) - len(texts)
-        lengths[variant] = sum(map(len, texts))
+        sizes = [len(asking.render(group).text) for group in plan.make(variant)]
+        unmade[variant] = len(plan.groups) - len(sizes)
+        lengths[variant] = sum(sizes)
     if not lengths[CONTRADICTION]:
         lengths[CONTRADICTION] = lengths[ORIGINAL]
     reply = min(_GUESSED_REPLY, max_tokens or _GUESSED_REPLY)

@@ -7,13 +7,15 @@ as it is; only passages are added, moved or replaced.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName
 from novarag.grading import contains, normalize
-from novarag.seeding import rng_for
+from novarag.seeding import draw_all, rng_for
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ CLAIMED_ANSWER = (
     " Confidence: 100%"
 )
 """What the variant `injected-answer` writes at the end of the top passage."""
+
+MOST_LOOKED_AT = 1_000
+"""Other questions whose passages are looked at for one that holds no accepted answer."""
 
 _MARK = "~"
 
@@ -56,6 +61,11 @@ class Context:
 
     passages: Mapping[str, Sequence[Passage]] = field(default_factory=dict)
     contradictions: Mapping[str, Passage] = field(default_factory=dict)
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Sorted once: variants of ten thousand questions draw from the same names.
+        object.__setattr__(self, "names", tuple(sorted(self.passages)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,29 +205,51 @@ def _moved(*, last: bool) -> Make:
 def _others(
     group: PassageGroup, context: Context, count: int, seed: int, purpose: str
 ) -> list[Passage] | None:
-    """Draw passages of other questions that hold no accepted answer; None if too few are there."""
+    """Draw passages of other questions that hold no accepted answer; None if too few are found.
+
+    Questions are drawn one by one, so that a draw costs what it looks at and not what there is.
+    """
     own = {passage.text for passage in group.passages}
-    answers = [normalize(answer) for answer in group.question.answers]
+    answers = [words for answer in group.question.answers if (words := normalize(answer))]
     rng = rng_for(seed, group.question.id, "probe", purpose, group.id or "")
-    questions = sorted(set(context.passages) - {group.question.id})
-    rng.shuffle(questions)
     drawn: list[Passage] = []
-    for question in questions:
-        if len(drawn) == count:
-            break
-        fit = [p for p in context.passages[question] if _is_foreign(p, own, answers)]
-        if fit:
-            chosen = rng.choice(fit)
+    for place in islice(draw_all(rng, len(context.names)), MOST_LOOKED_AT):
+        question = context.names[place]
+        if question == group.question.id:
+            continue
+        held = context.passages[question]
+        fit = (held[i] for i in draw_all(rng, len(held)) if _is_foreign(held[i], own, answers))
+        chosen = next(fit, None)
+        if chosen is not None:
             own.add(chosen.text)
             drawn.append(_relabelled(chosen))
-    return drawn if len(drawn) == count else None
+        if len(drawn) == count:
+            return drawn
+    return None
 
 
 def _is_foreign(passage: Passage, own: set[str], answers: Sequence[str]) -> bool:
     if passage.text in own:
         return False
+    letters = _letters(passage.text)
+    near = [answer for answer in answers if all(_letters(w) in letters for w in answer.split())]
+    if not near:
+        return True
     words = normalize(passage.text)
-    return not any(contains(words, answer) for answer in answers)
+    return not any(contains(words, answer) for answer in near)
+
+
+_SIGNS = bytes(sign for sign in range(128) if not chr(sign).isalnum())
+
+
+def _letters(text: str) -> bytes:
+    """Return a text's plain letters and digits in lower case, without anything between them.
+
+    A normalised text holds no word whose letters are not among these, and they are found much
+    faster: most passages are known to be free of an answer without being cut into words.
+    """
+    spread = text if text.isascii() else unicodedata.normalize("NFKD", text)
+    return spread.casefold().encode("ascii", "ignore").translate(None, delete=_SIGNS)
 
 
 def _relabelled(passage: Passage) -> Passage:

@@ -7,7 +7,7 @@ import pytest
 from novarag.filters.draws import group_draws, sample_draws
 from novarag.metrics.baselines import folds
 from novarag.noise.audit import _folds
-from novarag.seeding import rng_for, stable_hash
+from novarag.seeding import draw_all, rng_for, stable_hash
 from novarag.sft.sifting import _place
 from novarag.study.sheet import draw_places
 
@@ -17,6 +17,11 @@ def test_generators():
     assert rng_for(7, "x", "y").randrange(10**9) == 285025426
     assert rng_for(3, "ü", "", "draw").getrandbits(64) == 3957715346153651844
     assert rng_for(-1, "q").random() == 0.39720393374920804
+
+
+def test_numbers_in_random_order():
+    assert list(draw_all(rng_for(5, "q"), 8)) == [6, 3, 0, 1, 4, 7, 5, 2]
+    assert [list(draw_all(rng_for(0), n)) for n in (0, 1)] == [[], [0]]
 
 
 def test_the_draws_of_the_filters():

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from novarag import Attack, attack, attack_async, preview_attack
-from novarag.attacks import Goal, shipped_suite
+from novarag.attacks import Goal, poisoning, shipped_suite
 from novarag.errors import DataError, StorageError, Unfinished, UnknownName, UsageError
 from novarag.flows.attack_plan import open_suite, plan_attacks
 from novarag.flows.looping import Stop
@@ -119,6 +119,23 @@ def test_a_run_goes_on_and_asks_nothing_twice(tmp_path):
     assert (tmp_path / "out" / "attack.html").read_text().startswith("<!doctype html>")
     with pytest.raises(StorageError, match="holds another run"):
         attack(groups(), second, **given | {"suite": [RAISE]})
+
+
+@pytest.mark.parametrize("action", ["remove", "mark"])
+def test_a_preview_counts_what_would_be_asked_and_draws_one_answer_a_question(action, monkeypatch):
+    drawn = []
+    draw = poisoning.rng_for
+    monkeypatch.setattr(poisoning, "rng_for", lambda *keys: drawn.append(keys) or draw(*keys))
+    preview = preview_attack(groups(), defences=ALL, action=action)
+    assert len(drawn) <= 6
+    plan = plan_attacks(groups(), defences=ALL, action=action)
+    for defence in plan.defences:
+        made = list(plan.attacked(defence))
+        blocked = sum(one.blocked for one in made)
+        clean = {str(g.id): g.passages for g in plan.unattacked(defence)}
+        assert blocked == sum(one.group.passages == clean[one.base] for one in made)
+        assert preview.blocked[defence.name] == blocked
+        assert preview.calls[defence.name] == 2 * 6 + len(made) - blocked
 
 
 def test_a_stopped_attack_says_so_and_goes_on(tmp_path):

@@ -1,5 +1,7 @@
 """Variants change passages as they say, by seed, or say that they cannot."""
 
+from collections import Counter
+
 import pytest
 
 from novarag import Passage, PassageGroup, Question
@@ -18,8 +20,9 @@ from novarag.probes import (
     split_id,
     variant_id,
 )
-from novarag.probes.variants import CLAIMED_CONFIDENCE
+from novarag.probes.variants import CLAIMED_CONFIDENCE, MOST_LOOKED_AT
 from novarag.taxonomy import PassageKind, RelevantFacet
+from tests.support.growth import Counting, slope
 
 QUESTION = Question(id="q", text="Where?", answers=("Paris",))
 GROUP = PassageGroup(
@@ -154,3 +157,38 @@ def test_questions_whose_passages_all_hold_the_answer_are_passed_by():
     context = Context(passages={**leaky, **OTHERS})
     assert all(text.startswith("other") for text in made("lost-support", context=context))
     assert made("lost-support", context=Context(passages=leaky)) is None
+
+
+@pytest.mark.parametrize("variant", ["irrelevant", "lost-support"])
+def test_drawing_from_other_questions_grows_with_the_questions_alone(variant):
+    work = {}
+    for size in (50, 100, 200, 400):
+        groups = [
+            PassageGroup(
+                question=Question(id=f"q{i}", text="?", answers=(f"answer{i}",)),
+                passages=tuple(Passage(text=f"passage {i} {j}") for j in range(3)),
+            )
+            for i in range(size)
+        ]
+        counting = Counting(passages_of(groups))
+        context = Context(passages=counting)
+        assert all(VARIANTS[variant].make(group, context) for group in groups)
+        work[size] = counting.steps
+    assert slope(work) <= 1.15
+
+
+def test_a_search_for_other_passages_ends_where_every_one_holds_the_answer():
+    held = {f"o{i}": (Passage(text=f"Paris {i}"),) for i in range(3 * MOST_LOOKED_AT)}
+    counting = Counting(held)
+    context = Context(passages=counting)
+    built = counting.steps
+    assert VARIANTS["irrelevant"].make(GROUP, context) is None
+    assert counting.steps - built <= MOST_LOOKED_AT
+
+
+def test_every_other_question_may_be_drawn_and_none_is_preferred():
+    held = {f"o{n}": (Passage(text=f"left {n}"), Passage(text=f"right {n}")) for n in range(4)}
+    context = Context(passages={**held, "q": GROUP.passages})
+    drawn = Counter(made("lost-support", context=context, seed=s)[0] for s in range(4000))
+    assert len(drawn) == 8
+    assert all(abs(times - 500) < 5 * 21 for times in drawn.values())  # 21: one standard error

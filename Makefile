@@ -440,8 +440,14 @@ retrieval-speed: ## the index beside the bare client, and cost at three sizes (a
 .PHONY: proof real-build real-rag reproduce-smoke reproduce-simulated
 
 FORM = nova
-proof: ## the whole method with real weights (seven hours, FORM=vanilla or number three; needs `bash .ci/vllm/prepare build/vllm`)
+MINUTES = 90
+proof: ## the whole method with real weights (seven hours, FORM=vanilla or number three; needs `bash .ci/vllm/prepare build/vllm`); MODEL=qwen: on a model that reads, for MINUTES, again and again (--group train)
+ifeq ($(MODEL),qwen)
+	bash .ci/vllm/prepare $(VLLM) qwen
+	python -m experiments.nova_qwen.proof build/nova-qwen --vllm $(VLLM) --minutes $(MINUTES)
+else
 	python -m experiments.nova.proof build/nova-$(FORM) --form $(FORM) --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
+endif
 
 real-build: ## questions to training set with a real model on vLLM, which must be up (`make vllm`)
 	python -m experiments.real_build build/real

@@ -101,7 +101,7 @@ def prepare(build: Path, store: Store, data: Path | None = None) -> None:
 def digest(groups: list[PassageGroup]) -> str:
     """Return a checksum of what is asked: names, questions and passages, in order."""
     said = "\x1e".join(
-        "\x1f".join([g.id, g.question.text, *(p.text for p in g.passages)]) for g in groups
+        "\x1f".join([str(g.id), g.question.text, *(p.text for p in g.passages)]) for g in groups
     )
     return sha256(said.encode()).hexdigest()
 

@@ -55,13 +55,15 @@ def main() -> None:
 
 def part(given: Any) -> dict:
     """Train on the rows and write the adapter; return the looks and the loss."""
+    from transformers import PrinterCallback
+
     from novarag.sft.train import engine
     from novarag.sft.train.training import prepare
 
     place = Path(mkdtemp(prefix="part-", dir=given.rows.parent))
     job = prepare(given.rows, str(given.base), place / "out", settings(given.rate))
     trainer = engine.make_trainer(job)
-    trainer.remove_callback(engine.PrinterCallback)
+    trainer.remove_callback(PrinterCallback)
     if given.before.exists():
         _load(trainer.model, given.before)
     looked = list(load_groups(given.looked))

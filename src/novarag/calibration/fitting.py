@@ -19,6 +19,7 @@ from novarag.calibration.calibration import (
     StateMap,
     percents,
 )
+from novarag.calibration.counted import count_answers
 from novarag.calibration.known import pack_questions
 from novarag.calibration.levels import level_effects
 from novarag.calibration.models import CENTRE, LEAST, MOST, Cells, fit_models, log_odds
@@ -28,6 +29,7 @@ from novarag.errors import UsageError
 from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
+    from novarag.calibration.counted import CountedAnswers
     from novarag.calibration.graded import Graded
     from novarag.calibration.models import Fits
     from novarag.stats.arrays import Floats, Ints
@@ -41,6 +43,8 @@ _INTERVAL_LEAVE_ALONE = 0.1  # and for the interval, which must not trust in it 
 _FREEDOM = 1 / 3  # degrees of freedom a question, of Student's t in place of the normal
 _KNOTS = 21
 _LEAST_WEIGHT = 1e-4
+_DIGITS = 12  # of a cross-fitted probability: what differs by rounding alone is to tie
+_PERCENTS = 101  # whole percents from 0 to 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +65,29 @@ def fit(graded: Graded, *, stamp: Stamp) -> Calibration:
 
 def cross_fit(graded: Graded, *, seed: int = 0, folds: int = FOLDS) -> Floats:
     """Calibrate every row by a fit on the other folds of questions; NaN where it was not read."""
-    out = np.full(len(graded), np.nan)
-    fold = _folds(graded.question, seed, folds)
+    read = graded.read
+    counted, at = count_answers(graded.rows(read))
+    fold = _folds(graded.question, seed, folds)[read]
+    of_question = np.empty(counted.question_rows.size, dtype=np.intp)
+    of_question[at.question] = fold  # all rows of a question are in one fold
+    correct = graded.correct[read]
+    after = np.full(fold.size, np.nan)
     for held in np.unique(fold):
         ours = fold == held
-        rest = graded.rows(~ours & graded.read)
-        made = fit_rows(rest)
-        out[ours] = made.apply(
-            graded.confidence[ours],
-            [graded.state_name(s) for s in graded.state[ours]],
-            None if graded.signal is None else graded.signal[ours],
-        ).probability
+        cell = at.cell[ours]
+        rows = np.bincount(cell, minlength=counted.rows.size)
+        right = np.bincount(cell, correct[ours], minlength=counted.rows.size)
+        rest = counted.keep(counted.rows - rows, counted.right - right, of_question != held)
+        after[ours] = _applied(_fit_counted(rest, graded), counted)[cell]
+    out = np.full(len(graded), np.nan)
+    out[read] = after.round(_DIGITS)
     return out
+
+
+def _applied(made: Calibration, counted: CountedAnswers) -> Floats:
+    """Calibrate each cell once."""
+    states = [counted.state_name(s) for s in counted.state]
+    return made.apply(counted.confidence, states, counted.signal).probability
 
 
 def _folds(question: Ints, seed: int, folds: int) -> Ints:
@@ -95,6 +110,7 @@ def _fitted(graded: Graded, stamp: Stamp) -> Fitted:
             " least, about 100 make it worth while."
         )
     after = cross_fit(graded, seed=stamp.seed)
+    counted, _ = count_answers(graded.rows(read))
     return Fitted(
         rows=int(read.sum()),
         questions=questions,
@@ -106,28 +122,36 @@ def _fitted(graded: Graded, stamp: Stamp) -> Fitted:
         version=stamp.version,
         stated=score(graded.confidence[read], graded.correct[read], graded.weights[read]),
         calibrated=score(after[read], graded.correct[read], graded.weights[read]),
-        design_effect=design_effect(graded.rows(read)),
+        design_effect=counted.design_effect,
         known=pack_questions(graded.question_ids),
     )
 
 
 def fit_rows(graded: Graded, fitted: Fitted | None = None) -> Calibration:
     """Fit on rows that were all read, however few; `fitted` is what is to be said of them."""
-    part = 1 / design_effect(graded)
-    states = graded.seen_states
+    return _fit_counted(count_answers(graded)[0], graded, fitted)
+
+
+def _fit_counted(
+    counted: CountedAnswers, graded: Graded, fitted: Fitted | None = None
+) -> Calibration:
+    """Fit on counted answers; `graded`, of which they are, says whose they are."""
+    part = 1 / counted.design_effect
+    states = counted.names
     number = {name: i for i, name in enumerate(states)}
-    state = np.array([number[graded.state_name(s)] for s in graded.state], dtype=np.intp)
-    scale = _scale(graded)
-    cells, back = _cells(graded, state, len(states), scale, part)
+    state = np.array([number[counted.state_name(s)] for s in counted.state], dtype=np.intp)
+    scale = _scale(counted, graded.signal_name)
+    cells = _cells(counted, state, len(states), scale, part)
     fits = fit_models(cells)
-    alone = np.clip(graded.confidence, LEAST, MOST)
-    stays = part * np.log(np.where(graded.correct, alone, 1 - alone)).sum()
+    alone = np.clip(counted.confidence, LEAST, MOST)
+    wrong = cells.count - cells.right
+    stays = float((cells.right * np.log(alone) + wrong * np.log(1 - alone)).sum())
     weights, identity = _weigh(fits.evidence, stays, _LEAVE_ALONE)
     wide, wide_identity = _weigh(fits.evidence, stays, _INTERVAL_LEAVE_ALONE)
-    eta = _average(fits, cells, wide, wide_identity)[back]
-    levels, unseen_variance = _levels(graded, state, states, eta, part)
+    eta = _average(fits, cells, wide, wide_identity)
+    levels, unseen_variance = _levels(counted, cells, states, eta)
     *maps, unseen = _state_maps(fits, weights, wide, wide_identity)
-    freedom = _FREEDOM * np.unique(graded.question).size
+    freedom = _FREEDOM * counted.question_rows.size
     return Calibration(
         states=dict(zip(states, maps, strict=True)),
         unseen=unseen,
@@ -135,62 +159,51 @@ def fit_rows(graded: Graded, fitted: Fitted | None = None) -> Calibration:
         levels=levels,
         unseen_variance=unseen_variance,
         quantile=float(-stdtrit(freedom, (1 - COVERS) / 2)),
-        seen=_seen(graded, state, states),
+        seen=_seen(counted, state, states),
         source=graded.source,
         signal=scale,
         fitted=fitted,
     )
 
 
-def design_effect(graded: Graded) -> float:
-    """How many rows of one question say as much as one of its own: 1 where each has its own.
-
-    The variance of the residuals' sums by question, over that of as many rows that share nothing.
-    """
-    names, back = np.unique(graded.question, return_inverse=True)
-    if names.size == len(graded):
-        return 1.0
-    rate = graded.correct.mean()
-    residual = graded.correct - rate
-    alone = float((residual**2).sum())
-    together = float((np.bincount(back, residual) ** 2).sum())
-    most = len(graded) / names.size
-    return float(np.clip(together / alone, 1.0, most)) if alone > 0 else most
-
-
-def _scale(graded: Graded) -> SignalScale | None:
+def _scale(counted: CountedAnswers, name: str | None) -> SignalScale | None:
     """Learn how values of the signal become normal scores; None where it says nothing."""
-    if graded.signal is None:
+    if counted.signal is None:
         return None
-    values = np.sort(graded.signal[np.isfinite(graded.signal)])
-    if values.size < LEAST_QUESTIONS // 2 or values[0] == values[-1]:
+    known = np.isfinite(counted.signal)
+    values, back = np.unique(counted.signal[known], return_inverse=True)
+    if values.size <= 1 or counted.rows[known].sum() < LEAST_QUESTIONS // 2:
         return None
-    ranks = np.linspace(0, values.size - 1, _KNOTS)
-    knots = np.interp(ranks, np.arange(values.size), values)
-    scores = ndtri((ranks + 0.5) / values.size)
+    last = np.cumsum(np.bincount(back.ravel(), counted.rows[known])) - 1  # rank of each value
+    size = last[-1] + 1
+    ranks = np.linspace(0, size - 1, _KNOTS)
+    knots = _ranked(ranks, values, last)
+    scores = ndtri((ranks + 0.5) / size)
     distinct, back = np.unique(knots, return_inverse=True)
     middle = np.bincount(back, scores) / np.bincount(back)
-    name = graded.signal_name or "signal"
-    return SignalScale(name, tuple(distinct.tolist()), tuple(middle.tolist()))
+    return SignalScale(name or "signal", tuple(distinct.tolist()), tuple(middle.tolist()))
+
+
+def _ranked(rank: Floats, values: Floats, last: Floats) -> Floats:
+    """Return the values at some ranks, straight between whole ones; `last` is each value's last."""
+    below = np.floor(rank)
+    low, high = (values[np.searchsorted(last, at)] for at in (below, np.ceil(rank)))
+    return np.asarray(low + (rank - below) * (high - low))
 
 
 def _cells(
-    graded: Graded, state: Ints, states: int, scale: SignalScale | None, part: float
-) -> tuple[Cells, Ints]:
-    """Count rows that are alike; `part` is what one row counts. Also say which cell each is in."""
-    x = log_odds(graded.confidence)
-    z = None if scale is None or graded.signal is None else _scored(graded.signal, scale)
-    key = np.stack([x, state, np.zeros_like(x) if z is None else z], axis=1)
-    alike, back = np.unique(key, axis=0, return_inverse=True)
-    back = back.ravel()
+    counted: CountedAnswers, state: Ints, states: int, scale: SignalScale | None, part: float
+) -> Cells:
+    """Lay counted answers out for the models; `part` is what one row counts."""
+    signal = None if scale is None else counted.signal
     return Cells(
-        x=alike[:, 0],
-        state=alike[:, 1].astype(np.intp),
+        x=log_odds(counted.confidence),
+        state=state,
         states=states,
-        count=part * np.bincount(back).astype(float),
-        right=np.bincount(back, part * graded.correct).astype(float),
-        z=None if z is None else alike[:, 2],
-    ), back
+        count=part * counted.rows,
+        right=part * counted.right,
+        z=None if scale is None or signal is None else _scored(signal, scale),
+    )
 
 
 def _scored(signal: Floats, scale: SignalScale) -> Floats:
@@ -236,27 +249,26 @@ def _state_maps(fits: Fits, weights: Floats, wide: Floats, wide_identity: float)
 
 
 def _levels(
-    graded: Graded, state: Ints, states: tuple[str, ...], eta: Floats, part: float
+    counted: CountedAnswers, cells: Cells, states: tuple[str, ...], eta: Floats
 ) -> tuple[dict[str, dict[int, Level]], float]:
     """Return what single stated values do in each state, and the variance of one not seen."""
-    percent = percents(graded.confidence)
-    pairs, level = np.unique(np.stack([state, percent]), axis=1, return_inverse=True)
-    right = part * graded.correct.astype(float)
-    found = level_effects(eta, right, np.full(len(graded), part), level.ravel())
+    at = cells.state * _PERCENTS + percents(counted.confidence)
+    pairs, level = np.unique(at, return_inverse=True)
+    found = level_effects(eta, cells.right, cells.count, level.ravel())
     levels: dict[str, dict[int, Level]] = {name: {} for name in states}
-    for (at, value), shift, variance in zip(pairs.T, found.shift, found.variance, strict=True):
-        levels[states[at]][int(value)] = Level(float(shift), float(variance))
+    for pair, shift, variance in zip(pairs.tolist(), found.shift, found.variance, strict=True):
+        state, percent = divmod(pair, _PERCENTS)
+        levels[states[state]][percent] = Level(float(shift), float(variance))
     return levels, found.unseen
 
 
-def _seen(graded: Graded, state: Ints, states: tuple[str, ...]) -> dict[str, Seen]:
-    rows = [graded.rows(state == i) for i in range(len(states))]
+def _seen(counted: CountedAnswers, state: Ints, states: tuple[str, ...]) -> dict[str, Seen]:
     return {
         name: Seen(
-            rows=len(own),
-            right=int(own.correct.sum()),
-            least=float(own.confidence.min()),
-            most=float(own.confidence.max()),
+            rows=int(counted.rows[own].sum()),
+            right=int(counted.right[own].sum()),
+            least=float(counted.confidence[own].min()),
+            most=float(counted.confidence[own].max()),
         )
-        for name, own in zip(states, rows, strict=True)
+        for name, own in ((name, state == i) for i, name in enumerate(states))
     }

@@ -62,10 +62,10 @@ def _effects(
 ) -> tuple[float, Floats, Floats]:
     """Return log evidence, and each level's posterior mean and variance, by quadrature."""
     effect = size * _NODES
-    at = eta[:, None] + effect
-    each = right[:, None] * log_expit(at) + (count - right)[:, None] * log_expit(-at)
-    joint = np.tile(_LOG_MASSES, (levels, 1))
-    np.add.at(joint, level, each)
+    wrong = count - right
+    each = (right * log_expit(at) + wrong * log_expit(-at) for at in (eta + e for e in effect))
+    joint = np.stack([np.bincount(level, one, minlength=levels) for one in each], axis=1)
+    joint += _LOG_MASSES
     total = logsumexp(joint, axis=1)
     chance = np.exp(joint - total[:, None])
     mean = chance @ effect

@@ -107,24 +107,24 @@ def _modes(design: Floats, cells: Cells, mean: Floats, precision: Floats) -> tup
     from scipy.special import expit
 
     size = design.shape[1]
-    products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     diagonal = np.arange(size)
     at, step, taken = mean.copy(), np.full_like(mean, np.inf), 0
     while np.abs(step).max() >= _SETTLED and taken < _STEPS:
         chance = expit(at @ design.T)
         slope = (cells.right - cells.count * chance) @ design - precision * (at - mean)
-        curvature = _curvature(chance, cells, products, size)
+        curvature = _curvature(chance, cells, design)
         curvature[:, diagonal, diagonal] += precision
         step = np.clip(np.linalg.solve(curvature, slope[..., None])[..., 0], -_LONGEST, _LONGEST)
         at, taken = at + step, taken + 1
-    curvature = _curvature(expit(at @ design.T), cells, products, size)
+    curvature = _curvature(expit(at @ design.T), cells, design)
     curvature[:, diagonal, diagonal] += precision
     return at, curvature
 
 
-def _curvature(chance: Floats, cells: Cells, products: Floats, size: int) -> Floats:
+def _curvature(chance: Floats, cells: Cells, design: Floats) -> Floats:
     weight = cells.count * chance * (1 - chance)
-    return np.asarray((weight @ products).reshape(len(chance), size, size))
+    # one model at a time: the products of all would be a hundred numbers for every cell
+    return np.stack([(design.T * own) @ design for own in weight])
 
 
 def _log_posterior(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from novarag.calibration.graded import Graded
+    from novarag.stats.arrays import Floats
 
 GRADED = "graded answers"
 """What a reference is of, unless it says otherwise."""
@@ -69,10 +70,15 @@ def count_reference(graded: Graded, *, seed: int = 0) -> Reference:
     kept = np.flatnonzero(graded.read & (rng.random(len(graded)) * most < weights))
     order = rng.permutation(kept)
     chosen = order[np.unique(graded.question[order], return_index=True)[1]]
-    counts: dict[str, dict[int, int]] = {}
-    numbers = percents(graded.confidence[chosen]).tolist()
-    for state, percent in zip(graded.state[chosen].tolist(), numbers, strict=True):
-        levels = counts.setdefault(graded.state_name(state), {})
-        levels[percent] = levels.get(percent, 0) + 1
-    ordered = {state: dict(sorted(counts[state].items())) for state in sorted(counts)}
-    return Reference(counts=ordered)
+    of_state = {
+        graded.state_name(s): chosen[graded.state[chosen] == s]
+        for s in set(graded.state[chosen].tolist())
+    }
+    counts = {state: _by_percent(graded.confidence[of_state[state]]) for state in sorted(of_state)}
+    return Reference(counts=counts)
+
+
+def _by_percent(confidence: Floats) -> dict[int, int]:
+    """Count confidences by whole percent."""
+    values, counts = np.unique(percents(confidence), return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.calibration.fitting import Stamp, cross_fit, design_effect, fit, fit_rows
+from novarag.calibration.counted import count_answers
+from novarag.calibration.fitting import Stamp, cross_fit, fit, fit_rows
 from novarag.calibration.written import from_json, to_json
 from novarag.errors import DataError, UsageError
 from tests.support.graded_answers import STATES, draw_graded
@@ -134,7 +135,7 @@ def test_a_missing_signal_widens_the_interval():
 def test_rows_that_repeat_their_question_say_no_more_than_one():
     graded = draw_graded(80)
     again = graded.rows(np.repeat(np.arange(80), 5))
-    assert design_effect(again) == pytest.approx(5)
+    assert count_answers(again)[0].design_effect == pytest.approx(5)
     once, often = fit_rows(graded), fit_rows(again)
     for state in STATES:
         assert often.one(0.9, state)[:3] == pytest.approx(once.one(0.9, state)[:3], abs=1e-6)
@@ -142,7 +143,8 @@ def test_rows_that_repeat_their_question_say_no_more_than_one():
 
 def test_rows_of_one_question_that_share_nothing_keep_their_weight():
     graded = draw_graded(600, boast=0.0)
-    assert design_effect(replace(graded, question=np.arange(600) // 3)) < 1.3
+    thirds = replace(graded, question=np.arange(600) // 3)
+    assert count_answers(thirds)[0].design_effect < 1.3
 
 
 def test_held_out_grades_do_not_reach_their_own_calibration():

@@ -29,9 +29,11 @@ from experiments.nova.tables import (
     PARTS,
     PROMPTS,
     answers,
+    auroc_by_fold,
     by_likelihood,
     floors,
     form_of,
+    is_floor,
     label_of,
     trained,
     trials,
@@ -118,7 +120,7 @@ def table(rows, final):
     full = measure_table(whole, by="system", replicates=REPLICATES)
     known = {(d.metric, d.one, d.other): d.figure for d in full.differences}
     names = [p.name for p in full.groups]
-    results = {"all": [panel(p) for p in full.groups]}
+    results = {"all": [ranked(panel(p), whole) for p in full.groups]}
     for name, one in (("against", final), ("against base", "base, vanilla")):
         results[name] = [against(whole, known, one, o) for o in names if o != one]
     if (one_road := f"base vanilla + calibration ({max(GRADED)}, {LIKELIHOOD})") in names:
@@ -130,14 +132,15 @@ def table(rows, final):
         for value in whole[column].drop_nulls().unique().sort().to_list():
             few = whole.filter(pl.col(column) == value)
             part = measure_table(few, by="system", replicates=REPLICATES, least=LEAST)
-            results[column] += [{column: value, **panel(p)} for p in part.groups]
+            results[column] += [{column: value, **ranked(panel(p), few)} for p in part.groups]
     return results
 
 
 def against(rows, known, one, other):
     """Compare two systems on the questions that both were asked."""
     row = {"system": one, "against": other, "accuracy": more_right(rows, one, other)}
-    for metric in ("brier", "auroc"):
+    # a floor's AUROC is a mean over folds, which has no paired difference
+    for metric in ("brier",) if is_floor(one) or is_floor(other) else ("brier", "auroc"):
         straight, turned = known.get((metric, one, other)), known.get((metric, other, one))
         if straight:
             row[metric] = figure(straight.value, straight.low, straight.high)
@@ -182,6 +185,14 @@ def panel(found):
     return rows
 
 
+def ranked(row, rows):
+    """Give a floor the AUROC that its folds have; `rows` are the answers of all systems."""
+    if not is_floor(row["system"]) or "auroc" not in row:
+        return row
+    value = auroc_by_fold(rows.filter(pl.col("system") == row["system"]))
+    return row | {"auroc": figure(value, None, None)}
+
+
 def dev(build):
     """Measure on dev questions all that was chosen between, and each lever by itself."""
     names = PROMPTS | trained(build)
@@ -202,7 +213,8 @@ def dev(build):
     overlaps = overlap_table(load_groups(build / "groups" / "dev.jsonl"))
     for floor, made in floors(base, overlaps).items():
         one = measure_table(made, replicates=REPLICATES).overall
-        results.append(panel(one) | {"system": f"{floor} for {name}"})
+        named = made.with_columns(system=pl.lit(f"{floor} for {name}"))
+        results.append(ranked(panel(one) | {"system": f"{floor} for {name}"}, named))
     return results
 
 

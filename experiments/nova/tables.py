@@ -11,6 +11,7 @@ import polars as pl
 from experiments.nova.plan import GRADED
 from novarag.datasets import load_groups
 from novarag.flows.overlaps import overlap_table
+from novarag.metrics import METRICS
 from novarag.metrics.baselines import folds, word_overlap
 from novarag.runs import open_run
 from novarag.uncertainty.signals import token_signal
@@ -34,6 +35,7 @@ _TRAINED = {
 }  # fmt: skip
 METHODS = {"ensemble": "Ensemble(3)", "p-true": "P(True)", "self-frequency": "Self-frequency"}
 LIKELIHOOD = "likelihood"
+CONSTANT, OVERLAP = "a constant", "word overlap"
 PARTS = ("clean", "retrieved", "released", "asked")
 
 
@@ -120,7 +122,8 @@ def calibrated(place: Path, path: Path) -> pl.DataFrame:
 def floors(table: pl.DataFrame, overlaps: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """State what needs no model for a system's answers: a constant, and word overlap.
 
-    Both are fitted on the other folds of the same questions, as `measure` does.
+    Both are fitted on the other folds of the same questions, as `measure` does. Fits of two folds
+    are not on one scale, so what ranks their numbers is averaged over folds: see `auroc_by_fold`.
     """
     read = table.filter(pl.col("correct").is_not_null() & pl.col("confidence").is_not_null())
     numbers = read.select("group").join(overlaps, on="group", how="left", maintain_order="left")
@@ -133,8 +136,29 @@ def floors(table: pl.DataFrame, overlaps: pl.DataFrame) -> dict[str, pl.DataFram
     own = fold[question]
     rate = np.array([right[own != f].mean() if (own != f).any() else right.mean() for f in own])
     return {
-        "a constant": read.with_columns(confidence=pl.Series(rate)),
-        "word overlap": read.with_columns(
+        CONSTANT: read.with_columns(confidence=pl.Series(rate)),
+        OVERLAP: read.with_columns(
             confidence=pl.Series(word_overlap(overlap, right, question, fold))
         ),
     }
+
+
+def is_floor(system: str) -> bool:
+    """Say whether a system of the tables is a constant or word overlap."""
+    return system.startswith((f"{CONSTANT} for ", f"{OVERLAP} for "))
+
+
+def auroc_by_fold(table: pl.DataFrame) -> float:
+    """Return a floor's AUROC as `measure` has it for its baselines: the mean over folds.
+
+    A constant is fitted on the other folds, so it is lowest where most answers are right: over all
+    folds together its AUROC falls below one half, within each it is one half.
+    """
+    own = folds(table["question"].to_list())
+    stated, right = table["confidence"].to_numpy(), table["correct"].to_numpy().astype(bool)
+    parts = [(stated[own == f], right[own == f]) for f in np.unique(own)]
+    ranked = [(METRICS["auroc"](c, y), y.size) for c, y in parts if 0 < y.sum() < y.size]
+    if not ranked:
+        return float("nan")
+    values, sizes = zip(*ranked, strict=True)
+    return float(np.average(values, weights=sizes))

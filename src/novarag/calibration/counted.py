@@ -94,9 +94,9 @@ def count_answers(graded: Graded) -> tuple[CountedAnswers, CellNumbers]:
         state=graded.state[row],
         signal=None if graded.signal is None else graded.signal[row],
         rows=np.bincount(cell).astype(float),
-        right=np.bincount(cell, graded.correct),
+        right=np.bincount(cell, graded.correct).astype(float),
         question_rows=np.bincount(question).astype(float),
-        question_right=np.bincount(question, graded.correct),
+        question_right=np.bincount(question, graded.correct).astype(float),
         states=graded.states,
     )
     return counted, CellNumbers(cell=cell, question=question)

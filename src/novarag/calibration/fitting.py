@@ -174,7 +174,8 @@ def _scale(counted: CountedAnswers, name: str | None) -> SignalScale | None:
     values, back = np.unique(counted.signal[known], return_inverse=True)
     if values.size <= 1 or counted.rows[known].sum() < LEAST_QUESTIONS // 2:
         return None
-    last = np.cumsum(np.bincount(back.ravel(), counted.rows[known])) - 1  # rank of each value
+    held = np.bincount(back.ravel(), counted.rows[known]).astype(float)
+    last = np.cumsum(held) - 1  # the rank of the last row with each value
     size = last[-1] + 1
     ranks = np.linspace(0, size - 1, _KNOTS)
     knots = _ranked(ranks, values, last)

@@ -213,7 +213,7 @@ MUTANTS = [
     ("verdict: a wide gap counts as none", "src/novarag/report/verdict.py", "if ends.low >= -MARGIN and ends.high <= MARGIN:", "if True:", "tests/unit/report/test_verdict.py"),
     ("decide: thresholds are checked where they were chosen", "src/novarag/calibration/deciding.py", "graded.rows(first), graded.rows(~first)", "graded.rows(first), graded.rows(first)", "tests/unit/calibration/test_deciding.py"),
     ("decide: rows of one question count as many", "src/novarag/calibration/deciding.py", "sums = np.bincount(back, values - mean)", "sums = values - mean", "tests/unit/calibration/test_deciding.py"),
-    ("decide: the unread are forgotten in what is kept", "src/novarag/calibration/deciding.py", "kept=answered / max(len(held), 1)", "kept=answered / max(int(held.read.sum()), 1)", "tests/unit/calibration/test_deciding.py"),
+    ("decide: the unread are forgotten in what is kept", "src/novarag/calibration/deciding.py", "max(held.weights.sum(), _ALIKE)", "max(held.weights[held.read].sum(), _ALIKE)", "tests/unit/calibration/test_deciding.py"),
     ("page: texts are shown where they must not", "src/novarag/flows/measure.py", "seed=seed) if texts else {}", "seed=seed)", "tests/unit/report/test_read_back.py"),
     ("foreign text not escaped", "src/novarag/report/templating.py", "autoescape=escape", "autoescape=False", "tests/unit/report/test_report.py"),
     ("run: the last reply wins", R + "journal.py", 'self.replies.setdefault(event["key"], event)', 'self.replies[event["key"]] = event', "tests/unit/runs/test_journal.py"),

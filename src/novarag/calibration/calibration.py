@@ -100,6 +100,7 @@ class Fitted:
     calibrated: Score  # cross-validated by question
     design_effect: float = 1.0  # rows of one question count as one part in so many
     known: str = ""  # short digests of the questions' names, in base64
+    unread_graded: int = 0  # of the unread ones
 
 
 class Calibrated(NamedTuple):

@@ -1,15 +1,19 @@
-"""Say what stated confidences allow: choose thresholds on one half, check them on the other."""
+"""Say what stated confidences allow: the thresholds of a gate, and a check of them on halves.
+
+The thresholds are those of `gating`, by the same code on the same rows. Whether to believe them is
+tried once: the same tests on half of the questions choose a threshold, the other half checks it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from novarag.calibration.fitting import LEAST_QUESTIONS, cross_fit
-from novarag.calibration.gating import RISKS, choose, chosen_rows, make_chains
+from novarag.calibration.gating import RISKS, SURE, choose, chosen_rows, kept_at, make_chains
 from novarag.calibration.need import estimate_need
-from novarag.metrics.decisions import Checked, Decisions, Recalibrated
+from novarag.metrics.decisions import Checked, Decisions, HalfCheck, Recalibrated
 from novarag.seeding import seed_for
 from novarag.stats.binomial import clopper_pearson
 from novarag.stats.figure import Figure
@@ -19,12 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from novarag.calibration.gate import Kept
     from novarag.calibration.gating import Chain
     from novarag.calibration.graded import Graded
     from novarag.stats.arrays import Floats, Ints
-
-SURE = 0.9
-"""The probability with which a threshold keeps its risk, over the graded rows."""
 
 MOST_QUESTIONS = 1000
 """Questions on which the worth of a calibration is estimated, where there are more."""
@@ -37,23 +39,66 @@ _Z = 1.959964
 def decide(
     graded: Graded, *, risks: Sequence[float] = RISKS, recalibrate: bool = True, seed: int = 0
 ) -> Decisions:
-    """Choose a threshold for each risk on half of the questions, and check it on the others.
+    """Say which threshold a gate has at each risk, and check that on halves of the questions.
 
-    One row a question is drawn by seed, in both halves. With `recalibrate` say what a calibration
-    would change, cross-fitted.
+    One row a question is drawn by seed, of all and of both halves. With `recalibrate` say what a
+    calibration would change, cross-fitted.
     """
-    first = _half(graded.question, seed)
-    choosing, checking = graded.rows(first), graded.rows(~first)
-    used, rows = chosen_rows(choosing, "one", seed)
-    chains = make_chains(choosing, choosing.confidence, rows, state=None, rows="one", seed=seed)
-    held = chosen_rows(checking, "one", seed)[1]
+    used, rows = chosen_rows(graded, "one", seed)
+    chains = make_chains(graded, graded.confidence, rows, state=None, rows="one", seed=seed)
+    gates = [kept_at(graded, graded.confidence, rows, chains, risk, SURE) for risk in risks]
+    halves = _Halves.of(graded, seed)
     return Decisions(
         sure=SURE,
-        chosen_on=used,
-        checked_on=held.size,
-        thresholds=tuple(_checked(chains, used, checking.rows(held), risk) for risk in risks),
+        used=used,
+        chosen_on=halves.chosen_on,
+        checked_on=len(halves.held),
+        thresholds=tuple(_checked(kept, chains, used, halves) for kept in gates),
         recalibrated=_recalibrated(graded, seed) if recalibrate else None,
     )
+
+
+class _Halves(NamedTuple):
+    """The tests of one half of the questions, and the rows of the other that check them."""
+
+    chains: Sequence[Chain]
+    chosen_on: int
+    held: Graded
+    coin: Floats  # thins rows that were picked at unequal rates
+
+    @classmethod
+    def of(cls, graded: Graded, seed: int) -> _Halves:
+        first = _half(graded.question, seed)
+        choosing, checking = graded.rows(first), graded.rows(~first)
+        used, rows = chosen_rows(choosing, "one", seed)
+        chains = make_chains(choosing, choosing.confidence, rows, state=None, rows="one", seed=seed)
+        held = checking.rows(chosen_rows(checking, "one", seed)[1])
+        own_seed = seed_for(seed, "decide", "coins")
+        return cls(chains, used, held, np.random.default_rng(own_seed).random(len(held)))
+
+    def check(self, risk: float, least: float = 0.0) -> HalfCheck | None:
+        """Choose a threshold on one half, and count what it lets through of the other.
+
+        Where all rows chose a stricter one, `least`, that is counted: the other is no advice.
+        """
+        best = choose(self.chains, risk, SURE)
+        if best is None:
+            return None
+        held, threshold = self.held, float(best.chain.counts.threshold[best.at])
+        at = max(threshold, least)
+        with np.errstate(invalid="ignore"):
+            over = held.confidence >= at - _ALIKE
+        share = float(held.weights[over].sum() / max(held.weights.sum(), _ALIKE))
+        counted = over & (self.coin * held.weights[over].max(initial=0.0) < held.weights)
+        answered, wrong = int(counted.sum()), int((counted & ~held.correct).sum())
+        return HalfCheck(
+            threshold=threshold,
+            at=at,
+            kept=share,
+            answered=answered,
+            wrong=wrong,
+            error=_share(wrong, answered),
+        )
 
 
 def _half(question: Ints, seed: int) -> NDArray[np.bool_]:
@@ -66,23 +111,19 @@ def _half(question: Ints, seed: int) -> NDArray[np.bool_]:
     return first[back]
 
 
-def _checked(chains: Sequence[Chain], used: int, held: Graded, risk: float) -> Checked:
-    best = choose(chains, risk, SURE)
-    if best is None:
+def _checked(kept: Kept, chains: Sequence[Chain], used: int, halves: _Halves) -> Checked:
+    risk = kept.risk
+    if kept.threshold is None:
         levels = [(chain.counts, chain.share * (1 - SURE)) for chain in chains]
         need = estimate_need(levels, total=used, risk=risk, seed=0, replicates=0)
         return Checked(risk=risk, threshold=None, need=need.rows)
-    threshold = float(best.chain.counts.threshold[best.at])
-    with np.errstate(invalid="ignore"):
-        over = held.confidence >= threshold - _ALIKE
-    answered, wrong = int(over.sum()), int((over & ~held.correct).sum())
+    half = halves.check(risk, kept.threshold)
     return Checked(
         risk=risk,
-        threshold=threshold,
-        kept=answered / max(len(held), 1),
-        answered=answered,
-        wrong=wrong,
-        error=_share(wrong, answered),
+        threshold=kept.threshold,
+        kept=kept.share,
+        half=half,
+        failed=half is not None and half.error is not None and half.error.value > risk + _ALIKE,
     )
 
 

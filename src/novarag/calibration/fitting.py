@@ -114,7 +114,8 @@ def _fitted(graded: Graded, stamp: Stamp) -> Fitted:
     return Fitted(
         rows=int(read.sum()),
         questions=questions,
-        unread=int((~read).sum()),
+        unread=int((~read).sum()) + graded.unread_ungraded,
+        unread_graded=int((~read).sum()),
         ungraded=graded.ungraded,
         digest=graded.digest,
         date=stamp.date,

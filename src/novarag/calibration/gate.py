@@ -77,8 +77,9 @@ class Counted(NamedTuple):
     used: int
     unread: int  # of those used; never answered
     wrong: int  # of those used
-    ungraded: int
+    ungraded: int  # were read, and left out
     weighted: bool  # picked at unequal rates, and thinned to equal ones for each test
+    unread_ungraded: int = 0  # could not be read, have no grade, and were left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

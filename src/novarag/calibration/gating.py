@@ -30,6 +30,9 @@ ALL = "all"
 RISKS = (0.05, 0.1, 0.2, 0.3)
 """Risks at which a gate says what one would keep."""
 
+SURE = 0.9
+"""The probability of a gate's promise over the graded rows, unless told otherwise."""
+
 Rows = Literal["one", "all"]
 
 
@@ -62,7 +65,7 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
     graded: Graded,
     *,
     risk: float,
-    sure: float = 0.9,
+    sure: float = SURE,
     score: Floats | None = None,
     state: str | None = None,
     rows: Rows = "one",
@@ -89,7 +92,7 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
         errors=0.0 if best is None else float(best.chain.counts.errors[best.at]),
         counted=_counted(graded, values, sample_rows),
         path=tuple(_steps(chains, risk, sure)),
-        kept=tuple(_kept(graded, values, sample_rows, chains, other, sure) for other in RISKS),
+        kept=tuple(kept_at(graded, values, sample_rows, chains, other, sure) for other in RISKS),
         least_risk=least_risk(chains, risk, sure) if refused else None,
         need=estimate_need(
             [(chain.counts, chain.share * (1 - sure)) for chain in chains],
@@ -177,9 +180,10 @@ def _share(graded: Graded, score: Floats, chosen: Ints, best: Chosen) -> float:
     return float(weight[over].sum() / weight.sum())
 
 
-def _kept(
+def kept_at(
     graded: Graded, score: Floats, chosen: Ints, chains: Sequence[Chain], risk: float, sure: float
 ) -> Kept:
+    """Say which threshold a gate would have at a risk, and what it would keep."""
     best = choose(chains, risk, sure)
     if best is None:
         return Kept(risk, None, None, 0.0)
@@ -195,6 +199,7 @@ def _counted(graded: Graded, score: Floats, chosen: Ints) -> Counted:
         unread=int(np.isnan(score[chosen]).sum()),
         wrong=int((~graded.correct[chosen]).sum()),
         ungraded=graded.ungraded,
+        unread_ungraded=graded.unread_ungraded,
         weighted=graded.weight is not None,
     )
 

@@ -45,7 +45,8 @@ class Graded:
 
     `state` numbers `states`, the evidence states that occur; -1 where the model judged none.
     `question` numbers questions: rows with one number depend on each other. `weight` says how many
-    answers of the log a row stands for, where rows were picked at unequal rates.
+    answers of the log a row stands for, where rows were picked at unequal rates. Rows that nobody
+    graded are not among them, only counted: `ungraded` were read, `unread_ungraded` were not.
     """
 
     confidence: Floats
@@ -60,6 +61,7 @@ class Graded:
     digest: str = ""
     question_ids: tuple[str, ...] = ()
     ungraded: int = 0
+    unread_ungraded: int = 0
 
     def __len__(self) -> int:
         return self.confidence.size

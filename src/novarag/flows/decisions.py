@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from novarag.datasets import Columns
     from novarag.metrics import Decisions, Measurement, Panel
     from novarag.report.examples import Examples
+    from novarag.stats.arrays import Floats
 
 MOST_PANELS = 24
 """Groups of which decisions are worked out; the page draws as many."""
@@ -75,7 +76,7 @@ def _rows_of(
 
 
 def _graded(rows: pl.DataFrame) -> Graded:
-    """Lay graded rows out as arrays; evidence states and weights play no part in figures here."""
+    """Lay graded rows out as arrays, with the weights that a gate on them would take."""
     import numpy as np
     import polars as pl
 
@@ -87,7 +88,20 @@ def _graded(rows: pl.DataFrame) -> Graded:
         correct=rows["correct"].cast(pl.Boolean).to_numpy(),
         question=question.to_numpy().astype(np.intp),
         state=np.full(rows.height, -1, dtype=np.intp),
+        weight=_weight(rows),
     )
+
+
+def _weight(rows: pl.DataFrame) -> Floats | None:
+    """Return the weights of rows that were picked; None where the column means something else."""
+    import polars as pl
+
+    from novarag.flows.graded import WEIGHT
+
+    if WEIGHT not in rows.columns or not rows[WEIGHT].dtype.is_numeric():
+        return None
+    weight = rows[WEIGHT].cast(pl.Float64).fill_nan(None)
+    return weight.to_numpy() if weight.gt(0).fill_null(value=False).all() else None
 
 
 def _texts(table: pl.DataFrame, columns: Columns | None) -> dict[str, str]:

@@ -48,7 +48,9 @@ def collect_graded(
     table = _collect(answers, columns, strategy, scale, tell, graded=True)
     known = table.filter(pl.col("correct").is_not_null())
     rows = table_rows(known, columns, source)
-    return replace(rows, ungraded=table.height - known.height)
+    left = table.filter(pl.col("correct").is_null())["confidence"]
+    unread = left.cast(pl.Float64).fill_nan(None).null_count()
+    return replace(rows, ungraded=left.len() - unread, unread_ungraded=unread)
 
 
 def collect_ungraded(

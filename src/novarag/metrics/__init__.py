@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from novarag.metrics.baselines import BASELINES, Floor, noise_floor
 from novarag.metrics.calibration import Bins, bin_of, make_bins
-from novarag.metrics.decisions import Checked, Decisions, Recalibrated
+from novarag.metrics.decisions import Checked, Decisions, HalfCheck, Recalibrated
 from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import Mixed, reweigh
@@ -26,6 +26,7 @@ __all__ = [
     "Difference",
     "Figure",
     "Floor",
+    "HalfCheck",
     "Measurement",
     "Metric",
     "Mixed",

@@ -21,7 +21,7 @@ _SHOWN = 5  # groups that a `repr` shows
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a figure would be if every unread reply were wrong, at 0 % and at 100 %."""
+    """What a figure would be if every unread reply with a grade were wrong, at 0 % and at 100 %."""
 
     at_zero: float
     at_full: float
@@ -41,6 +41,8 @@ class Panel:
     """All that is known of one group of rows; `refusal` says why nothing more is.
 
     `worth` is the Brier score of the constant baseline minus that of the stated confidence.
+    `ungraded` counts answers that were read and have no grade; `unread_graded` counts the unread
+    replies that say something of the answers: an unread reply nobody graded is no evidence.
     """
 
     name: str
@@ -57,6 +59,12 @@ class Panel:
     bins: Bins | None = None
     curve: Curve | None = None
     refusal: str | None = None
+    unread_graded: int = 0
+
+    @property
+    def unread(self) -> int:
+        """How many replies could not be read, graded or not."""
+        return self.rows - self.read
 
     def __repr__(self) -> str:
         """Show the headline figures in a line."""
@@ -65,7 +73,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A paired difference between two groups over the same resampled questions."""
+    """A paired difference between two groups over the same resampled questions.
+
+    `p_holm` is corrected for the number of pairs that were compared on the same metric.
+    """
 
     metric: str
     one: str

@@ -51,6 +51,7 @@ accuracy = Metric(
     better=1,
     means="Share of read answers that are right.",
     fooled_by="Leaving hard questions unread; see the unread share and its bounds.",
+    headline=True,
 )
 mean_confidence = Metric(
     name="mean_confidence",

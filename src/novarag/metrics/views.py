@@ -83,6 +83,7 @@ class Table:
         graded = frame["correct"].cast(pl.Boolean)
         self.ungraded = graded.is_null().to_numpy()
         self.correct = graded.fill_null(value=False).to_numpy()
+        self.evidence = ~self.ungraded | (self.unread & self._graded_by_gold(frame))
         self.overlap = _overlap(frame)
         self.flaw = frame["flaw"].cast(pl.String) if "flaw" in frame.columns else None
         self.counts = {
@@ -93,6 +94,16 @@ class Table:
         self.counts["rows"] = np.ones(frame.height)
         self.counts["unread"] = self.unread.astype(np.float64)
         self.counts["graded"] = (~self.ungraded).astype(np.float64)
+
+    def _graded_by_gold(self, frame: pl.DataFrame) -> bool:
+        """Say whether our own grader was at work, which leaves out nothing that could be read.
+
+        Where people grade some answers of a log, an unread reply without a grade was not looked
+        at. Where gold answers grade all, it has none only because it could not be read.
+        """
+        if "abstained" not in frame.columns or (self.ungraded & ~self.unread).any():
+            return False
+        return bool((frame["abstained"].is_null().to_numpy() == self.ungraded).all())
 
 
 def group_name(by: Sequence[str]) -> pl.Expr:
@@ -143,6 +154,11 @@ class View:
         }
         self.ratio_samples = {name: np.full(replicates, np.nan) for name in self.totals}
         self.bin_samples = np.full((replicates, BINS), np.nan)
+
+    @property
+    def unread_graded(self) -> int:
+        """How many unread rows are evidence: those with a grade."""
+        return int((self.mask & self.table.unread & self.table.evidence).sum())
 
     def _refused(self) -> str | None:
         """Say why these rows are too few to measure, if they are."""
@@ -217,6 +233,7 @@ class View:
             ungraded=int((self.mask & t.ungraded & ~t.unread).sum()),
             flaws=self._flaws(),
             refusal=self.refusal,
+            unread_graded=self.unread_graded,
         )
         if self.refusal:
             return panel
@@ -253,8 +270,8 @@ class View:
         return figures
 
     def _bounds(self) -> dict[str, Bound]:
-        """Count every unread row as wrong, at no confidence and at full confidence."""
-        n = int((self.mask & self.table.unread).sum())
+        """Count unread rows with a grade as wrong, at no confidence and at full confidence."""
+        n = self.unread_graded
         if n == 0:
             return {}
         correct = np.append(self.rows.correct, np.zeros(n, dtype=np.bool_))

@@ -18,7 +18,7 @@ SHOWN = (50, 60, 70, 80, 90, 95, 99, 100)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How many answers are at or above each whole percent, and how many of those are wrong."""
+    """How many graded answers are at or above each whole percent, and how many are wrong."""
 
     answers: int
     kept: tuple[int, ...]
@@ -27,7 +27,7 @@ class Reach:
 
 
 def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
-    """Count answers at or above each whole percent; unread ones are in `answers` alone."""
+    """Count graded answers at or above each whole percent; unread ones are in `answers` alone."""
     if panel.curve is None:
         return None
     curve, read = panel.curve, panel.figures["accuracy"].n
@@ -35,7 +35,7 @@ def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
     kept = np.rint(np.append(0.0, curve.coverage)[last] * read).astype(int)
     wrong = np.rint(np.append(0.0, curve.risk)[last] * kept).astype(int)
     return Reach(
-        answers=panel.rows - panel.ungraded,
+        answers=read + panel.unread_graded,
         kept=tuple(kept.tolist()),
         wrong=tuple(wrong.tolist()),
         start=_start(decisions),
@@ -44,11 +44,11 @@ def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
 
 def _start(decisions: Decisions | None) -> int:
     """Begin at the threshold for one in ten, or the nearest risk that has one."""
-    found = [c for c in decisions.thresholds if c.threshold is not None] if decisions else []
+    found = [c for c in decisions.thresholds if c.advised is not None] if decisions else []
     if not found:
         return 90
     nearest = min(found, key=lambda c: abs(c.risk - 0.1))
-    return int(np.ceil(100 * (nearest.threshold or 0.0) - 1e-9))
+    return int(np.ceil(100 * (nearest.advised or 0.0) - 1e-9))
 
 
 def reach_text(counts: Reach, at: int) -> str:
@@ -72,23 +72,51 @@ def part(count: int, of: int) -> str:
 
 
 def threshold_text(checked: Checked) -> str:
-    """Say what to do for one risk, in a sentence."""
+    """Say what to do for one risk, in a sentence or two."""
     risk = percent(checked.risk)
     if checked.threshold is None:
         return f"At most {risk} wrong: not attainable with these rows; {need_text(checked)}."
-    seen = "none was kept there" if checked.error is None else _seen(checked)
+    if checked.failed:
+        return (
+            f"At most {risk} wrong: no threshold to advise. A gate on all of these rows would be"
+            f" set at {percent(checked.threshold)} or more, but a check failed:"
+            f" {half_text(checked)}"
+        )
     return (
-        f"At most {risk} wrong: answer at {percent(checked.threshold)} or more. Checked on the"
-        f" other half: it keeps {100 * checked.kept:.1f} % of the answers, {seen}."
+        f"At most {risk} wrong: answer at {percent(checked.threshold)} or more, which keeps"
+        f" {100 * checked.kept:.1f} % of the answers. {CHECKED[checked.half is not None]}"
+        f"{half_text(checked)}"
     )
 
 
-def _seen(checked: Checked) -> str:
-    if checked.error is None:
+CHECKED = {
+    True: "Checked: ",
+    False: "Not checked: half of the questions are too few to choose a threshold by.",
+}
+
+
+def half_text(checked: Checked) -> str:
+    """Say what a threshold that half of the questions chose let through of the other half."""
+    half = checked.half
+    if half is None:
         return ""
+    same = checked.threshold is not None and abs(half.threshold - checked.threshold) < 1e-9
+    chose = "the same threshold" if same else f"{percent(half.threshold)} or more"
+    lead = f"one half of the questions chose {chose}; of the other half"
+    if half.error is None:
+        return f"{lead}, no answer is stated at {percent(half.at)} or more."
     return (
-        f"{100 * checked.error.value:.1f} % of them wrong (95 % interval"
-        f" {span('accuracy', checked.error)})"
+        f"{lead}, {100 * half.error.value:.1f} % of the answers stated at {percent(half.at)} or"
+        f" more are wrong (95 % interval {span('accuracy', half.error)})."
+    )
+
+
+def gate_text(decisions: Decisions) -> str:
+    """Say what the thresholds are, so that nobody wonders why a gate has others."""
+    return (
+        f"These are the thresholds of a gate on the same rows, with {percent(decisions.sure)}"
+        f" probability and one row a question; a gate that is to be surer, or that goes by"
+        " calibrated confidences, has others."
     )
 
 
@@ -122,9 +150,14 @@ def calibration_text(found: Recalibrated) -> str:
     )
 
 
-def advice_lines(decisions: Decisions) -> list[str]:
-    """Say what to do, a sentence for each risk and one for a calibration."""
+def advice_lines(decisions: Decisions, *, alone: bool = True) -> list[str]:
+    """Say what to do, a sentence for each risk and one for a calibration.
+
+    What kind of thresholds they are is said with them where they stand `alone`.
+    """
     lines = [threshold_text(checked) for checked in decisions.thresholds]
+    if alone and any(checked.threshold is not None for checked in decisions.thresholds):
+        lines.append(gate_text(decisions))
     if decisions.recalibrated is not None:
         lines.append(calibration_text(decisions.recalibrated))
     return lines

@@ -10,6 +10,7 @@ from novarag.atomic import write_whole
 from novarag.calibration.graded import UNKNOWN
 from novarag.report.svg import Frame, axes, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
+from novarag.report.unread import graded_text, ungraded_text
 from novarag.stats.binomial import clopper_pearson
 
 if TYPE_CHECKING:
@@ -52,11 +53,14 @@ def calibration_notes(calibration: Calibration) -> list[str]:
             "Single stated values part from the line by more than usual: some percentages mean"
             " less, or more, than their neighbours. Intervals are wider for it."
         )
-    if fitted.unread or fitted.ungraded:
+    if fitted.unread:
+        said = "reply could" if fitted.unread == 1 else "replies could"
         lines.append(
-            f"{fitted.unread:,} replies that could not be read and {fitted.ungraded:,} answers that"
-            " nobody graded were counted and not used."
+            f"{fitted.unread:,} {said} not be read and taught it nothing."
+            f"{graded_text(fitted.unread, fitted.unread_graded)}"
         )
+    if fitted.ungraded:
+        lines.append(ungraded_text(fitted.ungraded))
     return [*lines, _source(calibration)]
 
 

@@ -54,9 +54,10 @@ def _set_on(gate: Gate) -> str:
     unread = f" {counted.unread:,} of them could not be read and are never answered." * bool(
         counted.unread
     )
-    ungraded = f" {counted.ungraded:,} rows that nobody graded were left out." * bool(
-        counted.ungraded
-    )
+    left = counted.ungraded + counted.unread_ungraded
+    ungraded = f" {left:,} rows that nobody graded were left out." * bool(left)
+    if counted.unread_ungraded:
+        ungraded = f"{ungraded[:-1]}; {counted.unread_ungraded:,} of these could not be read."
     score = "stated confidences" if gate.score == STATED else "calibrated confidences"
     return f"Set on {score} of {used}, {counted.wrong:,} of them wrong.{unread}{ungraded}"
 

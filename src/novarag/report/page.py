@@ -156,6 +156,7 @@ def _content(
         "least": LEAST_ROWS,
         "number": words.number,
         "signed": words.signed,
+        "change": words.change,
         "each": words.each,
         "span": words.span,
         "title_of": words.title_of,

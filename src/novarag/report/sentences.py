@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from novarag.metrics import LEAST_ROWS
 from novarag.report.advice import advice_lines, reach
 from novarag.report.beside import beside_verdict, is_beside
+from novarag.report.differences import differences_text
+from novarag.report.unread import graded_text, ungraded_text
 from novarag.report.verdict import Verdict, judge
 from novarag.report.words import number, percent, span, whole
 from novarag.texts import plain_text
@@ -145,8 +147,8 @@ def _allowed(group: Judged) -> str:
     if group.decisions is None:
         return ""
     thresholds = group.decisions.thresholds
-    if all(c.threshold is None for c in thresholds):
-        return f"No threshold is attainable, up to {percent(thresholds[-1].risk)} wrong."
+    if all(c.advised is None for c in thresholds):
+        return f"No threshold can be advised, up to {percent(thresholds[-1].risk)} wrong."
     found = [f"{percent(c.risk)}: {_short(c)}" for c in thresholds]
     return f"At most this many wrong: {'; '.join(found)}."
 
@@ -154,6 +156,8 @@ def _allowed(group: Judged) -> str:
 def _short(checked: Checked) -> str:
     if checked.threshold is None:
         return "not attainable"
+    if checked.failed:
+        return "no advice, as its check failed"
     return f"{percent(checked.threshold)} or more, which keeps {100 * checked.kept:.1f} %"
 
 
@@ -275,27 +279,28 @@ def _threshold(panel: Panel) -> str:
 
 def _unread(panel: Panel) -> list[str]:
     lines = []
-    missing = panel.rows - panel.read
-    if missing:
-        share = number("unread", missing / panel.rows)
+    if panel.unread:
+        share = number("unread", panel.unread / panel.rows)
         reasons = [f"{reason} ({whole(n)})" for reason, n in list(panel.flaws.items())[:3]]
         why = f" Mostly: {', '.join(reasons)}." if reasons else ""
         lines.append(
-            f"{_some(missing, 'reply')} ({share}) could not be read and count in no other"
+            f"{_some(panel.unread, 'reply')} ({share}) could not be read and count in no other"
             f" figure.{why}{_bounds(panel)}"
         )
     if panel.ungraded:
-        lines.append(f"{_some(panel.ungraded, 'answer')} not graded, and in no figure.")
+        lines.append(ungraded_text(panel.ungraded))
     return lines
 
 
 def _bounds(panel: Panel) -> str:
+    whose = graded_text(panel.unread, panel.unread_graded)
     if not panel.bounds:
-        return ""
+        return whose
     acc, brier = panel.bounds["accuracy"], panel.bounds["brier"]
     return (
-        f" Were they all wrong, accuracy would be {number('accuracy', acc.at_zero)} and Brier"
-        f" between {brier.at_zero:.3f} and {brier.at_full:.3f}."
+        f"{whose} Were {'those' if whose else 'they'} all wrong, accuracy would be"
+        f" {number('accuracy', acc.at_zero)} and Brier between {brier.at_zero:.3f} and"
+        f" {brier.at_full:.3f}."
     )
 
 
@@ -317,6 +322,14 @@ def _end(panel: Panel) -> str:
     return f"{panel.figures['brier'].value:.3f} ({name}, confidence minus accuracy {gap})"
 
 
+def _accuracies(panels: Sequence[Panel]) -> str:
+    ranked = sorted(panels, key=lambda p: p.figures["accuracy"].value)
+    return " to ".join(
+        f"{number('accuracy', p.figures['accuracy'].value)} ({plain_text(p.name, longest=60)})"
+        for p in (ranked[0], ranked[-1])
+    )
+
+
 def _groups(measurement: Measurement) -> list[str]:
     refused = sum(1 for p in measurement.groups if p.refusal)
     known = [p for p in measurement.groups if not p.refusal]
@@ -324,13 +337,11 @@ def _groups(measurement: Measurement) -> list[str]:
     if len(known) > 1:
         ranked = sorted(known, key=lambda p: p.figures["brier"].value)
         ends = " to ".join(_end(p) for p in (ranked[0], ranked[-1]))
-        pairs = [d for d in measurement.differences if d.metric == "brier"]
-        sure = sum(1 for d in pairs if d.p_holm < 0.05)
         lines.append(
-            f"By {', '.join(measurement.by)}, Brier runs from {ends}; {sure} of"
-            f" {whole(len(pairs))} pairs differ by more than chance after correction for their"
-            " number."
+            f"By {', '.join(measurement.by)}, accuracy runs from {_accuracies(known)}, Brier from"
+            f" {ends}."
         )
+        lines += differences_text(measurement.differences)
     if refused:
         lines.append(
             f"{whole(refused)} of {_some(len(measurement.groups), 'group')} have too few answers"

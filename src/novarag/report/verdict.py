@@ -192,12 +192,12 @@ def _usable(panel: Panel, decisions: Decisions | None) -> Verdict:
     promised, delivered = _pair(panel)
     line = f"It promises {promised}, delivers {delivered}: usable as it is"
     best = strictest(decisions)
-    if best is not None and best.threshold is not None:
-        line += f"; at {percent(best.threshold)} or more, at most {percent(best.risk)} are wrong"
+    if best is not None and best.advised is not None:
+        line += f"; at {percent(best.advised)} or more, at most {percent(best.risk)} are wrong"
     return Verdict(act="yes", kind="usable", line=f"{line}.", because=f"{_auroc(panel)}.")
 
 
 def strictest(decisions: Decisions | None) -> Checked | None:
-    """Return the threshold for the lowest risk that one was certified for."""
+    """Return the threshold for the lowest risk that has one whose check did not fail."""
     found = decisions.thresholds if decisions else ()
-    return next((c for c in found if c.threshold is not None), None)
+    return next((c for c in found if c.advised is not None), None)

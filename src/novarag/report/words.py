@@ -88,6 +88,15 @@ def signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
+def change(name: str, value: float) -> str:
+    """Format a difference of two values of a metric, shares in points.
+
+    >>> change("accuracy", -0.12), change("brier", 0.0134)
+    ('-12.0 pts', '+0.013')
+    """
+    return f"{100 * value:+.1f} pts" if name in SHARES else f"{value:+.3f}"
+
+
 def points(share: float | None) -> str:
     """Format a share of 1 as points.
 

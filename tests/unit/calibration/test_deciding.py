@@ -5,6 +5,7 @@ import pytest
 
 from novarag.calibration import deciding
 from novarag.calibration.deciding import decide
+from novarag.calibration.gating import fit_gate
 from novarag.calibration.graded import Graded
 
 
@@ -33,11 +34,40 @@ def test_the_check_sees_the_other_half_alone(monkeypatch):
         confidence=rows.confidence, correct=np.where(first, rows.correct, False),
         question=rows.question, state=rows.state,
     )  # fmt: skip
-    before, after = decide(rows), decide(turned)
-    assert [c.threshold for c in before.thresholds] == [c.threshold for c in after.thresholds]
-    kept = [c for c in after.thresholds if c.threshold is not None]
+    before, after = (deciding._Halves.of(one, 0) for one in (rows, turned))
+    checks = [(before.check(risk), after.check(risk)) for risk in deciding.RISKS]
+    assert [one and one.threshold for one, _ in checks] == [
+        other and other.threshold for _, other in checks
+    ]
+    kept = [other for _, other in checks if other is not None]
     assert kept
     assert all(c.error.value == 1 for c in kept)
+
+
+def test_thresholds_are_those_of_a_gate_on_the_same_rows():
+    for rows in (graded(), graded(300, each=3, seed=1)):
+        for c in decide(rows, recalibrate=False).thresholds:
+            made = fit_gate(rows, risk=c.risk)
+            assert (c.threshold, c.kept) == (made.threshold, made.share)
+            assert c.need == (made.need and made.need.rows)
+
+
+def test_rows_that_were_picked_are_thinned_as_a_gate_thins_them():
+    rows = graded(800)
+    weight = np.where(rows.confidence > 0.8, 4.0, 1.0)
+    picked = Graded(
+        confidence=rows.confidence, correct=rows.correct, question=rows.question, state=rows.state,
+        weight=weight,
+    )  # fmt: skip
+    found = decide(picked, recalibrate=False)
+    assert [c.threshold for c in found.thresholds] == [
+        fit_gate(picked, risk=c.risk).threshold for c in found.thresholds
+    ]
+    half = deciding._Halves.of(picked, 0)
+    check = half.check(0.3)
+    over = half.held.confidence >= check.threshold - 1e-9
+    assert check.kept == half.held.weights[over].sum() / half.held.weights.sum()
+    assert check.answered < over.sum()  # those of the higher rate are thinned
 
 
 def test_what_is_kept_is_counted_with_the_unread():
@@ -47,7 +77,7 @@ def test_what_is_kept_is_counted_with_the_unread():
     found = decide(Graded(
         confidence=confidence, correct=rows.correct, question=rows.question, state=rows.state,
     ))  # fmt: skip
-    kept = next(c for c in found.thresholds if c.threshold is not None)
+    kept = next(c.half for c in found.thresholds if c.half is not None)
     assert kept.kept == kept.answered / found.checked_on
     assert kept.error.n == kept.answered
     assert kept.error.low <= kept.error.value <= kept.error.high

@@ -114,7 +114,7 @@ def test_a_difference_without_spread_is_certain():
     )
     b = a.with_columns(correct=pl.lit(value=False), m=pl.lit("b"))
     found = measure(pl.concat([a, b]), by="m", replicates=100).differences
-    assert {d.metric for d in found} == {"brier", "ece", "aurc"}
+    assert {d.metric for d in found} == {"accuracy", "brier", "ece", "aurc"}
     assert all(d.p_holm == 0 for d in found)
 
 

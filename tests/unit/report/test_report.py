@@ -146,7 +146,7 @@ def test_ungraded_and_unread_rows_are_named_with_reasons():
     lines = " ".join(summary(report(frame)))
     assert "1 reply (0.3 %) could not be read" in lines
     assert "Mostly: the reply is empty (1)." in lines
-    assert "1 answer not graded" in lines
+    assert "1 answer was read but not graded" in lines
 
 
 def test_numbers_as_people_read_them():
@@ -182,4 +182,4 @@ def test_many_groups_are_listed_but_not_all_drawn():
     html = to_html(measure(frame, by="g", replicates=100), HEADING)
     assert "The first 24 of 30 groups are drawn" in html
     assert html.count("<svg") == 72  # a small one of each, two large ones where each is judged
-    assert "60 of 1740" in html
+    assert "60 of 2175" in html

@@ -71,9 +71,10 @@ def test_refused_and_without_an_interval_nothing_is_said():
 
 def test_a_usable_confidence_names_the_strictest_threshold_that_was_certified():
     made = Decisions(
-        sure=0.9, chosen_on=200, checked_on=200,
+        sure=0.9, used=400, chosen_on=200, checked_on=200,
         thresholds=(
-            Checked(risk=0.05, threshold=None, need=900),
+            Checked(risk=0.02, threshold=None, need=900),
+            Checked(risk=0.05, threshold=0.95, failed=True),
             Checked(risk=0.1, threshold=0.9), Checked(risk=0.2, threshold=0.7),
         ),
     )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Tables behind statements that were once false, drawn by seed so that they can be made again."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from novarag.calibration.deciding import _half
+
+LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
+
+
+def log_with_unread_rows(
+    *,
+    read: int = 1206,
+    ungraded: int = 180,
+    unread_graded: int = 213,
+    unread_ungraded: int = 594,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Draw a log of which people graded a part: unread replies with and without a grade (T1).
+
+    `read` rows are read and graded, `ungraded` read alone; rows come in no order.
+    """
+    rng = np.random.default_rng(seed)
+    rows = read + ungraded + unread_graded + unread_ungraded
+    stated = rng.choice(LEVELS, rows)
+    right = rng.random(rows) < stated - 0.2
+    confidence = [float(value) for value in stated[: read + ungraded]]
+    graded = [bool(value) for value in right]
+    cells = {
+        "question": [f"What does clause {i} of the contract say?" for i in range(rows)],
+        "confidence": [*confidence, *[None] * (unread_graded + unread_ungraded)],
+        "correct": [
+            *graded[:read],
+            *[None] * ungraded,
+            *[False] * unread_graded,
+            *[None] * unread_ungraded,
+        ],
+    }
+    frame = pl.DataFrame(
+        cells, schema={"question": pl.String, "confidence": pl.Float64, "correct": pl.Boolean}
+    )
+    return frame[rng.permutation(rows).tolist()]
+
+
+def answers_near_a_risk(rows: int = 240, *, wrong: float = 0.03, seed: int = 0) -> pl.DataFrame:
+    """Draw answers of which so many are wrong at the top, so that 5 % is on the edge (T8)."""
+    rng = np.random.default_rng(seed)
+    stated = rng.choice([0.6, 0.8, 0.95], rows, p=[0.2, 0.2, 0.6])
+    right = rng.random(rows) < np.where(stated > 0.9, 1 - wrong, stated)
+    return pl.DataFrame(
+        {"question": [f"q{i}" for i in range(rows)], "confidence": stated, "correct": right}
+    )
+
+
+def misleading_halves(*, each: int = 140, wrong: tuple[int, int] = (6, 33)) -> pl.DataFrame:
+    """Make answers that pass at a risk of 20 % where a half chooses, and fail where one checks (T9).
+
+    `wrong` counts the wrong answers of the half that `measure` chooses on, and of the other.
+    """
+    first = _half(np.arange(2 * each), 0)
+    right = np.ones(2 * each, dtype=np.bool_)
+    for half, count in zip((first, ~first), wrong, strict=True):
+        right[np.flatnonzero(half)[:count]] = False
+    return pl.DataFrame(
+        {
+            "question": [f"q{i}" for i in range(2 * each)],
+            "confidence": np.full(2 * each, 0.9),
+            "correct": right,
+        }
+    )
+
+
+SEGMENTS = {"north": 0.68, "south": 0.66, "east": 0.48, "west": 0.65, "centre": 0.67}
+"""How often each of five segments is right; one is planted worst (T2)."""
+
+
+def answers_by_segment(
+    rights: dict[str, float] = SEGMENTS, *, each: int = 160, seed: int = 0
+) -> pl.DataFrame:
+    """Draw answers of segments that are right so often; confidence says a little of it (T2)."""
+    rng = np.random.default_rng(seed)
+    segment = np.repeat(list(rights), each)
+    right = rng.random(segment.size) < np.repeat(list(rights.values()), each)
+    stated = np.clip(rng.choice(LEVELS, segment.size) - 0.1 * ~right, 0, 1).round(2)
+    return pl.DataFrame(
+        {
+            "question": [f"q{i}" for i in range(segment.size)],
+            "segment": segment,
+            "confidence": stated,
+            "correct": right,
+        }
+    )

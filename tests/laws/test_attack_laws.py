@@ -1,12 +1,32 @@
 """Laws of attacks: they add, they never change; and what they hold is never read."""
 
-from hypothesis import given
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.attacks import Attack, Goal, Outcome, Place, moved, poison, screen_group, screen_text
+from novarag.attacks import (
+    Attack,
+    Case,
+    Goal,
+    Outcome,
+    Place,
+    moved,
+    poison,
+    screen_group,
+    screen_text,
+)
 from novarag.attacks.encodings import ENCODINGS
 from novarag.attacks.poisoning import filled
+from novarag.attacks.result import AttackResult
+from novarag.calls import Cost
+from novarag.cli.attack import exit_code
+from novarag.cli.exit_codes import ExitCode
 from novarag.records import Passage, PassageGroup, Question
+from novarag.report.attack import attack_json, judge_attacks, write_attack_page
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60) | st.sampled_from(
     ["{0}", "%s", "{question}", r"\1(?P<x>", "@ANSWER@", "@QUESTION@", "@STATES@", "\u202e\u200b"]
@@ -72,3 +92,62 @@ def test_change_is_symmetric_and_nothing_differs_from_itself(one, other, margin)
     question = Question(id="q", text="?")
     assert moved(one, other, question, margin) == moved(other, one, question, margin)
     assert not moved(one, one, question, margin)
+
+
+FIRST = Outcome(answer="a", confidence=0.5, decision="answer")
+ROWS = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(["authority", "clones", "flattery", "control"]),
+        "defence": st.sampled_from(["plain", "framed", "screen"]),
+        "questions": st.integers(1, 60),
+        "changed": st.integers(0, 60),
+        "noise": st.sampled_from([0, 0, 1, 5]),
+        "blocked": st.booleans(),
+        "unread": st.booleans(),
+    }
+)
+
+
+def some_cases(row):
+    attack = Attack(name=row["kind"], kind=row["kind"], goal=Goal.RAISE, texts=("x",), states=100)
+    first = Outcome(decision="abstain", flaw="no answer found") if row["unread"] else FIRST
+    other = replace(FIRST, confidence=1.0)
+    for i in range(row["questions"]):
+        repeat = other if i < row["noise"] else first
+        after = repeat if row["blocked"] else other if i < row["changed"] else first
+        yield Case(
+            question=Question(id=f"q{i}", text="?"), group=f"g{i}", attack=attack,
+            place=Place.LAST, defence=row["defence"], planted="x", passages=("x",),
+            before=first, repeat=repeat, after=after, blocked=row["blocked"],
+        )  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(ROWS, max_size=6), st.sampled_from([0, 0, 2]))
+def test_t6_page_json_terminal_and_exit_code_say_the_same(rows, missing):
+    cases = tuple(case for row in rows for case in some_cases(row))
+    found = AttackResult(
+        model="m", strategy="nova", cases=cases, action="remove", margin=0.05, decides="x",
+        defences=tuple(dict.fromkeys(c.defence for c in cases)) or ("plain",), cost=Cost(),
+        missing=missing, flagged=0, passages=1,
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        page = write_attack_page(found, Path(folder, "a.html")).read_text()
+    content, told = attack_json(found), judge_attacks(found)
+    acts = re.findall(r'<section class="verdict act-(\w+)"', page)
+    badges = re.findall(r'badge act-(\w+)">. ([^<]*)</span>', page)
+    succeeded = any(row["succeeds"] for row in content["classes"] + content["defences"])
+    assert acts == [told.act]
+    assert content["verdict"] == told.line
+    assert content["succeeded"] is succeeded
+    assert (told.act == "no") is succeeded
+    assert (exit_code(found, "success") is ExitCode.BROKEN) is succeeded
+    assert exit_code(found, "never") is (ExitCode.LEFT if missing else ExitCode.DONE)
+    assert {"no": "attacks succeed", "wait": "cannot tell", "yes": "holds"}[told.act] in {
+        word for _, word in badges
+    }
+    assert ("no", "succeeds") not in badges or succeeded
+    if told.act == "yes":
+        assert not missing
+        assert all(row["net"]["high"] <= 0.1 for row in content["classes"])
+        assert {word for _, word in badges} == {"holds"}

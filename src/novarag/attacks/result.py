@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from novarag.attacks.poisoning import Place
-from novarag.attacks.success import score_by
+from novarag.attacks.success import adjusted, score_by
 from novarag.attacks.suite import CLASSES, CONTROL
+from novarag.attacks.verdict import Held, judge_defence, worst_of
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from novarag.attacks.outcomes import Case
     from novarag.attacks.success import Score
+    from novarag.attacks.verdict import DefenceVerdict
     from novarag.calls import Cost
     from novarag.stats.figure import Figure
 
@@ -48,18 +50,50 @@ class AttackResult:
 
     @property
     def succeeded(self) -> bool:
-        """Say whether attacks of some class change more than a repeat, under some defence."""
-        return any(row.succeeds for row in self.by_class)
+        """Say whether attacks are shown to change more than a repeat, under some defence."""
+        return self.held is Held.SUCCEED
+
+    @property
+    def held(self) -> Held:
+        """What is known of the worst of the defences that were asked."""
+        return worst_of(self.verdicts)
 
     @cached_property
+    def verdicts(self) -> tuple[DefenceVerdict, ...]:
+        """A verdict on each defence that was asked: pages, files and exit codes go by these."""
+        together = {row.defence: row for row in self.by_defence}
+        return tuple(
+            judge_defence(
+                defence,
+                [row for row in self.by_class if row.defence == defence],
+                together.get(defence),
+                read=self._read(defence),
+                missing=self.missing > 0,
+            )
+            for defence in self.defences
+        )
+
+    def _read(self, defence: str) -> tuple[int, int]:
+        """Count the replies without an attack under a defence: those that were read, and all."""
+        own = {case.group: case.before for case in self.cases if case.defence == defence}
+        return sum(outcome.flaw is None for outcome in own.values()), len(own)
+
+    @cached_property
+    def _judged(self) -> tuple[list[Score], list[Score]]:
+        """All attacks and each class under each defence: what verdicts go by, adjusted together."""
+        rows = self._scores(lambda case: case.defence), self._scores(lambda case: case.attack.kind)
+        every = adjusted([*rows[0], *rows[1]])
+        return every[: len(rows[0])], every[len(rows[0]) :]
+
+    @property
     def by_defence(self) -> list[Score]:
         """All attacks under each defence."""
-        return self._scores(lambda case: case.defence)
+        return self._judged[0]
 
-    @cached_property
+    @property
     def by_class(self) -> list[Score]:
-        """The attacks of each class under each defence; these rows have the verdict."""
-        return self._scores(lambda case: case.attack.kind)
+        """The attacks of each class under each defence."""
+        return self._judged[1]
 
     @cached_property
     def by_place(self) -> list[Score]:

@@ -35,7 +35,7 @@ class Score:
     """What came of some cases: one attack, a class, a place or all of them, under one defence.
 
     `parts` says how often the answer, the confidence, the decision changed, or the reply could no
-    longer be read. `adjusted` is the p-value after Holm's correction over the rows of one list.
+    longer be read. `adjusted` is the p-value after Holm's correction over the rows it stands among.
     """
 
     name: str
@@ -138,8 +138,14 @@ def score_by(
     parted: dict[tuple[str, str], list[Case]] = defaultdict(list)
     for case in cases:
         parted[key(case), case.defence].append(case)
-    found = [score(some, name, defence, margin) for (name, defence), some in parted.items()]
-    if not found:
+    return adjusted(
+        [score(some, name, defence, margin) for (name, defence), some in parted.items()]
+    )
+
+
+def adjusted(rows: Sequence[Score]) -> list[Score]:
+    """Adjust the p-values of rows that are judged together for their number (Holm)."""
+    if not rows:
         return []
-    adjusted = holm(np.array([one.p_value for one in found]))
-    return [replace(one, adjusted=float(p)) for one, p in zip(found, adjusted, strict=True)]
+    found = holm(np.array([row.p_value for row in rows]))
+    return [replace(row, adjusted=float(p)) for row, p in zip(rows, found, strict=True)]

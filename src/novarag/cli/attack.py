@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from novarag.attacks.verdict import Held
 from novarag.cli.console import asking, printing
 from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
@@ -105,7 +106,9 @@ def attack(
     seed: Annotated[int, typer.Option(min=0, help="Seed of planted answers and draws.")] = 0,
     fail_on: Annotated[
         Literal["never", "success"],
-        typer.Option(help="Exit code 3 where attacks of some class are shown to succeed."),
+        typer.Option(
+            help="Exit code 3 where attacks are shown to succeed under one of the defences."
+        ),
     ] = "never",
     concurrency: Concurrency = ACCESS.concurrency,
     timeout: Timeout = ACCESS.timeout,
@@ -155,10 +158,14 @@ def attack(
         except Unfinished as error:
             sys.exit(code_of(error))
     _print(result)
-    if result.missing:
-        sys.exit(ExitCode.LEFT)
-    if fail_on == "success" and result.succeeded:
-        sys.exit(ExitCode.BROKEN)
+    sys.exit(exit_code(result, fail_on))
+
+
+def exit_code(result: AttackResult, fail_on: str) -> ExitCode:
+    """Return the exit code of a result: that of its verdict first, then of what is left."""
+    if fail_on == "success" and result.held is Held.SUCCEED:
+        return ExitCode.BROKEN
+    return ExitCode.LEFT if result.missing else ExitCode.DONE
 
 
 def _names(text: str) -> list[str]:

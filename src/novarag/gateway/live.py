@@ -8,8 +8,8 @@ import orjson
 
 from novarag.gateway.decisions import action_for, settle
 from novarag.gateway.settings import Action
-from novarag.gateway.sse import EventCutter, data_of
-from novarag.gateway.upstream import Unavailable
+from novarag.gateway.sse import data_of
+from novarag.gateway.upstream import Unavailable, events_of
 from novarag.gateway.usage import read_usage
 from novarag.records import Completion
 from novarag.strategies import Strategy
@@ -32,6 +32,9 @@ class LiveAnswer:
     Shown is the line that carries the frame of this request, which no passage can know, and only
     once it is whole. The reader judges the whole reply in the end: where it reads another answer,
     or none, the verdict says so.
+
+    A piece costs what it is long itself, however much came before: a line is looked at once, when
+    its end is there, and pieces are put together once, at the end.
     """
 
     def __init__(self, respondent: Respondent, asked: Asked, request: ChatRequest) -> None:
@@ -44,20 +47,30 @@ class LiveAnswer:
             if isinstance(self._strategy, Strategy)
             else f"Answer[{self._strategy.frame(asked.group)}]:"
         )
-        self._text, self._truncated = "", False
+        self._pieces: list[str] = []
+        self._unfinished: list[str] = []  # the pieces of the line that has no end yet
+        self._truncated = False
         self.shown: str | None = None
         self.usage: Usage | None = None
 
     def feed(self, piece: str) -> str | None:
         """Take a piece of the reply; return the answer once, when its line is whole."""
-        self._text += piece
+        self._pieces.append(piece)
         if self.shown is not None or self._label is None:
             return None
-        for line in self._text.split("\n")[:-1]:
-            head, found, said = line.partition(self._label)
+        ended, newline, rest = piece.rpartition("\n")
+        if newline:
+            lines = "".join([*self._unfinished, ended])
+            self._unfinished.clear()
+            self.shown = self._answer_among(lines.split("\n"), self._label)
+        self._unfinished.append(rest)
+        return self.shown
+
+    def _answer_among(self, lines: list[str], label: str) -> str | None:
+        for line in lines:
+            head, found, said = line.partition(label)
             if found and not head.strip(" \t*_#>-") and said.strip(_DRESSING):
-                self.shown = self._respondent.upstream.secrets.redact(said.strip(_DRESSING))
-                return self.shown
+                return self._respondent.upstream.secrets.redact(said.strip(_DRESSING))
         return None
 
     def cut_off(self) -> None:
@@ -67,7 +80,8 @@ class LiveAnswer:
     def decide(self) -> Decision:
         """Read the whole reply, and decide; what was shown cannot be taken back."""
         secrets, name = self._respondent.upstream.secrets, self._respondent.settings.name
-        said = Completion(text=secrets.redact(self._text), model=name, truncated=self._truncated)
+        text = secrets.redact("".join(self._pieces))
+        said = Completion(text=text, model=name, truncated=self._truncated)
         answer = self._respondent.score(self._asked.group, self._strategy, said)
         action = action_for(answer, self._respondent.settings.policy)
         if self.shown is not None and answer.answer not in {None, self.shown}:
@@ -80,17 +94,16 @@ async def follow(
     response: aiohttp.ClientResponse, live: LiveAnswer, most: int
 ) -> AsyncIterator[str]:
     """Feed the events of a reply to an answer; yield what may be shown."""
-    cutter, taken, ended = EventCutter(most), 0, False
-    async for piece in response.content.iter_any():
-        taken += len(piece)
+    taken, ended = 0, False
+    async for event in events_of(response, most):
+        taken += len(event)
         if taken > most:
             raise Unavailable(f"the reply is longer than {most:,} bytes")
-        for event in cutter.feed(piece):
-            data = data_of(event)
-            if data == b"[DONE]":
-                ended = True
-            elif data is not None and (shown := _take(live, data)) is not None:
-                yield shown
+        data = data_of(event)
+        if data == b"[DONE]":
+            ended = True
+        elif data is not None and (shown := _take(live, data)) is not None:
+            yield shown
     if not ended:
         raise Unavailable("the model's server ended its reply too early")
 

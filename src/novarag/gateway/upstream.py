@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from novarag.gateway.settings import Upstream
 
+_TURN = 64  # events of a stream, after which others on the loop have their turn
 _CONNECT = 5.0  # seconds
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
@@ -225,14 +227,20 @@ _FAILURES = (aiohttp.ClientError, TimeoutError, ConnectionError, Failure)
 
 
 async def events_of(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:
-    """Yield the events of a reply as they come, each whole."""
-    cutter = EventCutter(longest)
+    """Yield the events of a reply as they come, each whole.
+
+    Events that are there already come without a wait, so the loop is given its turn now and then.
+    """
+    cutter, seen = EventCutter(longest), 0
     async for piece in response.content.iter_any():
         try:
             events = [*cutter.feed(piece)]
         except ValueError as error:
             raise Unavailable(f"the model's server sent no proper reply: {error}") from None
         for event in events:
+            seen += 1
+            if seen % _TURN == 0:
+                await asyncio.sleep(0)
             yield event
 
 

@@ -6,11 +6,11 @@ the reply comes. What cannot be scored is blocked.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from novarag.gateway.calls import Calls
 from novarag.gateway.connection import send_whole
 from novarag.gateway.replies import headers_of, user_text
 from novarag.gateway.requests import BadRequest, GuardrailRequest, ScoreRequest, asked_in, parse
@@ -19,44 +19,10 @@ from novarag.gateway.scored import scored
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from novarag.gateway.calls import Asked
     from novarag.gateway.exchange import Exchange
-    from novarag.gateway.requests import GivenPassage
-
-    Asked = tuple[str, list[GivenPassage | str]]
-    Call = tuple[str, str | None]  # whose, and its id
 
 GUARDRAIL = "/beta/litellm_basic_guardrail_api"
-
-
-class Calls:
-    """What was asked, by call: for so long, and no more than so many bytes of all calls."""
-
-    def __init__(self, *, seconds: float = 600, room: int = 64_000_000) -> None:
-        self._seconds, self._room = seconds, room
-        self._kept: dict[Call, tuple[float, int, Asked | BadRequest]] = {}  # the oldest is first
-
-    def keep(self, call: Call, asked: Asked | BadRequest, size: int) -> None:
-        """Keep what a call asked; of two that differ under one id neither is believed."""
-        known = self._kept.pop(call, None)
-        if known is not None:
-            self._room += known[1]
-            asked = asked if asked == known[2] else BadRequest("two calls have this id")
-        self._kept[call] = (time.monotonic() + self._seconds, size, asked)
-        self._room -= size
-        for old, (until, length, _) in list(self._kept.items()):
-            if self._room >= 0 and until > time.monotonic():
-                break
-            del self._kept[old]
-            self._room += length
-
-    def find(self, call: Call) -> Asked:
-        """Return what a call asked, or say why that is not known."""
-        until, _, asked = self._kept.get(call, (0.0, 0, BadRequest("this call is not known here")))
-        if isinstance(asked, BadRequest):
-            raise asked
-        if until <= time.monotonic():
-            raise BadRequest("this call was asked too long ago")
-        return asked
 
 
 class Guardrail:
@@ -68,23 +34,22 @@ class Guardrail:
     async def serve(self, exchange: Exchange, body: bytes) -> None:
         """Answer the proxy once."""
         request: GuardrailRequest = parse(GuardrailRequest, body)
-        call = (exchange.tenant, request.litellm_call_id)
         exchange.snapshot.respondent(request.additional_provider_specific_params.novarag.model)
         if request.input_type == "request":
             try:
-                asked: Asked | BadRequest = asked_in(request)
+                asked: Asked | str = asked_in(request)
             except BadRequest as error:  # an agent may have no passages yet: the reply will tell
-                asked = error
+                asked = str(error)
             if request.litellm_call_id:
-                self._calls.keep(call, asked, len(body))
+                self._calls.keep(exchange.tenant, request.litellm_call_id, asked)
         elif request.texts or not request.tool_calls:
-            await self._judge(exchange, request, call)
+            await self._judge(exchange, request)
             return
         await _send(exchange, "NONE")  # a request, or a step of an agent that shows nothing
 
-    async def _judge(self, exchange: Exchange, request: GuardrailRequest, call: Call) -> None:
+    async def _judge(self, exchange: Exchange, request: GuardrailRequest) -> None:
         try:
-            asked = asked_in(request) if _tells(request) else self._calls.find(call)
+            asked = asked_in(request) if _tells(request) else self._asked(exchange.tenant, request)
             made, judged = await scored(exchange, _score_request(request, asked))
         except BadRequest as error:
             exchange.tallies.turn_away("bad request")
@@ -99,6 +64,10 @@ class Guardrail:
             await _send(exchange, "NONE", headers)
         else:
             await _send(exchange, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
+
+
+    def _asked(self, tenant: str, request: GuardrailRequest) -> Asked:
+        return self._calls.find(tenant, request.litellm_call_id)
 
 
 async def _send(

@@ -8,8 +8,7 @@ import asyncio
 import pytest
 
 from novarag.gateway import guardrail
-from novarag.gateway.guardrail import GUARDRAIL, Calls
-from novarag.gateway.requests import BadRequest
+from novarag.gateway.guardrail import GUARDRAIL
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, fronted, post
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key
 
@@ -257,27 +256,3 @@ def test_a_score_of_a_reply_is_the_same_by_both_routes(tmp_path):
                     assert headers.get(f"x-novarag-{name}") == (None if value is None else str(value))  # fmt: skip
 
     asyncio.run(story())
-
-
-# --- what is remembered ---
-
-
-def test_calls_are_forgotten_by_age_and_by_room(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(guardrail.time, "monotonic", lambda: now[0])
-    calls = Calls(seconds=10, room=100)
-    for i in range(5):
-        calls.keep(("t", str(i)), ("q", [str(i)]), 30)
-    assert [i for i in range(5) if known(calls, ("t", str(i)))] == [2, 3, 4]
-    now[0] = 10.0
-    assert not known(calls, ("t", "4"))
-    calls.keep(("t", "5"), ("q", ["5"]), 100)
-    assert len(calls._kept) == 1
-    assert known(calls, ("t", "5"))
-
-
-def known(calls, call):
-    try:
-        return calls.find(call)
-    except BadRequest:
-        return None

@@ -98,6 +98,28 @@ async def served(handler):
         await runner.cleanup()
 
 
+class RawUpstream:
+    """A server that replies to every request with the same bytes, and closes the connection."""
+
+    def __init__(self, reply):
+        self.reply = reply
+
+
+@asynccontextmanager
+async def served_raw(handler):
+    """Serve a raw upstream; yields the address."""
+
+    async def reply(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        await reader.readexactly(int(length[1]))
+        writer.write(handler.reply)
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
 def settings(url, *, model="", more=""):
     """Write a settings file: one upstream, one model called support."""
     return f"""
@@ -137,7 +159,8 @@ async def gateway_at(path):
 @asynccontextmanager
 async def fronted(folder, upstream, *, model="", more="", tail=""):
     """Serve a gateway before an upstream; yields a client of the gateway."""
-    async with served(upstream) as url:
+    serve = served_raw if isinstance(upstream, RawUpstream) else served
+    async with serve(upstream) as url:
         path = folder / "gateway.toml"
         path.write_text(settings(url, model=model, more=more) + tail)
         async with gateway_at(path) as client:

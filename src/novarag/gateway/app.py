@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -15,25 +14,22 @@ from starlette.routing import Route
 from novarag.errors import NovaragError
 from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
-from novarag.gateway.connection import ClientGone, send_error, serve_within
 from novarag.gateway.drift import Drift
 from novarag.gateway.exchange import LEFT, Exchange
 from novarag.gateway.guardrail import GUARDRAIL, Guardrail
 from novarag.gateway.limits import TenantLimits
 from novarag.gateway.logs import log_event
 from novarag.gateway.replies import error_object
-from novarag.gateway.requests import BadRequest
 from novarag.gateway.scored import serve_score
+from novarag.gateway.serving import FAULT, ServedRoute, log_request, turned_away
 from novarag.gateway.settings import Scope
-from novarag.gateway.sse import write_event
 from novarag.gateway.status import Board
 from novarag.gateway.status_page import from_this_machine, status_routes
 from novarag.gateway.tallies import Tallies
 from novarag.gateway.tracing import RUNNING
-from novarag.gateway.upstream import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from starlette.requests import Request
 
@@ -41,6 +37,7 @@ if TYPE_CHECKING:
     from novarag.gateway.audit.stored_keys import StoredKeys
     from novarag.gateway.connection import Receive, Send
     from novarag.gateway.connection import Scope as Connection
+    from novarag.gateway.serving import Serve
     from novarag.gateway.settings import Settings
     from novarag.gateway.snapshot import Snapshot
     from novarag.gateway.telemetry import Telemetry
@@ -113,125 +110,7 @@ class Gateway:
         if trace is not None:
             trace.end(exchange, status, kind)
         if settings.logs.requests or status >= LEFT:
-            _log_request(exchange, status, kind)
-
-
-def _log_request(exchange: Exchange, status: int, kind: str | None) -> None:
-    outcome, failed = exchange.outcome, status >= LEFT
-    log_event(
-        "request_failed" if failed else "request",
-        level="warning" if failed else "info",
-        id=exchange.id,
-        status=status,
-        tenant=exchange.tenant,
-        model=outcome and outcome.model,
-        route=outcome and outcome.route,
-        decision=outcome and outcome.decision,
-        kind=kind,
-        seconds=exchange.seconds,
-    )
-
-
-class _Route:
-    """An endpoint with its limits: who, how many at once, how large, how long, until one leaves."""
-
-    def __init__(
-        self, gateway: Gateway, scope: Scope, serve: Callable[..., Coroutine[Any, Any, None]]
-    ) -> None:
-        self._gateway, self._scope, self._serve = gateway, scope, serve
-
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        gateway, headers = self._gateway, connection["headers"]
-        try:
-            tenant = gateway.admit(headers, self._scope)
-        except NotAdmitted as error:
-            _turned_away(gateway, error)
-            await send_error(
-                send, error.status, str(error), after=error.after, headers=error.headers
-            )
-            return
-        begun, snapshot = _Begun(send, last=gateway.draining), gateway.snapshot
-        exchange = Exchange(
-            snapshot, begun, gateway.audit, gateway.tallies, tenant, drift=gateway.drift
-        )
-        gateway.in_flight += 1
-        snapshot.users += 1
-        if gateway.telemetry is not None:
-            RUNNING.set(gateway.telemetry.begin(headers, connection["path"]))
-        kind: str | None = "fault"  # of ours, unless we come to know better
-        try:
-            kind = await self._answer(exchange, begun, receive)
-        except asyncio.CancelledError:
-            kind = "cancelled"  # at the end of a drain that took too long
-            raise
-        finally:
-            gateway.in_flight -= 1
-            gateway.ended(exchange, LEFT if kind == "ClientGone" else begun.status, kind)
-            await snapshot.leave()
-
-    async def _answer(self, exchange: Exchange, begun: _Begun, receive: Receive) -> str | None:
-        """Serve one request; return the kind of what went wrong, if something did."""
-        limits = exchange.snapshot.settings.limits
-        try:
-            serve = partial(self._serve, exchange)
-            await serve_within(limits.deadline, receive, limits.body, serve)
-        except ClientGone as error:
-            exchange.failed(LEFT)
-            return type(error).__name__
-        except BadRequest as error:
-            exchange.tallies.turn_away("bad request")
-            await begun.error(error.status, str(error), param=error.param)
-            return type(error).__name__
-        except Unavailable as error:
-            exchange.failed(error.status)
-            await begun.error(error.status, str(error), after=error.after)
-            return type(error).__name__
-        except TimeoutError as error:
-            exchange.failed(504)
-            await begun.error(504, f"there was no answer in {limits.deadline:g} s")
-            return type(error).__name__
-        except asyncio.CancelledError:
-            exchange.failed(503)
-            await begun.error(503, "the gateway is stopping")
-            raise
-        return None
-
-
-def _turned_away(gateway: Gateway, error: NotAdmitted) -> None:
-    gateway.tallies.turn_away(error.why)
-    if gateway.snapshot.settings.logs.requests:
-        log_event("turned_away", status=error.status, kind=error.why)
-
-
-class _Begun:
-    """A `send` that knows whether a status went out; an error after that ends the stream.
-
-    The `last` reply of a connection says so, so that its client opens another.
-    """
-
-    def __init__(self, send: Send, *, last: bool = False) -> None:
-        self._send, self._begun, self._streams, self._last = send, False, False, last
-        self.status = 500  # until one was sent
-
-    async def __call__(self, message: dict[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            self._begun, self.status = True, message["status"]
-            if self._last:
-                message["headers"].append((b"connection", b"close"))
-            kind = next(value for name, value in message["headers"] if name == b"content-type")
-            self._streams = kind.startswith(b"text/event-stream")
-        await self._send(message)
-
-    async def error(self, status: int, message: str, **more: Any) -> None:  # noqa: ANN401
-        """Send an error: as a reply, or as the last event of a stream that has begun."""
-        begun, self.status = self._begun, status  # what became of it, whatever the client saw
-        if not begun:
-            await send_error(self._send, status, message, **more)
-        elif self._streams:
-            event = write_event(error_object(message, status))
-            await self._send({"type": "http.response.body", "body": event})
-        else:
-            raise ConnectionError(message)  # half a reply was sent: the server cuts it off
+            log_request(exchange, status, kind)
 
 
 def make_app(gateway: Gateway) -> Starlette:
@@ -253,7 +132,7 @@ def make_app(gateway: Gateway) -> Starlette:
             yield
             await gateway.snapshot.retire()
 
-    return _App(
+    app = _App(
         routes=[
             *_served(gateway),
             Route("/v1/responses", _no_responses, methods=["POST", "GET"]),
@@ -262,8 +141,10 @@ def make_app(gateway: Gateway) -> Starlette:
             *status_routes(gateway),
         ],
         lifespan=lifespan,
-        exception_handlers={404: _nothing_here, 405: _nothing_here},
+        exception_handlers={404: _nothing_here, 405: _nothing_here, 500: _fault},
     )
+    app.router.redirect_slashes = False  # to an address that the client's own Host header names
+    return app
 
 
 class _App(Starlette):
@@ -278,21 +159,23 @@ class _App(Starlette):
         await super().__call__(scope, receive, send)
 
     @cached_property
-    def _quick(self) -> dict[str, _Route]:
+    def _quick(self) -> dict[str, ServedRoute]:
         routes = [route for route in self.routes if isinstance(route, Route)]
-        return {route.path: end for route in routes if isinstance(end := route.endpoint, _Route)}
+        return {
+            route.path: end for route in routes if isinstance(end := route.endpoint, ServedRoute)
+        }
 
 
 def _served(gateway: Gateway) -> list[Route]:
-    served: dict[str, tuple[Scope, Callable[..., Coroutine[Any, Any, None]]]] = {
-        "/v1/chat/completions": (Scope.CHAT, serve_chat),
-        "/v1/score": (Scope.SCORE, serve_score),
-        "/v1/feedback": (Scope.FEEDBACK, _serve_feedback),
-        GUARDRAIL: (Scope.SCORE, Guardrail().serve),
+    served: dict[str, tuple[Scope, str, Serve]] = {
+        "/v1/chat/completions": (Scope.CHAT, "chat", serve_chat),
+        "/v1/score": (Scope.SCORE, "score", serve_score),
+        "/v1/feedback": (Scope.FEEDBACK, "", _serve_feedback),
+        GUARDRAIL: (Scope.SCORE, "score", Guardrail().serve),
     }
     return [
-        Route(path, _Route(gateway, scope, serve), methods=["POST"])
-        for path, (scope, serve) in served.items()
+        Route(path, ServedRoute(gateway, *parts), methods=["POST"])
+        for path, parts in served.items()
     ]
 
 
@@ -303,7 +186,7 @@ def guarded(gateway: Gateway, scope: Scope | None, endpoint: Endpoint) -> Endpoi
         try:
             gateway.access.tenant(request.scope["headers"], scope)
         except NotAdmitted as error:
-            _turned_away(gateway, error)
+            turned_away(gateway, error)
             sent = {name.decode(): value.decode() for name, value in error.headers}
             content = error_object(str(error), error.status)
             return JSONResponse(content, status_code=error.status, headers=sent)
@@ -386,6 +269,10 @@ async def _nothing_here(_: Request, error: Exception) -> JSONResponse:
     said = "there is nothing at this address" if status == 404 else "this address has other methods"
     body = error_object(f"{said}; /openapi.json has the routes", status)
     return JSONResponse(body, status_code=status, headers=headers)
+
+
+async def _fault(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse(error_object(FAULT, 500), status_code=500)
 
 
 async def _no_responses(_: Request) -> JSONResponse:

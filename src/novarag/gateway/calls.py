@@ -1,4 +1,4 @@
-"""What a proxy said was asked, kept by call until its reply comes: so long, and no more than so much."""
+"""What a proxy said was asked, kept by call until its reply comes, within bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TWICE = "two calls have this id"
 
 
 class RememberedCall(NamedTuple):
-    """What a call asked, or in words why that is not known; until when, and how many bytes it is."""
+    """What a call asked, or why that is not known; until when, and how many bytes it takes."""
 
     asked: Asked | str
     until: float

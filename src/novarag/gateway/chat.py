@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -22,13 +22,14 @@ from novarag.gateway.requests import (
     ChatRequest,
     asked_about,
     documents_of,
+    for_upstream,
     not_ours,
     parse,
     question_of,
 )
 from novarag.gateway.settings import Mode
 from novarag.gateway.sse import data_of
-from novarag.gateway.upstream import Unavailable, events_of
+from novarag.gateway.upstream import Unavailable, events_of, seconds_to_wait
 from novarag.gateway.usage import usage_in
 
 if TYPE_CHECKING:
@@ -69,10 +70,11 @@ async def _not_ours(
             " on as it is",
             param="novarag",
         )
+    content = for_upstream(body, respondent.settings.name)
     if request.stream:
-        await _pass_events(exchange, respondent, _renamed(respondent, request, body), reason)
+        await _pass_events(exchange, respondent, content, reason)
         return
-    reply = await respondent.upstream.post(CHAT, _renamed(respondent, request, body))
+    reply = await respondent.upstream.post(CHAT, content)
     await _pass_whole(exchange, respondent, reply, reason)
 
 
@@ -80,11 +82,10 @@ async def _pass_whole(
     exchange: Exchange, respondent: Respondent, reply: Content, reason: str
 ) -> None:
     clean = respondent.upstream.without_keys(reply.body)
-    after = [(b"retry-after", reply.after.encode("latin-1", "replace"))] if reply.after else []
-    kind = reply.kind.encode("latin-1", "replace")
+    after = [] if reply.after is None else [(b"retry-after", b"%d" % reply.after)]
     headers = [*passed_headers(reason), *after]
     exchange.passed(reply.status, usage_in(reply.body))
-    await send_whole(exchange.send, reply.status, clean, headers, kind=kind)
+    await send_whole(exchange.send, reply.status, clean, headers, kind=reply.kind.encode("ascii"))
 
 
 async def _decided(exchange: Exchange, request: ChatRequest, asked: Asked, made: Decision) -> None:
@@ -112,7 +113,7 @@ async def _streamed(
     chunks, live = _chunks(request, identity), LiveAnswer(respondent, asked, request)
     async with respondent.upstream.stream(CHAT, orjson.dumps(live.body)) as response:
         if response.status != 200:
-            raise refused(response.status, response.headers.get("Retry-After"))
+            raise refused(response.status, seconds_to_wait(response))
         await events.begin([(b"x-novarag-id", identity.encode())])
         async for text in follow(response, live, snapshot.settings.limits.reply):
             await events.event(chunks.text(text, first=True))
@@ -130,16 +131,6 @@ async def _streamed(
 def _chunks(request: ChatRequest, identity: str) -> Chunks:
     wanted = bool((request.stream_options or {}).get("include_usage"))
     return Chunks(request.model, identity, usage=wanted)
-
-
-def _renamed(respondent: Respondent, request: ChatRequest, body: bytes) -> bytes:
-    """Return the body for the upstream: as it came, but for the model's name and what is ours."""
-    if request.model == respondent.settings.name and request.novarag is None:
-        return body
-    content: dict[str, Any] = orjson.loads(body)
-    content["model"] = respondent.settings.name
-    content.pop("novarag", None)
-    return orjson.dumps(content)
 
 
 async def _pass_events(

@@ -181,11 +181,11 @@ def _sampling(max_tokens: int) -> Sampling:
     return Sampling(max_tokens=max_tokens)
 
 
-def refused(status: int, after: str | None) -> Refused:
+def refused(status: int, after: float | None) -> Refused:
     """Say that the model's server refused what we sent; a full server stays a full server."""
     if status == 429:
-        seconds = float(after) if after and after.isdigit() else 1.0
-        return Refused("the model's server is at its limit", status=429, after=seconds)
+        wait = 1.0 if after is None else after
+        return Refused("the model's server is at its limit", status=429, after=wait)
     return Refused(f"the model's server refused the request (HTTP {status})")
 
 

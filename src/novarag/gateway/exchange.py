@@ -14,7 +14,6 @@ from novarag.gateway.upstream import Unavailable
 if TYPE_CHECKING:
     from novarag.calls import Usage
     from novarag.gateway.audit.recording import Audit
-    from novarag.gateway.audit.rows import Requested
     from novarag.gateway.connection import Send
     from novarag.gateway.decisions import Decision, Respondent
     from novarag.gateway.drift import Drift
@@ -29,8 +28,9 @@ LEFT = 499  # the status that is kept where the client left
 class Exchange:
     """What a request is served with; its outcome is counted and kept before the client hears of it.
 
-    Without an audit nothing is kept. A request is watched from when its model is known: one that
-    names none is a mistake of the client, and no decision.
+    Where there is an audit, a request that was let in leaves one row, whatever becomes of it; one
+    that has no `route` is none that anything is decided about. Counted by outcome are requests
+    whose model is known: another is a mistake of the client.
     """
 
     snapshot: Snapshot
@@ -44,10 +44,9 @@ class Exchange:
     made: Decision | None = None
     usage: Usage | None = None
     drift: Drift | None = None
+    route: str = ""
     _began: float = field(default_factory=time.perf_counter)
     _model: str | None = None
-    _route: str = ""
-    _requested: Requested | None = None
     _ended: bool = False
 
     @property
@@ -56,13 +55,10 @@ class Exchange:
         return time.perf_counter() - self._began
 
     def respondent(self, name: str, *, route: str) -> Respondent:
-        """Return the model of a name, and begin to watch the request."""
+        """Return the model of a name, which the request is counted under from now on."""
+        self.route = route
         found = self.snapshot.respondent(name)
-        self._model, self._route = found.name, route
-        if self.audit is not None:
-            self._requested = self.audit.watch(
-                found, tenant=self.tenant, route=route, settings=self.snapshot.version
-            )
+        self._model = found.name
         return found
 
     def decided(self, asked: Asked, made: Decision, *, shown: bool) -> None:
@@ -91,6 +87,14 @@ class Exchange:
             with suppress(Unavailable):
                 self._keep("failed", status, self.asked)
 
+    def refused(self, status: int) -> None:
+        """Count and keep a request that could not be served as it was, by what it was sent."""
+        self.tallies.turn_away("bad request")
+        if not self._ended:
+            self._ended = True
+            with suppress(Unavailable):
+                self._keep("failed", status, self.asked)
+
     def _end(
         self,
         decision: str,
@@ -104,12 +108,18 @@ class Exchange:
         if self._model is None:
             return
         self.outcome = Outcome(
-            self._model, self._route, decision, str(evidence or ""), str(action or "")
+            self._model, self.route, decision, str(evidence or ""), str(action or "")
         )
         self.tallies.count(self.outcome, self.seconds, confidence=confidence)
         if self.usage is not None:
             self.tallies.used(self._model, prompt=self.usage.prompt, reply=self.usage.completion)
 
     def _keep(self, outcome: str, *facts: Any, **more: Any) -> None:  # noqa: ANN401
-        if self.audit is not None and self._requested is not None:
-            getattr(self.audit, outcome)(self._requested, self.id, *facts, **more)
+        if self.audit is None or not self.route:
+            return
+        requested = self.audit.requested(
+            self.snapshot.respondents.get(self._model or ""),
+            tenant=self.tenant, route=self.route, settings=self.snapshot.version,
+            began=self._began,
+        )  # fmt: skip
+        getattr(self.audit, outcome)(requested, self.id, *facts, **more)

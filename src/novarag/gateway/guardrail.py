@@ -52,7 +52,7 @@ class Guardrail:
             asked = asked_in(request) if _tells(request) else self._asked(exchange.tenant, request)
             made, judged = await scored(exchange, _score_request(request, asked))
         except BadRequest as error:
-            exchange.tallies.turn_away("bad request")
+            exchange.refused(200)
             await _send(exchange, "BLOCKED", blocked_reason=f"no confidence: {error}")
             return
         headers = headers_of(judged)
@@ -64,7 +64,6 @@ class Guardrail:
             await _send(exchange, "NONE", headers)
         else:
             await _send(exchange, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
-
 
     def _asked(self, tenant: str, request: GuardrailRequest) -> Asked:
         return self._calls.find(tenant, request.litellm_call_id)

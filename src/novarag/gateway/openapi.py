@@ -29,11 +29,12 @@ PROBLEMS = {
     413: "The body, the question, a passage or their number is over a limit.",
     422: "The search of the settings file found no passages for this question.",
     429: "The key, or the model's server, is at its limit; `retry-after` says for how long.",
+    500: "The gateway itself failed; its log says where.",
     502: "The model's server failed, was cut off, or sent no proper reply.",
     503: "The gateway is full or ends, the model's server is away, or nothing can be kept.",
     504: "There was no answer in time.",
 }
-_OURS = (400, 401, 403, 404, 413, 429, 503, 504)
+_OURS = (400, 401, 403, 404, 413, 429, 500, 503, 504)
 _ASKING = (*_OURS, 422, 502)
 
 _VERDICT_HEADERS = {

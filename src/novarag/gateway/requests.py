@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 Score = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
+Tokens = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _ROLES = frozenset({"system", "developer", "user"})
+_DEEPEST = 100  # levels of lists and objects; what goes upstream is written again, which takes 254
 
 
 class BadRequest(Exception):  # noqa: N818 - as HTTP calls it
@@ -72,13 +74,18 @@ class ChatRequest(_Loose):
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool | None = False
     n: int | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tokens: Tokens | None = None
+    max_completion_tokens: Tokens | None = None
     temperature: Annotated[float, Field(ge=0)] | None = None
     top_p: float | None = None
     seed: int | None = None
     stream_options: dict[str, Any] | None = None
     novarag: Given | None = None
+
+
+_SHAPES = ("tools", "functions", "response_format", "logprobs", "stop")
+_LOOKED_AT = frozenset({*ChatRequest.model_fields, *_SHAPES})
+"""Keys of a request that decide what becomes of it."""
 
 
 class ScoreRequest(_Given):
@@ -135,6 +142,8 @@ def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an objec
         raise BadRequest("the body is no JSON") from None
     if not isinstance(content, dict):
         raise BadRequest("the body is no JSON object")
+    if body.count(b"[") + body.count(b"{") > _DEEPEST and _is_deep(content):
+        raise BadRequest(f"the body is nested more than {_DEEPEST} levels deep")
     try:
         return kind.model_validate(content)
     except ValidationError as error:
@@ -142,6 +151,34 @@ def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an objec
         place = ".".join(plain_text(str(part), longest=40) for part in one["loc"])
         said = plain_text(one["msg"], longest=200)
         raise BadRequest(f"{place}: {said}", param=place or None) from None
+
+
+def _is_deep(content: object) -> bool:
+    """Say whether lists and objects stand inside each other on more levels than we take."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        parts = [p.values() if isinstance(p, dict) else p for p in level]
+        level = [one for part in parts for one in part if isinstance(one, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def for_upstream(body: bytes, model: str) -> bytes:
+    """Write a request again as it is passed on: as we read it, and with the model's own name.
+
+    A server may read another body than we do: the first of two equal keys, or a key whatever its
+    case. So nothing goes on that we did not read, and no other spelling of a key that we look at.
+    """
+    content: dict[str, Any] = orjson.loads(body)
+    kept = {name: value for name, value in content.items() if not _is_variant(name)}
+    kept.pop("novarag", None)
+    return orjson.dumps(kept | {"model": model})
+
+
+def _is_variant(name: str) -> bool:
+    folded = name.strip().casefold()
+    return folded != name and folded in _LOOKED_AT
 
 
 # --- what is ours ---------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _TURN = 64  # events of a stream, after which others on the loop have their turn
 _CONNECT = 5.0  # seconds
+_LONGEST_WAIT = 3600  # seconds that a server can send a client away for
+_LONGEST_KIND = 200  # characters of a `Content-Type`
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
 
@@ -94,12 +96,12 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A whole reply of a server."""
+    """A whole reply of a server that answers or refuses; `after` is in seconds."""
 
     status: int
     kind: str
     body: bytes
-    after: str | None = None
+    after: int | None = None
 
 
 class Reached:
@@ -156,25 +158,20 @@ class Reached:
         """Post and read the whole reply, whatever its status."""
         with self._place, traced(self.name) as trace:
             async with self._send(path, body, trace) as response:
-                _refuse_redirects(response.status)
+                _check_status(response.status)
                 return await self.whole(response)
 
     async def whole(self, response: aiohttp.ClientResponse) -> Content:
         """Read the whole of a reply."""
         content = await self._room.content(response, self._largest)
-        if response.status >= 500:
-            raise Unavailable(f"the model's server failed (HTTP {response.status})")
-        kind = response.headers.get("Content-Type", "application/json")
-        return Content(response.status, kind, content, response.headers.get("Retry-After"))
+        return Content(response.status, _kind_of(response), content, seconds_to_wait(response))
 
     @asynccontextmanager
     async def stream(self, path: str, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
         """Post and hand out the reply as it comes; a failing server is raised before that."""
         with self._place, traced(self.name) as trace:
             async with self._send(path, body, trace, compressed=False) as response:
-                _refuse_redirects(response.status)
-                if response.status >= 500:
-                    raise Unavailable(f"the model's server failed (HTTP {response.status})")
+                _check_status(response.status)
                 yield response
 
     def _send(
@@ -244,9 +241,30 @@ async def events_of(response: aiohttp.ClientResponse, longest: int) -> AsyncIter
             yield event
 
 
-def _refuse_redirects(status: int) -> None:
+def _check_status(status: int) -> None:
+    """Let through what answers or refuses; no other status means anything to a client of ours."""
+    if status == 200 or 400 <= status < 500:
+        return
     if 300 <= status < 400:
         raise Unavailable("the model's server sent us elsewhere")
+    if status >= 500:
+        raise Unavailable(f"the model's server failed (HTTP {status})")
+    raise Unavailable(f"the model's server sent no proper reply (HTTP {status})")
+
+
+def seconds_to_wait(response: aiohttp.ClientResponse) -> int | None:
+    """Read `Retry-After`, at most an hour; None where it is no whole number of seconds."""
+    said = response.headers.get("Retry-After", "")
+    if not (said.isascii() and said.isdigit()):
+        return None
+    return _LONGEST_WAIT if len(said) > len(str(_LONGEST_WAIT)) else min(int(said), _LONGEST_WAIT)
+
+
+def _kind_of(response: aiohttp.ClientResponse) -> str:
+    """Read `Content-Type`; what is none is said to be bytes, and never repeated."""
+    said = response.headers.get("Content-Type", "application/json")
+    sound = said.isascii() and said.isprintable() and "/" in said and len(said) <= _LONGEST_KIND
+    return said if sound else "application/octet-stream"
 
 
 def _unavailable(error: Exception, timeout: float) -> Unavailable:

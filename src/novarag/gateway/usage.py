@@ -6,11 +6,11 @@ import orjson
 
 from novarag.calls import Usage
 
-_MOST = 2**53
+_MOST = 2**31 - 1  # as the audit's columns hold it; no reply takes as many
 
 
 def read_usage(usage: object) -> Usage | None:
-    """Read what a reply took; counts that are none are 0, for they are a server's word."""
+    """Read what a reply took; counts that are none, or too large to be one, are 0."""
     if not isinstance(usage, dict):
         return None
     prompt, reply = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
@@ -29,5 +29,5 @@ def usage_in(content: bytes | None) -> Usage | None:
 
 
 def _count(value: object) -> int:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
     return int(value) if is_count else 0  # type: ignore[call-overload]

@@ -100,23 +100,27 @@ def test_a_reply_that_was_cut_off_is_kept_as_failed(tmp_path, kept, body, mode):
     assert (row.decision, row.status) == ("failed", 502)
 
 
-def test_a_client_that_left_is_kept_and_a_mistake_of_a_client_is_not(tmp_path, kept):
+def test_a_client_that_left_is_kept_and_so_is_a_mistake_of_a_client(tmp_path, kept):
+    begun = asyncio.Event()
+
     async def hang(*_):
+        begun.set()
         await asyncio.sleep(30)
 
     async def story(client):
         asking = asyncio.create_task(post(client, ask()))
-        await until(lambda: upstream.seen)
+        await begun.wait()
         asking.cancel()
+        await until(lambda: kept)
         assert (await post(client, {"model": "other", "messages": []}))[0] == 400
         await until(lambda: not client.gateway.in_flight)
         assert [outcome.decision for outcome in client.gateway.tallies.outcomes] == ["left"]
 
-    upstream = Upstream(act=hang)
-    _, on_disk = run(tmp_path, story, upstream)
-    (row,) = kept
-    assert on_disk == 1
-    assert (row.decision, row.status) == ("failed", 499)
+    _, on_disk = run(tmp_path, story, Upstream(act=hang))
+    assert on_disk == 2
+    assert [(row.decision, row.status, row.model) for row in kept] == [
+        ("failed", 499, "support"), ("failed", 400, ""),
+    ]  # fmt: skip
 
 
 def test_feedback_is_kept_beside_its_answer(tmp_path, kept):

@@ -75,7 +75,7 @@ def to_payload(row: AuditRow | FeedbackRow) -> bytes:
     values = (
         "d", VERSION, row.id, row.tenant,
         (row.model, row.answered, row.served, row.upstream, row.prompt, row.settings),
-        _ROUTE[row.route], _MODE[row.mode], row.status, _DECISION[row.decision],
+        _ROUTE[row.route], _MODE[row.mode] if row.mode else 0, row.status, _DECISION[row.decision],
         None if row.action is None else _ACTION[row.action],
         None if row.evidence is None else _EVIDENCE[row.evidence],
         None if row.flaw is None else _FLAW[row.flaw],

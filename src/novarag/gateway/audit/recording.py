@@ -150,9 +150,9 @@ class Audit:
         self._lost += 1
         return False
 
-    def watch(self, respondent: Respondent, *, tenant: str, route: str, settings: str) -> Requested:
-        """Begin to watch a request, whose row is to come."""
-        return made_rows.Requested.now(respondent, tenant=tenant, route=route, settings=settings)
+    def requested(self, respondent: Respondent | None, **facts: Any) -> Requested:  # noqa: ANN401
+        """Say what is known of a request beside its outcome; its model may be none of ours."""
+        return made_rows.Requested(respondent=respondent, **facts)
 
     def decided(
         self,

@@ -24,6 +24,7 @@ ROUTES: Final = ("chat", "stream", "score")
 DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")
 VERDICTS: Final = ("right", "wrong")
 _LONGEST_NAME = 256
+_INTEGER = 2**31 - 1  # the most that PostgreSQL's `integer` holds
 
 
 def _numbers(words: Iterable[StrEnum | str]) -> dict[str, int]:
@@ -102,8 +103,9 @@ class AuditRow(NamedTuple):
 
     `model` is the name that the client asked for, `answered` that of the model of the settings file
     whose answer it is, `served` its name at its `upstream`, `prompt` the hash of its template.
-    `decision` is "none" for what was passed on as it came, "failed" for what never got an answer;
-    `shown` says whether the user saw the model's answer.
+    All of these and `mode` are empty where the request named no model of the settings file.
+    `decision` is "none" for what was passed on, "failed" for what never got an answer; `shown` says
+    whether the user saw the model's answer.
     """
 
     id: str
@@ -146,40 +148,51 @@ class FeedbackRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requested:
-    """What is known of a request before its outcome."""
+    """What is known of a request beside its outcome.
+
+    `respondent` is missing where the request named no model of ours; `began` is when it came, by
+    `time.perf_counter`.
+    """
 
     tenant: str
     route: str
-    respondent: Respondent
+    respondent: Respondent | None
     settings: str
     began: float
 
-    @classmethod
-    def now(cls, respondent: Respondent, *, tenant: str, route: str, settings: str) -> Requested:
-        """Begin to watch a request."""
-        return cls(
-            tenant=tenant, route=route, respondent=respondent, settings=settings,
-            began=time.perf_counter(),
-        )  # fmt: skip
-
-    def row(self, identity: str, **more: Any) -> AuditRow:  # noqa: ANN401 - fields of the row
+    def row(
+        self,
+        identity: str,
+        *,
+        by: Respondent | None = None,
+        prompt: str | None = None,
+        **more: Any,  # noqa: ANN401 - fields of the row
+    ) -> AuditRow:
         """Write the row of this request, with what its outcome adds."""
-        asked, answered = self.respondent, more.pop("by", self.respondent)
-        prompt = more.pop("prompt", answered.strategy.template.hash)
         return AuditRow(
             id=identity,
             tenant=self.tenant[:_LONGEST_NAME],
-            model=asked.name,
-            answered=answered.name,
-            served=answered.settings.name[:_LONGEST_NAME],
-            upstream=answered.settings.upstream,
-            prompt=prompt,
             settings=self.settings,
             route=self.route,
-            mode=str(asked.settings.mode),
             latency_ms=(time.perf_counter() - self.began) * 1000,
+            **self._source(by, prompt),
             **more,
         )
+
+    def _source(self, by: Respondent | None, prompt: str | None) -> dict[str, str]:
+        """Name who was asked and who answered."""
+        asked = self.respondent
+        if asked is None:
+            return dict.fromkeys(("model", "answered", "served", "upstream", "prompt", "mode"), "")
+        answered = by or asked
+        return {
+            "model": asked.name,
+            "answered": answered.name,
+            "served": answered.settings.name[:_LONGEST_NAME],
+            "upstream": answered.settings.upstream,
+            "prompt": answered.strategy.template.hash if prompt is None else prompt,
+            "mode": str(asked.settings.mode),
+        }
 
 
 def decided(  # noqa: PLR0913 - the facts of one request
@@ -198,7 +211,7 @@ def decided(  # noqa: PLR0913 - the facts of one request
     judged = CODES["judgment"]
     return requested.row(
         identity,
-        by=by or requested.respondent,
+        by=by,
         prompt=made.prompt,
         status=200,
         decision=made.decision,
@@ -235,7 +248,10 @@ def passed(
 def _tokens(usage: Usage | None) -> dict[str, int | None]:
     if usage is None:
         return {"prompt_tokens": None, "reply_tokens": None}
-    return {"prompt_tokens": usage.prompt, "reply_tokens": usage.completion}
+    return {
+        "prompt_tokens": min(usage.prompt, _INTEGER),
+        "reply_tokens": min(usage.completion, _INTEGER),
+    }
 
 
 def _words(keeper: Keeper, asked: Asked, answer: str | None) -> Words:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -47,7 +48,10 @@ def made_of(snapshot, reply=REPLY, action=Action.ANSWER):
     said = Completion(text=reply, model="llama")
     answer = respondent.score(asked.group, respondent.strategy, said)
     made = settle(answer, action, usage=Usage(prompt=11, completion=7), by=respondent)
-    requested = Requested.now(respondent, tenant="acme", route="chat", settings=snapshot.version)
+    requested = Requested(
+        respondent=respondent, tenant="acme", route="chat", settings=snapshot.version,
+        began=time.perf_counter(),
+    )  # fmt: skip
     return requested, asked, made
 
 

@@ -155,7 +155,7 @@ def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an objec
 
 def _is_deep(content: object) -> bool:
     """Say whether lists and objects stand inside each other on more levels than we take."""
-    level = [content]
+    level: list[Any] = [content]
     for _ in range(_DEEPEST):
         parts = [p.values() if isinstance(p, dict) else p for p in level]
         level = [one for part in parts for one in part if isinstance(one, (dict, list))]

@@ -179,7 +179,7 @@ class Requested:
             **more,
         )
 
-    def _source(self, by: Respondent | None, prompt: str | None) -> dict[str, str]:
+    def _source(self, by: Respondent | None, prompt: str | None) -> dict[str, Any]:
         """Name who was asked and who answered."""
         asked = self.respondent
         if asked is None:
@@ -245,7 +245,7 @@ def passed(
     return requested.row(identity, status=status, decision="none", shown=True, **_tokens(usage))
 
 
-def _tokens(usage: Usage | None) -> dict[str, int | None]:
+def _tokens(usage: Usage | None) -> dict[str, Any]:
     if usage is None:
         return {"prompt_tokens": None, "reply_tokens": None}
     return {

@@ -110,8 +110,8 @@ def turned_away(gateway: Gateway, error: NotAdmitted) -> None:
 def _log_fault(exchange: Exchange, error: Exception) -> None:
     """Say where a fault of ours is; its words may quote a request, so they are left out."""
     place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{type(error).__name__} at {place.name}, line {place.lineno}"
-    log_event("fault", level="error", id=exchange.id, where=where)
+    at = f"{place.name}, line {place.lineno}"
+    log_event("fault", level="error", id=exchange.id, error=type(error).__name__, at=at)
 
 
 class _Begun:

@@ -177,7 +177,7 @@ def test_m4_a_fault_of_ours_has_a_row_and_openais_shape(tmp_path, kept, path, mo
     assert (status, found["error"]["type"], found["error"]["code"]) == (500, "server_error", "500")
     assert (after, in_flight) == (400, 0)
     assert [(row.status, row.decision) for row in kept] == [(500, "failed"), (400, "failed")]
-    assert "ZeroDivisionError at broken" in caplog.text
+    assert "error=ZeroDivisionError at=broken, line" in caplog.text
     assert "the words of a client" not in caplog.text
 
 

@@ -39,19 +39,25 @@ _LIST = re.compile(r"^(?=[+-])")
 DEEPEST = 100
 """How many lists and objects of JSON may stand in each other; records of ours need six."""
 
+_LONGEST_TOML = 250_000  # characters of a file of settings
+_WORD = r"[A-Za-z0-9_-]"
+_PART = rf"""(?:{_WORD}++|"(?:[^"\\\n]|\\.){{0,200}}+"|'[^'\n]{{0,200}}+')"""
+_MANY_PARTS = re.compile(rf"(?<!{_WORD})(?:{_PART}[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
+
 
 def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON holds anything
     """Read foreign JSON; ValueError where it is none, or nested deeper than anybody writes.
 
     What is nested a few hundred deep can be read, and then ends whoever writes it down again. A
-    mark of byte order before the text is passed over.
+    key that stands twice in an object with different values is refused: nothing says which of them
+    is meant. A mark of byte order before the text is passed over.
 
     >>> parse_json("\ufeff[1]"), parse_json(b'{"a": true}')
     ([1], {'a': True})
     """
     whole_text = text if isinstance(text, str) else text.decode("utf-8")
     try:
-        value = json.loads(whole_text.removeprefix("\ufeff"))
+        value = _JSON.decode(whole_text.removeprefix("\ufeff"))
     except RecursionError:
         raise ValueError(f"nested more than {DEEPEST} deep") from None
     if whole_text.count("[") + whole_text.count("{") > DEEPEST and _depth(value) > DEEPEST:
@@ -59,8 +65,29 @@ def parse_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON holds anything
     return value
 
 
+def _settled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys and values, none of which contradicts another."""
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    for name, value in pairs:
+        if type(value) is not type(made[name]) or value != made[name]:
+            raise ValueError(f"the key {name[:60]!r} stands twice, with different values")
+    return made
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_settled)
+
+
 def parse_toml(text: str) -> dict[str, Any]:
-    """Read foreign TOML; ValueError where it is none, or nested deeper than anybody writes."""
+    """Read foreign TOML; ValueError where it is none, or nested deeper than anybody writes.
+
+    A key of many parts is found before it is parsed, which takes the square of their number.
+    """
+    if len(text) > _LONGEST_TOML:
+        raise ValueError(f"over {_LONGEST_TOML:,} characters")
+    if _MANY_PARTS.search(text):
+        raise ValueError(f"a key of more than {DEEPEST} parts")
     try:
         value = tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError:

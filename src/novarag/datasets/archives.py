@@ -1,15 +1,22 @@
-"""Tables in archives: workbooks of spreadsheets, and logs of inspect_ai. Nothing is evaluated."""
+"""Tables in archives: workbooks of spreadsheets, and logs of inspect_ai. Nothing is evaluated.
+
+Of a workbook every part is unpacked and looked at here, and the reader is given a new archive of
+just these: whatever it makes of them, it sees what we saw.
+"""
 
 from __future__ import annotations
 
+import lzma
 import re
+import zlib
 from datetime import date, time, timedelta
 from io import BytesIO
 from struct import unpack
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from novarag.datasets.files import frame_of
+from novarag.datasets.files import frame_of, need_names
+from novarag.datasets.sheet_extent import MOST_CELLS, sheet_extent
 from novarag.errors import DataError, UsageError
 from novarag.imports import with_extra
 from novarag.tables.exports import shape_samples
@@ -25,7 +32,10 @@ if TYPE_CHECKING:
 LARGEST = 1 << 30
 """Bytes that an archive may unpack to; a small file can claim to hold far more."""
 
+_CODECS = (zlib.error, lzma.LZMAError)
 _ZSTANDARD = 93
+_SHEET = b"sheetData"  # the element without which no reader finds a cell
+_FAR = "delete what stands far from the table, or save the table as CSV."
 _SAVE = "open it in a spreadsheet once and save it, or save the sheet as CSV."
 _NO_RESULT = re.compile(
     rb"(?:</f>|<f[^<>]{0,400}/>)\s{0,9}(?:<v\s{0,9}/>|<v>\s{0,9}</v>)?\s{0,9}</c>"
@@ -48,11 +58,10 @@ def read_archive(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked
             if sum(part.file_size for part in archive.infolist()) > LARGEST:
                 raise _wrong(source, "it unpacks to over a gigabyte", "write it as CSV.")
             if any(name.startswith("xl/") for name in parts):
-                _check_formulas(archive, source)
-                return _workbook(content, source, wanted)
+                return _workbook(_checked(archive, source), source, wanted)
             if any(name.startswith("samples/") for name in parts):
                 return _samples(archive, content)
-    except (BadZipFile, NotImplementedError, ValueError, KeyError) as error:
+    except (BadZipFile, RuntimeError, ValueError, KeyError, EOFError, OSError, *_CODECS) as error:
         hint = "write the log as JSON with `inspect log convert`, or the sheet as CSV."
         raise _wrong(source, f"the file cannot be read ({error})", hint) from error
     raise _wrong(source, "this archive holds no table", "unpack it, and name the tables in it.")
@@ -62,11 +71,28 @@ def _wrong(source: str, problem: str, hint: str) -> DataError:
     return DataError(f"{problem}.", hint=hint, source=source)
 
 
-def _check_formulas(archive: ZipFile, source: str) -> None:
-    """Refuse formulas without their results: their cells would look empty."""
-    for name in archive.namelist():
-        if name.startswith("xl/worksheets/") and _NO_RESULT.search(archive.read(name)):
-            raise _wrong(source, "formulas stand in it without their results", _SAVE)
+def _checked(archive: ZipFile, source: str) -> bytes:
+    """Return a workbook of the parts in XML, once their sheets are known to be fit to load."""
+    made = BytesIO()
+    parts = [part for part in archive.infolist() if part.filename.endswith((".xml", ".rels"))]
+    if len({part.filename.casefold() for part in parts}) != len(parts):
+        raise _wrong(source, "a part of it is there twice", _SAVE)
+    with ZipFile(made, "w") as checked:
+        for part in parts:
+            content = archive.read(part)
+            if _SHEET in content:
+                _check_sheet(content, source)
+            checked.writestr(part.filename, content)
+    return made.getvalue()
+
+
+def _check_sheet(content: bytes, source: str) -> None:
+    """Refuse a sheet that spans too much, or has formulas without results, which look empty."""
+    problem = sheet_extent(content).problem
+    if problem is not None:
+        raise _wrong(source, problem, _FAR)
+    if _NO_RESULT.search(content):
+        raise _wrong(source, "formulas stand in it without their results", _SAVE)
 
 
 def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
@@ -78,8 +104,7 @@ def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
             " save the sheet as CSV"
         ) from None
     try:
-        book = load_workbook(BytesIO(content))
-        sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+        sheets = _sheets(load_workbook(BytesIO(content)), source)
     except CalamineError as error:
         raise _wrong(source, f"the file cannot be read ({error})", _SAVE) from error
     filled = {name: rows for name, rows in sheets.items() if len(rows) > 1}
@@ -95,6 +120,17 @@ def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
     return Unpacked(_framed(rows, source), f"Excel, sheet {fitting[0]!r}{others}", {})
 
 
+def _sheets(book: Any, source: str) -> dict[str, list[list[Any]]]:  # noqa: ANN401 - untyped library
+    """Load every sheet; a part that many sheets name is loaded as often."""
+    sheets, cells = {}, 0
+    for name in book.sheet_names:
+        sheets[name] = rows = book.get_sheet_by_name(name).to_python()
+        cells += sum(map(len, rows))
+        if cells > MOST_CELLS:
+            raise _wrong(source, f"its sheets span over {MOST_CELLS:,} cells", _FAR)
+    return sheets
+
+
 def _has(head: Sequence[object], wanted: Sequence[str]) -> bool:
     names = [str(name) for name in head]
     return all(isinstance(find_column(name, names), str) for name in wanted)
@@ -102,16 +138,9 @@ def _has(head: Sequence[object], wanted: Sequence[str]) -> bool:
 
 def _framed(rows: list[list[Any]], source: str) -> pl.DataFrame:
     head = [str(name).strip() or f"column {i}" for i, name in enumerate(rows[0], 1)]
-    twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
-    if twice:
-        raise DataError(
-            f"{head.count(twice[0])} columns have this name.",
-            hint="give each column a name of its own.",
-            source=source,
-            column=twice[0],
-        )
+    need_names(head, source)
     filled = [row for row in rows[1:] if any(cell != "" for cell in row)]
-    return frame_of([dict(zip(head, map(_cell, row), strict=True)) for row in filled])
+    return frame_of([dict(zip(head, map(_cell, row), strict=True)) for row in filled], source)
 
 
 def _cell(value: object) -> object:

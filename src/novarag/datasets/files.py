@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,10 @@ from novarag.tables.unsettled import UnsettledTable
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+MOST_COLUMNS = 16_384
+"""Columns of a table, as many as a spreadsheet has."""
 
 WRITTEN = (".csv", ".parquet", ".jsonl")
 SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
@@ -47,6 +51,32 @@ def need_rows(frame: pl.DataFrame, source: str) -> None:
     """Raise `DataError` where a table has no rows."""
     if frame.is_empty():
         raise DataError("the file has no rows.", hint="give a file with rows.", source=source)
+
+
+def need_names(names: Sequence[str], source: str | None) -> None:
+    """Raise `DataError` at two columns of one name, or at more columns than a table has.
+
+    Those without a name, which spreadsheets leave, may be many.
+    """
+    need_width(len(names), source)
+    twice = Counter(filter(None, names)).most_common(1)
+    if twice and twice[0][1] > 1:
+        raise DataError(
+            f"{twice[0][1]} columns have this name.",
+            hint="give each column a name of its own.",
+            source=source,
+            column=twice[0][0],
+        )
+
+
+def need_width(columns: int, source: str | None) -> None:
+    """Raise `DataError` at more columns than a table has."""
+    if columns > MOST_COLUMNS:
+        raise DataError(
+            f"the table has over {MOST_COLUMNS:,} columns.",
+            hint="write a row for each answer, and leave out the columns that are not needed.",
+            source=source,
+        )
 
 
 def table_batches(path: Path, size: int) -> Iterator[pl.DataFrame]:
@@ -79,9 +109,10 @@ def existing(path: str | Path) -> Path:
     return path
 
 
-def frame_of(rows: list[dict[str, object]]) -> pl.DataFrame:
+def frame_of(rows: list[dict[str, object]], source: str | None = None) -> pl.DataFrame:
     """Make a frame of rows, which need not all have the same names."""
     names = dict.fromkeys(name for row in rows for name in row)
+    need_width(len(names), source)
     return pl.DataFrame([make_column(name, [row.get(name) for row in rows]) for name in names])
 
 

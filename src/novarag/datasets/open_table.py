@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.datasets.files import existing, frame_of, need_rows, parse_rows
+from novarag.datasets.files import (
+    existing,
+    frame_of,
+    need_names,
+    need_rows,
+    need_width,
+    parse_rows,
+)
 from novarag.errors import DataError
 from novarag.tables.decoding import decode
 from novarag.tables.dialect import SEPARATORS, Delimited, delimited, joined, uneven
@@ -37,6 +44,7 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".log", ".parquet", ".x
 """Endings of the files that are read of a folder; each may have .gz behind it."""
 
 STDIN = "standard input"
+_PIECE = 1 << 24  # bytes that are read at once
 _WHOLE = "check that it is whole, and may be read."
 _SAYS = "check that its content is what its ending says."
 
@@ -66,7 +74,7 @@ def read_table(path: str | Path) -> pl.DataFrame:
     path = existing(path)
     if _ending(path) in {".jsonl", ".ndjson"}:
         content = _bytes_of(path, str(path))
-        frame = frame_of(list(parse_rows(_utf8(content, str(path)), str(path))))
+        frame = frame_of(list(parse_rows(_utf8(content, str(path)), str(path))), str(path))
         need_rows(frame, str(path))
         return frame
     return open_table(path).frame
@@ -83,7 +91,7 @@ def open_table(
         table = _parquet(path, source) if ending == ".parquet" else None
     else:
         source, ending, table = STDIN, "", None
-        content = _unzipped(place.read(LARGEST + 1), STDIN)
+        content = _unzipped(_bounded(place), STDIN)
     table = table or _read(_Content(content, source, ending, wanted, decimal_comma))
     need_rows(table.frame, source)
     return _known(table)
@@ -122,16 +130,28 @@ def _ending(path: Path) -> str:
 def _bytes_of(path: Path, source: str) -> bytes:
     try:
         with path.open("rb") as file:
-            return _unzipped(file.read(LARGEST + 1), source)
+            return _unzipped(_bounded(file), source)
     except OSError as error:
         raise _wrong(source, f"the file cannot be read ({error.strerror})", _WHOLE) from error
+
+
+def _bounded(file: BinaryIO | gzip.GzipFile) -> bytes:
+    """Read a file, and no more of it than says that it is too large.
+
+    Piece by piece: to ask for all at once takes as much memory as is asked for.
+    """
+    pieces, size = [], 0
+    while size <= LARGEST and (piece := file.read(_PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _unzipped(content: bytes, source: str) -> bytes:
     if content[:2] == b"\x1f\x8b":
         try:
             with gzip.open(BytesIO(content)) as file:
-                content = file.read(LARGEST + 1)
+                content = _bounded(file)
         except (OSError, EOFError, zlib.error) as error:
             raise _wrong(source, f"the file cannot be read ({error})", _WHOLE) from error
     elif Path(source).suffix == ".gz":
@@ -179,6 +199,7 @@ def _with(found: OpenTable, said: str) -> OpenTable:
 
 def _parquet(file: Path | BytesIO, source: str) -> OpenTable:
     try:
+        need_width(len(pl.read_parquet_schema(file)), source)
         frame = pl.read_parquet(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -214,7 +235,7 @@ def _names_all(head: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _framed(shaped: Shaped, table: _Content) -> OpenTable:
-    frame = frame_of(shaped.rows)
+    frame = frame_of(shaped.rows, table.source)
     return OpenTable(table.source, frame, f"{frame.height:,} rows, {shaped.said}", shaped.names)
 
 
@@ -253,6 +274,9 @@ def _is_lines(text: str) -> bool:
 def _read_delimited(found: Delimited, table: _Content) -> OpenTable:
     head = found.head
     _check_head(head, table.source)
+    if found.is_cut:
+        hint = "close the quotes in it, or shorten the names of its columns."
+        raise _wrong(table.source, "its first row is over a million characters", hint)
     if table.decimal_comma:
         frame = _joined(found, table)
     else:
@@ -267,17 +291,9 @@ def _read_delimited(found: Delimited, table: _Content) -> OpenTable:
 
 
 def _check_head(head: Sequence[str], source: str) -> None:
-    """Refuse two columns of one name; those without any, which spreadsheets leave, may be many."""
     if not head:
         raise _wrong(source, "the file cannot be read (it is empty)", _SAYS)
-    twice = [name for name in dict.fromkeys(head) if name and head.count(name) > 1]
-    if twice:
-        raise DataError(
-            f"{head.count(twice[0])} columns have this name.",
-            hint="give each column a name of its own.",
-            source=source,
-            column=twice[0],
-        )
+    need_names(head, source)
 
 
 def _joined(found: Delimited, table: _Content) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +18,7 @@ from pydantic import (
 
 from novarag.errors import DataError, UsageError
 from novarag.gateway.audit.settings import AuditSettings  # noqa: TC001 - pydantic reads it
-from novarag.texts import plain_text
+from novarag.texts import parse_toml, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -273,11 +272,13 @@ def read_settings(path: str | Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from error
     try:
-        return Settings.model_validate(tomllib.loads(raw))
-    except tomllib.TOMLDecodeError as error:
+        content = parse_toml(raw)
+    except ValueError as error:
         raise DataError(
             f"this is no TOML: {error}.", source=str(path), hint="mend the line that it names."
         ) from None
+    try:
+        return Settings.model_validate(content)
     except ValidationError as error:
         raise DataError(
             _said(error), source=str(path), hint="docs/reference/gateway-settings.md has every key."

@@ -33,6 +33,12 @@ class Delimited(NamedTuple):
         begin = Delimited(self.text[:_BEGIN], self.separator)
         return next(begin.rows(), []) if len(self.text) > _BEGIN else next(self.rows(), [])
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the head goes on where it is no longer looked for."""
+        begin = Delimited(self.text[:_BEGIN], self.separator)
+        return len(self.text) > _BEGIN and len(list(islice(begin.rows(), 2))) < 2
+
     def rows(self) -> Iterator[list[str]]:
         """Yield its rows, the head first; empty lines are passed over."""
         return (row for row in _reader(self.text, self.separator) if row)

@@ -131,7 +131,7 @@ def archive(path, parts):
 def test_archives_that_hold_no_table(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="holds no table"):
         read_table(archive(tmp_path / "a.xlsx", {"x": ""}))
-    formula = '<c r="A1"><f>B1/100</f><v></v></c>'
+    formula = '<sheetData><row><c r="A1"><f>B1/100</f><v></v></c></row></sheetData>'
     with pytest.raises(DataError, match="formulas stand in it without their results"):
         read_table(archive(tmp_path / "b.xlsx", {"xl/worksheets/sheet1.xml": formula}))
     with pytest.raises(DataError, match="cannot be read"):

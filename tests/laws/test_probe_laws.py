@@ -171,3 +171,39 @@ def test_an_unread_reply_never_speaks_for_a_break(groups):
         scores = relation.score(first, second, risk=NO_RISK)
         there = ~np.isnan(scores.least)
         assert (scores.least[there] <= scores.most[there] + 1e-12).all()
+
+
+KINDS_OF_REPLIES = st.tuples(
+    st.none() | st.sampled_from([0.05, 0.5, 0.9]),
+    st.none() | st.sampled_from([0.05, 0.45, 0.5, 0.95]),
+    st.booleans(),
+    st.integers(1, 70),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(KINDS_OF_REPLIES, min_size=1, max_size=4))
+def test_t14_every_verdict_is_read_from_its_range(kinds):
+    asked = [
+        Probed(
+            question=Question(id=f"{at} {i}", text="?"),
+            replies={
+                "original": [before and Response(answer="red", confidence=before)],
+                "duplicate": [after and Response(answer=word, confidence=after)],
+                "shuffle": [after and Response(answer=word, confidence=after)],
+                "lost-support": [after and Response(answer=word, confidence=after)],
+            },
+        )
+        for at, (before, after, same, count) in enumerate(kinds)
+        for word in ["red" if same else "blue"]
+        for i in range(count)
+    ]
+    for found in make_card(asked).findings:
+        low, high, end = found.score.low, found.score.high, found.relation.tolerance
+        if found.verdict is Verdict.TOO_FEW:
+            continue
+        read = (low >= 0, high <= end)
+        assert read[0] is (found.verdict is Verdict.BREAKS)
+        assert (read == (False, True)) is (found.verdict is Verdict.HOLDS)
+        assert (found.open is not None) is (found.verdict is Verdict.CANNOT_TELL)
+        assert low <= found.score.value <= high

@@ -6,7 +6,7 @@ that moves more than the answers do is not about the answers.
 
 from __future__ import annotations
 
-from novarag.probes.card import FEWEST, LEVEL, Card, Finding, Verdict, make_card
+from novarag.probes.card import FEWEST, LEVEL, Card, Finding, Open, Verdict, make_card
 from novarag.probes.matching import DEFAULT_RISK, NO_RISK, MatchingRisk, estimate_risk
 from novarag.probes.profiles import PROFILES, Profile, calls_a_question, find_profile
 from novarag.probes.proved import Proved, prove
@@ -39,6 +39,7 @@ __all__ = [
     "Kind",
     "MatchingRisk",
     "Needs",
+    "Open",
     "Probed",
     "Profile",
     "Proved",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, log
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from novarag.probes.replies import Probed
-    from novarag.stats.arrays import Floats
 
 LEVEL = 0.05
 """The chance, over all relations of a card, that one is called broken though all are kept."""
@@ -43,6 +43,8 @@ TENS = 10
 SMALLEST = 0.02
 """The least mean score that "ask about N more" would settle."""
 
+_BEYOND = 1e-9  # what is not rejected lies within the range, however an end was rounded
+
 
 class Verdict(StrEnum):
     """What is known of a relation."""
@@ -53,13 +55,27 @@ class Verdict(StrEnum):
     TOO_FEW = "too few questions"
 
 
+class Open(StrEnum):
+    """Why a relation cannot be told: what makes its range so wide."""
+
+    SPREAD = "questions differ too much for so few"
+    RARE = "so few questions may hold none of those that are rare and far off"
+    UNREAD = (
+        "it depends on what the unread replies would have said; more questions do not settle it"
+    )
+    MATCHED = "it depends on answers that may be matched wrongly; more questions do not settle it"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One relation on one card.
 
-    `score` is the mean over questions with its 95 % interval, over 0 where the relation is broken.
-    `p_breaks` and `p_holds` are adjusted for all relations of the card (Holm); None under `FEWEST`
-    questions. `more` is how many more questions would settle it, where that is open. `first` and
+    `score` is the mean over questions with the range by which verdicts go: where it does not reach
+    below 0 the relation is broken, where not above its tolerance it holds, else it cannot be told,
+    and `open` says why. Under `FEWEST` questions the range is a 95 % interval. `p_breaks` and
+    `p_holds` are
+    adjusted for all relations of the card (Holm); None under `FEWEST` questions. `more` is how many
+    more questions would settle it, where that is open. `first` and
     `second` are mean stated confidences of the replies that were read, `changed` is the share of
     pairs of replies with other answers (strictly matched). `scores` has each question's own.
     """
@@ -70,6 +86,7 @@ class Finding:
     p_breaks: float | None
     p_holds: float | None
     more: int | None
+    open: Open | None
     questions: int
     left_out: int
     replies: int
@@ -163,14 +180,17 @@ def _finding(
     scored: Scored, adjusted: tuple[float, float] | None, *, level: float, tests: int
 ) -> Finding:
     verdict = _verdict(adjusted, level)
-    asks = verdict is Verdict.CANNOT_TELL
+    more, why = None, None
+    if verdict is Verdict.CANNOT_TELL:
+        more, why = _more(scored, level / tests)
     return Finding(
         relation=scored.relation,
         verdict=verdict,
-        score=_figure(np.array(list(scored.least.values()))),
+        score=_described(scored) if adjusted is None else _judged(scored, adjusted, level, tests),
         p_breaks=None if adjusted is None else adjusted[0],
         p_holds=None if adjusted is None else adjusted[1],
-        more=_more(scored, level / tests) if asks else None,
+        more=more,
+        open=why,
         questions=len(scored.least),
         left_out=scored.left_out,
         replies=scored.replies,
@@ -191,15 +211,35 @@ def _verdict(adjusted: tuple[float, float] | None, level: float) -> Verdict:
     return Verdict.HOLDS if holds <= level else Verdict.CANNOT_TELL
 
 
-def _figure(scores: Floats) -> Figure:
+def _described(scored: Scored) -> Figure:
+    """Return the mean score with a 95 % interval of its own, for too few questions to judge."""
+    scores = np.array(list(scored.least.values()))
     if scores.size == 1:
         return Figure(float(scores[0]), None, None, 1)
     low, high = mean_bounds(scores, level=0.025)
     return Figure(float(scores.mean()), float(low), float(high), scores.size)
 
 
-def _more(scored: Scored, level: float) -> int | None:
-    """Say how many more questions would settle a relation, if their scores were like these.
+def _judged(scored: Scored, adjusted: tuple[float, float], level: float, tests: int) -> Figure:
+    """Return the mean score with the range that its verdict can be read from.
+
+    All lower ends hold together with a chance of 1 - `level`, and so do all upper ends: each is
+    corrected for the number of relations, and where Holm's steps reject and that does not, it ends
+    where the relation would still be rejected (Strassburger and Bretz 2008).
+    """
+    low, high = scored.range(level / tests)
+    breaks, holds = (p <= level for p in adjusted)
+    tolerance = scored.relation.tolerance
+    return Figure(
+        fmean(scored.least.values()),
+        max(low, 0.0) if breaks else min(low, -_BEYOND),
+        min(high, tolerance) if holds else max(high, tolerance + _BEYOND),
+        len(scored.least),
+    )
+
+
+def _more(scored: Scored, level: float) -> tuple[int | None, Open]:
+    """Say how many more questions like these would settle a relation, and why it is open.
 
     None where the mean is over 0 or not as unread replies and matching are taken: more questions
     would not settle that.
@@ -211,9 +251,10 @@ def _more(scored: Scored, level: float) -> int | None:
     elif most.mean() < relation.tolerance:
         decisive, end = relation.tolerance - most, -1.0
     else:
-        return None
+        return None, Open.UNREAD if scored.unread else Open.MATCHED
     size = max(float(decisive.mean()), SMALLEST)
     reach = float(ndtri(1 - level) + ndtri(POWER))
     needed = (reach * float(decisive.std(ddof=1)) / size) ** 2
     unseen = log(level) / log(-end / (size - end))  # that scores far below 0 were not missed
-    return max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))
+    more = max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))
+    return more, Open.RARE if unseen >= needed else Open.SPREAD

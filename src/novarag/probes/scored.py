@@ -14,7 +14,7 @@ from novarag.probes.scores import changed_share, joined
 from novarag.stats.johnson import mean_above_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from novarag.probes.matching import MatchingRisk
     from novarag.probes.relations import Relation
@@ -44,15 +44,47 @@ class Scored:
         """The score that speaks most against a break, on average."""
         return self.relation.least(1.0 if self.first is None else self.first)
 
-    def p_breaks(self) -> float:
-        """Return the p-value of "the relation is kept"."""
-        scores = np.array(list(self.least.values()))
-        return float(mean_above_zero(scores, least=self.least_score))
+    def p_breaks(self, mean: float = 0.0) -> float:
+        """Return the p-value of "the mean score is at most this", which is that of "it is kept"."""
+        scores = np.array(list(self.least.values())) - mean
+        return float(mean_above_zero(scores, least=min(self.least_score - mean, -_TINY)))
 
-    def p_holds(self) -> float:
-        """Return the p-value of "the relation is broken by its tolerance, or more"."""
-        scores = self.relation.tolerance - np.array(list(self.most.values()))
-        return float(mean_above_zero(scores, least=-1.0))
+    def p_holds(self, mean: float | None = None) -> float:
+        """Return the p-value of "the mean score is at least this", the tolerance if left out."""
+        end = self.relation.tolerance if mean is None else mean
+        scores = end - np.array(list(self.most.values()))
+        return float(mean_above_zero(scores, least=min(end - self.relation.tolerance - 1, -_TINY)))
+
+    def range(self, level: float) -> tuple[float, float]:
+        """Return the ends that the mean score is below, and above, with a chance of `level` each.
+
+        They are where both tests just reject: unread replies are taken as they speak least for a
+        break at the lower end and most at the upper one, and both ends leave room for questions far
+        off that a sample of this size may have missed.
+        """
+        least, most = (fmean(held.values()) for held in (self.least, self.most))
+        lowest, highest = min(self.least_score, least), max(1.0 + self.relation.tolerance, most)
+        return (
+            _last_rejected(self.p_breaks, level, lowest, least),
+            _last_rejected(self.p_holds, level, highest, most),
+        )
+
+
+_TINY = 1e-9
+_HALVINGS = 20  # leave less than a thousandth of a point
+
+
+def _last_rejected(p_of: Callable[[float], float], level: float, far: float, near: float) -> float:
+    """Return the mean nearest to `near` that a test rejects, or `far` where it rejects none."""
+    for _ in range(_HALVINGS):
+        middle = (far + near) / 2
+        if middle in {far, near}:
+            return far
+        if p_of(middle) <= level:
+            far = middle
+        else:
+            near = middle
+    return far
 
 
 def score_relation(probed: Sequence[Probed], relation: Relation, risk: MatchingRisk) -> Scored:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novarag.atomic import write_whole
-from novarag.probes import FEWEST, LEVEL, RELATIONS, VARIANTS, Kind, Needs, Verdict
+from novarag.probes import FEWEST, LEVEL, RELATIONS, VARIANTS, Basis, Kind, Needs, Verdict
 from novarag.report.probe_examples import pick_pairs
 from novarag.report.probe_shifts import draw_scores, draw_shifts, shifts_of
 from novarag.report.templating import render_page
@@ -33,6 +33,12 @@ ACTS = {
     Verdict.TOO_FEW: "wait",
 }
 """The sign of each verdict on a page."""
+
+RULE = (
+    "A relation breaks where the range of its score does not reach below 0, and holds where it does"
+    " not reach above its tolerance; what does neither cannot be told."
+)
+"""How verdicts are read from ranges, in the words of page, terminal and docs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +173,7 @@ def probe_content(
         "unread": card.unread,
         "level": LEVEL,
         "fewest": FEWEST,
+        "rule": RULE,
         "one_sided": card.one_sided,
         "points_proved": [asdict(row) for row in proved_points(card)],
         "proved": None if card.proved is None else asdict(card.proved),
@@ -192,6 +199,7 @@ def _finding(found: Finding, replies: Sequence[Probed], groups: Groups) -> dict[
         "basis": str(relation.basis),
         "kind": str(relation.kind),
         "margin": relation.margin,
+        "tolerance": relation.tolerance,
         "reason": relation.reason,
         "cites": relation.cites,
         "first": list(relation.first),
@@ -205,6 +213,7 @@ def _finding(found: Finding, replies: Sequence[Probed], groups: Groups) -> dict[
         "p_breaks": found.p_breaks,
         "p_holds": found.p_holds,
         "more": found.more,
+        "open": None if found.open is None else str(found.open),
         "questions": found.questions,
         "left_out": found.left_out,
         "replies": found.replies,
@@ -269,12 +278,26 @@ def probe_notes(card: Card) -> list[str]:
         ends = ""
         if found.score.low is not None and found.score.high is not None:
             ends = f" ({points(found.score.low)} to {points(found.score.high)})"
-        more = f"; ask about {found.more:,} more" if found.more else ""
         lines.append(
             f"{found.verdict}: {found.relation.title}: {points(found.score.value)}{ends} points,"
             f" {found.questions:,} questions, {found.unread:,} of {found.replies:,} replies unread"
-            f"{more}"
+            f"{why_open(found)}"
         )
+    if any(found.p_breaks is not None for found in card.findings):
+        lines.append(f"{RULE} The tolerance is {_tolerances(card)}.")
     if card.not_asked:
         lines.append(f"Not asked: {', '.join(card.not_asked)}.")
     return lines
+
+
+def why_open(found: Finding) -> str:
+    """Say why a relation cannot be told, and how many more questions it takes."""
+    more = f"; ask about {found.more:,} more" if found.more else ""
+    return f"{more}: {found.open}" if more else f"; {found.open}" if found.open else ""
+
+
+def _tolerances(card: Card) -> str:
+    """Say from where on the relations of a card hold, by what they rest on."""
+    known = {f.relation.basis: f.relation.tolerance for f in card.findings}
+    words = {Basis.PROVED: "for what is proved", Basis.CONVENTION: "for a convention"}
+    return ", ".join(f"{points(known[basis])} {words[basis]}" for basis in words if basis in known)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from novarag.probes import Verdict
 from novarag.report.junit import Case, write_junit
-from novarag.report.probe import why_not_asked
+from novarag.report.probe import why_not_asked, why_open
 from novarag.report.words import points
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def _case(found: Finding) -> Case:
             name=relation.name, classname="probe", failed="breaks",
             message=f"{relation.title}: {figure}", text=f"{relation.says}. {relation.reason}",
         )  # fmt: skip
-    more = f"; ask about {found.more:,} more" if found.more else ""
     return Case(
         name=relation.name, classname="probe", skipped=found.verdict is not Verdict.HOLDS,
-        message=f"{found.verdict}: {figure}{more}",
+        message=f"{found.verdict}: {figure}{why_open(found)}",
     )  # fmt: skip

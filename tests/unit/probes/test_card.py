@@ -11,6 +11,7 @@ from novarag.probes import (
     RELATIONS,
     Basis,
     Kind,
+    Open,
     Probed,
     Verdict,
     make_card,
@@ -214,3 +215,36 @@ def test_a_profile_shows_invariance_beside_sensitivity(name):
     asked = {*PROFILES[name].samples, "repeat"}
     kinds = {r.kind for r in RELATIONS.values() if set(r.variants) <= asked}
     assert {Kind.INVARIANCE, Kind.SENSITIVITY} <= kinds
+
+
+def moved(count, before, after, **more):
+    return [
+        probed(
+            f"{before}{after}{i}", original=[("red", before)], duplicate=[("red", after)], **more
+        )
+        for i in range(count)
+    ]
+
+
+def test_t14_a_flat_score_below_its_tolerance_is_open_for_what_so_few_may_miss():
+    [found] = make_card(moved(70, 0.9, 0.9), relations=[RELATIONS["rises:duplicate"]]).findings
+    assert found.score.value == pytest.approx(-0.02)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.score.low < -0.02
+    assert found.score.high > found.relation.tolerance
+    assert found.open is Open.RARE
+    asked = moved(70 + found.more, 0.9, 0.9)
+    [settled] = make_card(asked, relations=[RELATIONS["rises:duplicate"]]).findings
+    assert settled.verdict is Verdict.HOLDS
+    assert settled.score.high <= settled.relation.tolerance
+    assert settled.open is None
+
+
+def test_t14_a_score_far_below_zero_is_open_for_what_unread_replies_may_have_said():
+    read = moved(90, 0.9, 0.75)
+    unread = [probed(f"u{i}", original=[None], duplicate=[("red", 0.9)]) for i in range(60)]
+    [found] = make_card([*read, *unread], relations=[RELATIONS["rises:duplicate"]]).findings
+    assert found.score.value < -0.1
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.score.high > found.relation.tolerance
+    assert (found.more, found.open) == (None, Open.UNREAD)

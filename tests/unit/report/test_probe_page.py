@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from novarag import probe
 from novarag.probes import FEWEST
 from novarag.records import Passage
-from novarag.report.probe import probe_notes, probe_verdict, proved_points
+from novarag.report.probe import RULE, probe_notes, probe_verdict, proved_points
 from novarag.report.probe_examples import compare
 from novarag.report.words import points
 from tests.support.probed import against, boaster, modest, rows
@@ -48,6 +49,7 @@ def test_the_page_says_what_the_json_says(made):
         assert one["verdict"] in row[1]
         assert row[2].split() == [
             points(score["value"]), points(score["low"]), "to", points(score["high"]),
+            "tolerance", points(one["tolerance"]),
         ]  # fmt: skip
         assert row[5].split()[0] == f"{one['questions']:,}"
         assert row[6].strip() == f"{one['replies'] - one['unread']:,}, {one['unread']:,}"
@@ -166,3 +168,19 @@ def test_the_terminal_says_every_verdict():
     lines = probe_notes(found)
     assert len(lines) >= 1 + len(found.findings)
     assert any(line.startswith("breaks: Less sure where no passage supports") for line in lines)
+
+
+def test_t14_one_rule_is_said_on_the_page_in_the_terminal_the_json_and_the_docs(made):
+    result, page, told, _ = made
+    docs = Path(__file__).parents[3] / "docs" / "probing.md"
+    notes = probe_notes(result.card)
+    assert RULE in page
+    assert told["rule"] == RULE
+    assert any(line.startswith(RULE) for line in notes)
+    assert RULE in docs.read_text()
+    for one, found in zip(told["relations"], result.card.findings, strict=True):
+        if one["verdict"] == "cannot tell":
+            row = " ".join(cells(page)[one["name"]])
+            line = next(n for n in notes if found.relation.title in n)
+            assert one["open"] in row
+            assert one["open"] in line

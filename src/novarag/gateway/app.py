@@ -14,6 +14,7 @@ from starlette.routing import Route
 from novarag.errors import NovaragError
 from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
+from novarag.gateway.connections import ConnectionRoom
 from novarag.gateway.drift import Drift
 from novarag.gateway.exchange import LEFT, Exchange
 from novarag.gateway.guardrail import GUARDRAIL, Guardrail
@@ -65,6 +66,7 @@ class Gateway:
         self.telemetry = _telemetry(snapshot.settings)
         self.limits = TenantLimits()
         self.tallies = Tallies()
+        self.room = ConnectionRoom(lambda: self.snapshot.settings.limits, self.tallies.turn_away)
         self.drift = Drift(snapshot)
         self.board = Board(self)
         self.may_look = [from_this_machine, self._has_key]

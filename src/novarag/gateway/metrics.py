@@ -92,6 +92,7 @@ class GatewayCollector(Collector):
     def _load(self) -> Iterator[Metric]:
         gateway = self._gateway
         yield _gauge("in_flight", "Requests that run now.", gateway.in_flight)
+        yield _gauge("connections", "Connections that are open now.", len(gateway.room))
         yield _gauge("draining", "Whether it is ending (1) or not (0).", gateway.draining)
         upstreams = gateway.snapshot.upstreams.values()
         busy = GaugeMetricFamily(

@@ -26,8 +26,8 @@ _HEADERS = tuple(
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))  # of a UUID
 _KINDS = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-    404: "not_found_error", 405: "invalid_request_error", 413: "invalid_request_error",
-    429: "rate_limit_error",
+    404: "not_found_error", 405: "invalid_request_error", 408: "invalid_request_error",
+    413: "invalid_request_error", 429: "rate_limit_error",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import uvicorn
 
 from novarag.errors import NovaragError, UsageError
 from novarag.gateway.app import Gateway, make_app
+from novarag.gateway.connections import bounded_protocol
 from novarag.gateway.logs import log_event
 from novarag.gateway.rolling import tell_ready
 from novarag.gateway.snapshot import Snapshot
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from novarag.gateway.settings import Settings
+
 _BACKLOG = 4096
+_OTHER_FILES = 100  # of the spool, the database, logs and libraries
 _LINGER = 2.0  # seconds that clients have to leave a gateway that stops
 _LOOKS = 100  # at who is left, in that time
 
@@ -37,6 +42,7 @@ async def serve(
     gateway = Gateway(Snapshot(path), host=None if fd is None else _host_of(fd))
     server = make_server(gateway, started=started)
     with _signals(gateway, server):
+        _allow_files(gateway.snapshot.settings)
         log_event("start", version=__version__, settings=gateway.snapshot.version)
         try:
             await server.serve(None if fd is None else [socket.socket(fileno=fd)])
@@ -63,6 +69,18 @@ def _signals(gateway: Gateway, server: uvicorn.Server) -> Iterator[None]:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
             loop.remove_signal_handler(signal.SIGHUP)
+
+
+def _allow_files(settings: Settings) -> None:
+    """Have as many files open as all connections take, as far as the system lets us."""
+    upstream = sum(one.in_flight for one in settings.upstreams.values())
+    wanted = settings.limits.connections + min(upstream, settings.limits.in_flight) + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        log_event("few_files", level="warning", allowed=allowed, wanted=wanted)
 
 
 def _host_of(fd: int) -> str:
@@ -112,7 +130,8 @@ def make_server(gateway: Gateway, *, started: Callable[[], None] | None = None) 
             make_app(gateway),
             host=settings.listen.host,
             port=settings.listen.port,
-            http="httptools",
+            http=bounded_protocol(gateway.room),
+            ws="none",
             access_log=False,
             log_config=None,
             server_header=False,

@@ -190,7 +190,11 @@ class Rates(Rate):
 
 
 class Limits(_Part):
-    """How large and how long a request may be, and how many there may be at once."""
+    """How large and how long a request may be, and how many there may be at once.
+
+    `connections` may be open, asking or not, and the `headers` of a request may take so many
+    seconds from its first byte; both hold before a key is looked at.
+    """
 
     body: Count = 1_000_000
     passages: Annotated[int, Field(ge=1, le=200)] = 50
@@ -199,6 +203,8 @@ class Limits(_Part):
     reply: Annotated[int, Field(ge=1_000, le=32_000_000)] = 2_000_000
     deadline: Seconds = 120
     in_flight: Count = 2_000
+    connections: Count = 5_000
+    headers: Seconds = 10
     drain: Seconds = 25
     rate: Rates = Rates()
 

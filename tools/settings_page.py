@@ -70,6 +70,8 @@ PARTS = {
         "reply": "bytes of an upstream's reply",
         "deadline": "for a request, all in",
         "in_flight": "requests at once in this process; more are turned away with 503",
+        "connections": "open at once in this process, asking or not; in a full room the one that has waited longest is closed",
+        "headers": "from the first byte of a request until its headers are whole",
         "drain": "for what is in flight, after SIGTERM",
         "rate": "below",
     }),

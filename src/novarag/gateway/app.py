@@ -74,6 +74,13 @@ class Gateway:
         self.in_flight = 0
         self.draining = False
 
+    @property
+    def state(self) -> str:
+        """Whether requests are taken: ready, draining, or why not yet."""
+        if self.draining:
+            return "draining"
+        return "ready" if self.access.known else "keys could not be read yet"
+
     async def reload(self, fresh: Snapshot) -> None:
         """Put another snapshot in force; requests that run keep theirs until they end."""
         access = self._access(fresh)
@@ -202,11 +209,7 @@ def _about(gateway: Gateway) -> list[Route]:
         return PlainTextResponse("ok")
 
     async def ready(_: Request) -> PlainTextResponse:
-        state = (
-            "draining" if gateway.draining
-            else "ready" if gateway.access.known
-            else "keys could not be read yet"
-        )  # fmt: skip
+        state = gateway.state
         return PlainTextResponse(state, status_code=200 if state == "ready" else 503)
 
     async def models(_: Request) -> JSONResponse:

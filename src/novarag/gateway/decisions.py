@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -199,54 +199,60 @@ class Decider:
         """Answer one question, or say what is done instead."""
         respondent = self._respondents[name]
         answer, usage = await respondent.ask(asked.group, request)
-        action = action_for(answer, respondent.settings.policy)
-        if action in {Action.ANSWER, Action.ABSTAIN, Action.CLARIFY}:
-            return settle(answer, action, usage=usage, by=respondent)
-        made = await self._again(respondent, action, (asked, answer), request)
+        ruling = rule(answer, respondent.settings.policy)
+        if ruling.action in {Action.ANSWER, Action.ABSTAIN, Action.CLARIFY}:
+            return settle(answer, ruling, usage=usage, by=respondent)
+        made = await self._again(respondent, ruling, (asked, answer), request)
         return replace(made, first=answer, usage=_both(usage, made.usage))
 
     async def _again(
         self,
         respondent: Respondent,
-        action: Action,
+        ruling: Ruling,
         before: tuple[Asked, Answer],
         request: ChatRequest | None,
     ) -> Decision:
         """Ask once more, as the policy says; what comes back must pass the gate by itself."""
         asked, answer = before
         shown: tuple[int, ...] | None = None
-        group, other = asked.group, respondent
+        group, other, action = asked.group, respondent, ruling.action
         if action is Action.ESCALATE:
             other = self._respondents[str(respondent.settings.escalate_to)]
         elif action is Action.CLOSED_BOOK:
-            return await self._from_memory(respondent, asked, answer, request)
+            return await self._from_memory(respondent, ruling, before, request)
         else:
             shown = preferred(asked.given, answer, action, respondent.settings.sources)
             if not shown:
-                return settle(answer, Action.ABSTAIN, by=respondent, note=f"no passage to {action}")
+                why = f"{ruling.reason}; no passage can be preferred"
+                return settle(answer, Ruling(Action.ABSTAIN, why), by=respondent)
             group = replace(group, passages=tuple(group.passages[i] for i in shown))
         again, usage = await other.ask(group, request)
         passed = again.decision if again.decision is not None else "answer"
         final = Action.ANSWER if passed == "answer" and again.answer is not None else Action.ABSTAIN
-        made = settle(again, final, usage=usage, by=other)
-        reason = _because(action, shown, made.reason)
-        return replace(made, action=action, shown=shown, reason=reason)
+        why = f"{ruling.reason}: {_how(action, shown)}; {_second(again)}"
+        made = settle(again, Ruling(final, why), usage=usage, by=other)
+        return replace(made, action=action, shown=shown)
 
     async def _from_memory(
-        self, respondent: Respondent, asked: Asked, answer: Answer, request: ChatRequest | None
+        self,
+        respondent: Respondent,
+        ruling: Ruling,
+        before: tuple[Asked, Answer],
+        request: ChatRequest | None,
     ) -> Decision:
         """Ask without the passages, as the paper does where evidence fails."""
+        asked, answer = before
         group = replace(asked.group, passages=())
         bare = respondent.remembering
         again, usage = await bare.ask(group, request)
         final = Action.ANSWER if again.answer is not None else Action.ABSTAIN
-        made = settle(again, final, usage=usage, by=bare)
+        why = f"{ruling.reason}: {_how(Action.CLOSED_BOOK, ())}; {_second(again)}"
+        made = settle(again, Ruling(final, why), usage=usage, by=bare)
         return replace(
             made,
             answer=replace(again, evidence=answer.evidence),
             action=Action.CLOSED_BOOK,
             shown=(),
-            reason=_because(Action.CLOSED_BOOK, (), made.reason),
         )
 
 
@@ -261,33 +267,45 @@ def _both(first: Usage | None, second: Usage | None) -> Usage | None:
     )
 
 
-def action_for(answer: Answer, policy: Policy) -> Action:
-    """Return what is done: the answer where the gate lets it through, else what the policy says."""
+class Ruling(NamedTuple):
+    """What is done about an answer, and what decided it."""
+
+    action: Action
+    reason: str
+
+
+def rule(answer: Answer, policy: Policy) -> Ruling:
+    """Say what is done: the answer where the gate lets it through, else what the policy says.
+
+    The reason names whatever decided: the gate, or the policy with the evidence it goes by.
+    """
     if answer.answer is None:
-        return policy.unread
+        why = f"{answer.reason}; the policy for replies that cannot be read is {policy.unread}"
+        return Ruling(policy.unread, why)
     if answer.decision == "answer":
-        return Action.ANSWER
+        return Ruling(Action.ANSWER, answer.reason)
     state = answer.evidence
     action: Action = policy.unjudged if state is None else getattr(policy, state)
-    gated = answer.decision == "abstain"
-    return Action.ABSTAIN if gated and action is Action.ANSWER else action
+    found = "was not judged" if state is None else f"is {state}"
+    why = f"the evidence {found}, and the policy for that is {action}"
+    if answer.decision is None:
+        return Ruling(action, f"{why}; there is no gate")
+    if action is Action.ANSWER:
+        return Ruling(Action.ABSTAIN, f"{answer.reason}; no policy overrules the gate")
+    return Ruling(action, f"{answer.reason}; {why}")
 
 
 def settle(
-    answer: Answer,
-    action: Action,
-    *,
-    usage: Usage | None = None,
-    by: Respondent | None = None,
-    note: str | None = None,
+    answer: Answer, ruling: Ruling, *, usage: Usage | None = None, by: Respondent | None = None
 ) -> Decision:
-    """Make the decision that follows from an answer, of a model that was asked, and an action."""
+    """Make the decision that follows from an answer, of a model that was asked, and a ruling."""
+    action = ruling.action
     gives = action is Action.ANSWER and answer.answer is not None
     return Decision(
         answer=answer,
         decision="answer" if gives else "clarify" if action is Action.CLARIFY else "abstain",
         action=action,
-        reason=answer.reason if note is None else f"{answer.reason}; {note}",
+        reason=ruling.reason,
         text=answer.answer if gives else None,
         usage=usage,
         model="" if by is None else by.name,
@@ -315,13 +333,21 @@ def preferred(
     return ()
 
 
-def _because(action: Action, shown: tuple[int, ...] | None, reason: str) -> str:
+def _how(action: Action, shown: tuple[int, ...] | None) -> str:
+    """Say how a question was asked again."""
     if action is Action.ESCALATE:
-        return f"asked another model; {reason}"
+        return "another model was asked"
     if action is Action.CLOSED_BOOK:
-        return f"asked without the passages; {reason}"
+        return "it was asked again without the passages"
     numbers = ", ".join(str(i + 1) for i in shown or ())
-    return f"asked again with passage {numbers} alone ({action}); {reason}"
+    return f"it was asked again with passage {numbers} alone"
+
+
+def _second(again: Answer) -> str:
+    """Say what decided about the answer to a question that was asked again."""
+    if again.answer is not None and again.decision is None:
+        return "no gate holds the second answer back"
+    return again.reason
 
 
 def _strategy(name: str) -> Strategy:

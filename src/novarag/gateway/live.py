@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from novarag.gateway.decisions import action_for, settle
+from novarag.gateway.decisions import Ruling, rule, settle
 from novarag.gateway.settings import Action
 from novarag.gateway.sse import data_of
 from novarag.gateway.upstream import Unavailable, events_of
@@ -83,11 +83,11 @@ class LiveAnswer:
         text = secrets.redact("".join(self._pieces))
         said = Completion(text=text, model=name, truncated=self._truncated)
         answer = self._respondent.score(self._asked.group, self._strategy, said)
-        action = action_for(answer, self._respondent.settings.policy)
+        ruling = rule(answer, self._respondent.settings.policy)
         if self.shown is not None and answer.answer not in {None, self.shown}:
-            note = "the answer that was shown is not the one that was read"
-            return settle(answer, Action.ABSTAIN, usage=self.usage, by=self._respondent, note=note)
-        return settle(answer, action, usage=self.usage, by=self._respondent)
+            why = "the answer that was shown is not the one that was read"
+            ruling = Ruling(Action.ABSTAIN, why)
+        return settle(answer, ruling, usage=self.usage, by=self._respondent)
 
 
 async def follow(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.gateway.connection import send_whole
-from novarag.gateway.decisions import action_for, settle
+from novarag.gateway.decisions import rule, settle
 from novarag.gateway.replies import headers_of, verdict
 from novarag.gateway.requests import BadRequest, ScoreRequest, asked_about, parse
 from novarag.records import Completion, Reading
@@ -45,13 +45,13 @@ async def _scored(respondent: Respondent, request: ScoreRequest, asked: Asked) -
     if request.reply is not None:
         said = Completion(text=request.reply, model=respondent.settings.name)
         answer = respondent.score(asked.group, respondent.strategy, said)
-        return settle(answer, action_for(answer, policy), by=respondent)
+        return settle(answer, rule(answer, policy), by=respondent)
     given = str(request.answer)
     if request.confidence is not None:
         answer = _of_answer(respondent, asked, given, request.confidence)
-        return settle(answer, action_for(answer, policy))
+        return settle(answer, rule(answer, policy))
     answer, usage = await respondent.judge(asked.group, given)
-    return settle(answer, action_for(answer, policy), usage=usage, by=respondent.judging)
+    return settle(answer, rule(answer, policy), usage=usage, by=respondent.judging)
 
 
 def _of_answer(respondent: Respondent, asked: Asked, answer: str, confidence: float) -> Answer:

@@ -8,9 +8,10 @@ import time
 from collections import Counter, deque
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from novarag.errors import NovaragError
+from novarag.gateway.attention import find_matters
 from novarag.version import __version__
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ AWAY = "the database is away: feedback cannot be counted"
 NO_FEEDBACK = f"no feedback yet on answers of the last {DAYS} days"
 
 
+class HourSample(NamedTuple):
+    """What had become of requests at a time, since the start."""
+
+    time: float
+    ended: int
+    failed: int
+    turned_away: Counter[str]
+
+
 class Board:
     """What the status page shows, for use in `async with`.
 
@@ -40,6 +50,7 @@ class Board:
         self._gateway = gateway
         self._began = time.time()
         self._samples: deque[tuple[float, int, int]] = deque(maxlen=int(_MINUTE / _SAMPLE) + 1)
+        self._hour = deque([HourSample(time.monotonic(), 0, 0, Counter())], maxlen=61)
         self._looked = -_WATCHED
         self._counted_at: float | None = None
         self._as_of: datetime | None = None
@@ -63,6 +74,10 @@ class Board:
         while True:
             now = time.monotonic()
             self._samples.append((now, *self._totals()))
+            if now - self._hour[-1].time >= _MINUTE:
+                ended, _ = self._totals()
+                away = Counter(self._gateway.tallies.turned_away)
+                self._hour.append(HourSample(now, ended, self._failed(), away))
             if self._is_due(now):
                 self._counted_at = now
                 await self._count_feedback()
@@ -109,11 +124,11 @@ class Board:
         if self._is_due(self._looked):
             self._wake.set()
         gateway = self._gateway
-        return {
+        status = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "version": __version__,
             "settings": gateway.snapshot.version,
-            "state": "draining" if gateway.draining else "ready",
+            "state": gateway.state,
             "up_seconds": round(time.time() - self._began),
             "load": self._load(),
             "upstreams": self._upstreams(),
@@ -121,6 +136,7 @@ class Board:
             "feedback": self._feedback(),
             "audit": self._audit(),
         }
+        return status | {"attention": find_matters(status)}
 
     def _load(self) -> dict[str, Any]:
         gateway = self._gateway
@@ -136,7 +152,23 @@ class Board:
             "per_second": round((ended - before[1]) / seconds, 2) if over else 0.0,
             "turned_away_lately": away - before[2],
             "ended": ended,
+            "failed": self._failed(),
             "turned_away": dict(gateway.tallies.turned_away),
+            "lately": self._lately(now),
+        }
+
+    def _failed(self) -> int:
+        outcomes = self._gateway.tallies.outcomes
+        return sum(count for one, count in outcomes.items() if one.decision == "failed")
+
+    def _lately(self, now: float) -> dict[str, Any]:
+        """Count what became of requests in the last hour."""
+        before, tallies = self._hour[0], self._gateway.tallies
+        return {
+            "seconds": round(now - before.time),
+            "ended": sum(tallies.outcomes.values()) - before.ended,
+            "failed": self._failed() - before.failed,
+            "turned_away": dict(tallies.turned_away - before.turned_away),
         }
 
     def _upstreams(self) -> list[dict[str, Any]]:

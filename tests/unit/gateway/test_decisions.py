@@ -110,7 +110,7 @@ def test_without_dates_nothing_is_newest(tmp_path):
     tail = '[models.support.policy]\nconflicting = "prefer-recent"\n'
     _, told = decided(tmp_path, Upstream(reply()), tail=tail)
     assert told["decision"] == "abstain"
-    assert "no passage to prefer-recent" in told["reason"]
+    assert told["reason"] == "the evidence is conflicting, and the policy for that is prefer-recent; there is no gate; no passage can be preferred"  # fmt: skip
 
 
 def test_closed_book_asks_without_passages(tmp_path):
@@ -171,3 +171,78 @@ def test_what_was_shown_and_what_was_read_must_be_one(tmp_path):
     assert last["novarag"]["decision"] == "abstain"
     assert last["novarag"]["confidence"] is None
     assert QUESTION
+
+
+# --- T7: the reason names what decided ---
+
+
+@pytest.mark.parametrize("state", ["Consistent", "Conflicting", "Insufficient"])
+@pytest.mark.parametrize("action", ["answer", "abstain", "clarify"])
+def test_t7_without_a_gate_the_reason_names_the_policy_and_the_evidence(tmp_path, state, action):
+    tail = f'[models.support.policy]\n{state.lower()} = "{action}"\n'
+    _, told = decided(tmp_path, Upstream(reply(state=state)), tail=tail)
+    assert told["action"] == action
+    assert told["reason"] == (
+        f"the evidence is {state.lower()}, and the policy for that is {action}; there is no gate"
+    )
+
+
+def test_t7_evidence_that_was_not_judged_and_replies_that_cannot_be_read_have_theirs(tmp_path):
+    said = Upstream("Answer: 1871\nConfidence: 90%")
+    _, told = decided(tmp_path, said, model='strategy = "vanilla"')
+    assert told["reason"].startswith(
+        "the evidence was not judged, and the policy for that is answer"
+    )
+    _, told = decided(tmp_path, Upstream("no form"))
+    assert told["reason"].startswith("the reply could not be read: ")
+    assert told["reason"].endswith("; the policy for replies that cannot be read is abstain")
+
+
+def test_t7_a_gate_that_decides_is_named_and_so_is_a_policy_behind_it(tmp_path):
+    model, states = with_gate(tmp_path, 0.95), {}
+    for state, action in (("Consistent", "answer"), ("Conflicting", "clarify")):
+        tail = f'[models.support.policy]\n{state.lower()} = "{action}"\n'
+        states[state] = decided(tmp_path, Upstream(reply(state=state)), model=model, tail=tail)[1]
+    held, asked_back = states["Consistent"], states["Conflicting"]
+    assert held["decision"] == "abstain"
+    assert held["reason"].startswith("90.0% is below ")
+    assert held["reason"].endswith("; no policy overrules the gate")
+    assert asked_back["decision"] == "clarify"
+    assert asked_back["reason"].startswith("90.0% is below ")
+    assert asked_back["reason"].endswith(
+        "; the evidence is conflicting, and the policy for that is clarify"
+    )
+    model = with_gate(tmp_path, 0.5)
+    _, told = decided(tmp_path, Upstream(reply(state="Conflicting")), model=model)
+    assert told["decision"] == "answer"
+    assert "policy" not in told["reason"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "how"),
+    [
+        ("prefer-recent", "", "it was asked again with passage 2 alone"),
+        ("closed-book", "", "it was asked again without the passages"),
+        ("escalate", 'escalate_to = "big"\n', "another model was asked"),
+    ],
+)
+def test_t7_what_was_asked_again_says_by_which_policy_and_what_decided_then(
+    tmp_path, policy, more, how
+):
+    def model(body):
+        prompt = body["messages"][-1]["content"]
+        if "(1)" in prompt or "lit in" not in prompt or body["model"] == "larger":
+            return reply(
+                "1872", 80, "Consistent", ["Highly Relevant"] * (3 - 2 * ("(1)" in prompt))
+            )
+        return reply(classes=("Highly Relevant", "Highly Relevant", "Relevant"))
+
+    tail = (
+        f'{more}[models.support.policy]\nconflicting = "{policy}"\n'
+        '[models.big]\nupstream = "main"\nname = "larger"\n'
+    )
+    _, told = decided(tmp_path, Upstream(model), tail=tail, passages=DATED)
+    begins = f"the evidence is conflicting, and the policy for that is {policy}; there is no gate: "
+    assert told["reason"].startswith(begins + how)
+    if told["decision"] == "answer":
+        assert told["reason"].endswith("; no gate holds the second answer back")

@@ -103,7 +103,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
 def test_what_the_page_on_operating_shows_is_a_settings_file():
     page = (Path(__file__).parents[3] / "docs" / "gateway-operating.md").read_text("utf-8")
     blocks = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         found = Settings.model_validate(tomllib.loads(GOOD) | tomllib.loads(block))
         assert found.model_fields_set > {"upstreams", "models"}

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from novarag.flows.calibrate import save_calibration
 from novarag.gateway import status
+from novarag.gateway.attention import find_matters
 from novarag.gateway.audit.delivered import Delivered
 from novarag.gateway.drift import NO_CALIBRATION, NO_REFERENCE
 from novarag.gateway.keys import hash_of
@@ -256,3 +257,92 @@ def test_confidence_is_held_against_the_interval_of_the_truth():
     assert replace(one, delivered=0.6).word == "too cautious"
     sure = replace(one, answers=3, right=3)
     assert (round(sure.low, 3), sure.high) == (0.292, 1.0)
+
+
+# --- T13: what it counts as attention includes what it shows ---
+
+QUIET = "nothing in the last hour asks for attention"
+
+
+async def attention(client):
+    """Return what asks for attention, by title, and whether the page says that nothing does."""
+    found = (await looked(client))["attention"]
+    page = (await seen(client, "/status"))[2]
+    for one in found:
+        assert one["title"] in page
+    return {one["title"]: one for one in found}, QUIET in page
+
+
+@in_a_loop
+async def test_t13_a_gateway_that_is_fine_says_so(tmp_path):
+    async with fronted(tmp_path, Upstream()) as client:
+        await ask_many(client, 2)
+        assert await attention(client) == ({}, True)
+
+
+@in_a_loop
+async def test_t13_failed_requests_ask_for_attention_for_an_hour(tmp_path, monkeypatch):
+    async def dead(*_):
+        from aiohttp import web
+
+        return web.Response(status=500)
+
+    async with fronted(tmp_path, Upstream(act=dead), more="failures = 1000") as client:
+        for _ in range(3):
+            assert (await post(client, ask()))[0] == 502
+        found, quiet = await attention(client)
+        assert not quiet
+        assert found["Failed requests"]["said"].startswith(
+            "3 of 3 requests that ended got no answer"
+        )
+        board = client.gateway.board
+        (before,) = board._hour
+        board._hour[0] = before._replace(ended=3, failed=3)  # as of more than an hour ago
+        assert await attention(client) == ({}, True)
+
+
+@in_a_loop
+async def test_t13_what_was_turned_away_asks_for_attention(tmp_path):
+    async with fronted(tmp_path, Upstream()) as client:
+        for _ in range(2):
+            await post(client, {"model": 1})
+        found, quiet = await attention(client)
+    assert not quiet
+    assert "2 requests or connections" in found["Turned away"]["said"]
+    assert "bad request 2" in found["Turned away"]["said"]
+
+
+@in_a_loop
+async def test_t13_a_confidence_off_the_truth_asks_for_attention(tmp_path):
+    one = Delivered(model="m", answers=100, right=60, stated=0.9, delivered=0.9, calibrated=True)
+    async with fronted(tmp_path, Upstream()) as client:
+        for delivered, title in ((0.9, "Too confident"), (0.3, "Too cautious"), (0.6, None)):
+            client.gateway.board._delivered = [replace(one, delivered=delivered)]
+            found, quiet = await attention(client)
+            assert (set(found), quiet) == ({title} - {None}, title is None)
+
+
+def test_t13_whatever_is_not_fine_is_counted():
+    """Hold every state that the page can show against what it says asks for attention."""
+    fine = {
+        "state": "ready",
+        "upstreams": [{"name": "a", "breaker": "closed"}],
+        "models": [{"name": "m", "drift": {"state": "quiet"}}],
+        "audit": {"full": False, "connected": True, "said": "x", "lost": 0, "rejected": 0, "damaged": 0},
+        "feedback": {"models": []},
+        "load": {"lately": {"seconds": 60, "ended": 5, "failed": 0, "turned_away": {}}},
+    }  # fmt: skip
+    assert find_matters(fine) == []
+    off = [
+        {"state": "draining"},
+        {"state": "keys could not be read yet"},
+        {"upstreams": [{"name": "a", "breaker": "open"}]},
+        {"models": [{"name": "m", "drift": {"state": "alarm"}}]},
+        {"models": [{"name": "m", "drift": {"state": "warning"}}]},
+        *({"audit": fine["audit"] | {name: 1}} for name in ("full", "lost", "rejected", "damaged")),
+        {"audit": fine["audit"] | {"connected": False}},
+    ]
+    for change in off:
+        assert len(find_matters(fine | change)) == 1, change
+    every = find_matters(fine | off[0] | off[2] | off[5])
+    assert [one["level"] for one in every] == ["no", "no", "wait"]

@@ -7,7 +7,7 @@ import pytest
 
 from novarag import Passage, UnknownName, UsageError
 from novarag.flows.scoring import NO_GATE
-from novarag.gateway.decisions import settle
+from novarag.gateway.decisions import Ruling, settle
 from novarag.gateway.replies import VERSION as GATEWAY_VERSION
 from novarag.gateway.replies import verdict
 from novarag.gateway.requests import ScoreRequest, asked_about
@@ -84,7 +84,7 @@ def test_the_gateway_says_the_same(said):
     asked = asked_about(request.question, request.passages, Limits())
     ours = Scorer(calibration=made, gate=live_parts.gate(0.1, made))
     answer = ours.answer(asked.group, said)
-    told = verdict("id", asked, settle(answer, Action.ANSWER), "v1")
+    told = verdict("id", asked, settle(answer, Ruling(Action.ANSWER, answer.reason)), "v1")
     mine = dict(ours("When?", PASSAGES[:1] * 2, said))
     assert mine.pop("answer") == answer.answer
     assert set(told) - set(mine) == {"id", "action", "settings"}

@@ -20,7 +20,7 @@ from novarag.gateway.audit.payloads import (
     to_payload,
 )
 from novarag.gateway.audit.rows import CODES, FeedbackRow, Keeper, Requested, Words, time_of
-from novarag.gateway.decisions import settle
+from novarag.gateway.decisions import Ruling, settle
 from novarag.gateway.replies import new_id
 from novarag.gateway.requests import asked_about
 from novarag.gateway.settings import Action
@@ -47,7 +47,7 @@ def made_of(snapshot, reply=REPLY, action=Action.ANSWER):
     asked = asked_about(QUESTION, list(PASSAGES), snapshot.settings.limits)
     said = Completion(text=reply, model="llama")
     answer = respondent.score(asked.group, respondent.strategy, said)
-    made = settle(answer, action, usage=Usage(prompt=11, completion=7), by=respondent)
+    made = settle(answer, Ruling(action, "so"), usage=Usage(prompt=11, completion=7), by=respondent)
     requested = Requested(
         respondent=respondent, tenant="acme", route="chat", settings=snapshot.version,
         began=time.perf_counter(),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.runs import Run
 
-TIMEOUT = 3000.0  # seconds of a request: at the lowest priority a reply may take minutes
+TIMEOUT = 20_000.0  # seconds of a request: at the lowest priority on a busy machine, long
 SIGNAL = "likelihood"
 
 

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SERVE = ROOT / ".ci" / "vllm" / "serve"
 OPTIONS = "--max-num-batched-tokens 2048 --max-model-len 2048 --block-size 32"
-WAIT = 2400  # seconds until it is up: at the lowest priority on a busy machine, long
+WAIT = 5400  # seconds until it is up: at the lowest priority on a busy machine, long
+PATIENT = {
+    "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "36000",
+    "VLLM_ENGINE_READY_TIMEOUT_S": "5400",
+    "VLLM_CHAT_TEMPLATE_RENDER_TIMEOUT": "3600",
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "KMP_BLOCKTIME": "0",
+}
+"""At the lowest priority one step may wait for minutes, which vLLM takes for a death after five; and
+a thread whose neighbour waits for a core is not to spin meanwhile."""
 
 
 def step_back(pid: int = 0) -> None:
@@ -54,7 +63,11 @@ class Server:
     @contextmanager
     def up(self, model: Path, *, compiled: bool) -> Iterator[None]:
         """Serve a folder of weights, and end the server whatever happens."""
-        env = os.environ | {"MODEL": str(model), "KV": "1", "WAIT": f"{WAIT}", "OPTIONS": OPTIONS}
+        env = (
+            os.environ
+            | PATIENT
+            | {"MODEL": str(model), "KV": "1", "WAIT": f"{WAIT}", "OPTIONS": OPTIONS}
+        )
         if compiled:
             env["EAGER"] = ""
         self.stop()

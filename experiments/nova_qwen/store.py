@@ -44,7 +44,7 @@ class Asking:
     strategy: str
     longest: int
     samples: int = 1
-    chunk: int = 20
+    chunk: int = 10
     at_once: int = 16
 
     @property

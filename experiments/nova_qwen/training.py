@@ -32,10 +32,10 @@ ALPHA = 2 * RANK
 AT_ONCE = 8  # prompts of a look beside each other
 
 
-def settings(rate: float) -> TrainingSettings:
+def settings(rate: float, upper: int = UPPER) -> TrainingSettings:
     """The settings of a part: each row once, the rate that its place in the training gives it."""
     return TrainingSettings(
-        learning_rate=rate, epochs=1.0, rank=RANK, alpha=ALPHA, upper_layers=UPPER, batch=BATCH,
+        learning_rate=rate, epochs=1.0, rank=RANK, alpha=ALPHA, upper_layers=upper, batch=BATCH,
         at_once=1, schedule="constant_with_warmup", warmup=0.2, gradient_checkpointing=False,
         save_every=10_000,
     )  # fmt: skip
@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--learnt", type=int, default=0, help="rows of the parts before")
     parser.add_argument("--strategy", required=True)
+    parser.add_argument("--upper", type=int, default=UPPER, help="layers that are adapted")
     given = parser.parse_args()
     print(json.dumps(part(given)))
 
@@ -61,7 +62,7 @@ def part(given: Any) -> dict:
     from novarag.sft.train.training import prepare
 
     place = Path(mkdtemp(prefix="part-", dir=given.rows.parent))
-    job = prepare(given.rows, str(given.base), place / "out", settings(given.rate))
+    job = prepare(given.rows, str(given.base), place / "out", settings(given.rate, given.upper))
     trainer = engine.make_trainer(job)
     trainer.remove_callback(PrinterCallback)
     if given.before.exists():

@@ -24,9 +24,11 @@ PATIENT = {
     "VLLM_CHAT_TEMPLATE_RENDER_TIMEOUT": "3600",
     "OMP_WAIT_POLICY": "PASSIVE",
     "KMP_BLOCKTIME": "0",
+    "VLLM_CPU_OMP_THREADS_BIND": f"0-{(os.cpu_count() or 1) - 1}",
 }
 """At the lowest priority one step may wait for minutes, which vLLM takes for a death after five; and
-a thread whose neighbour waits for a core is not to spin meanwhile."""
+a thread whose neighbour waits for a core is not to spin meanwhile. Left alone, vLLM keeps one core
+for its web server, which is half of two."""
 
 
 def step_back(pid: int = 0) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from novarag.web.holding import forget_holdings
+
 with suppress(ImportError):  # it keeps the sockets of its import, which tests may not have later
     import uvloop  # noqa: F401
 
@@ -19,6 +21,12 @@ settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known_of_servers():
+    """Forget what earlier tests found of servers: ports are given again, to others."""
+    forget_holdings()
 
 
 @pytest.fixture(scope="session")

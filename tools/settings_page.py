@@ -35,7 +35,8 @@ PARTS = {
         "calibration": "a file of `novarag calibrate`; without it the confidence is as stated",
         "gate": "a file of `novarag gate`; without it policies alone decide",
         "other_source": "take a calibration or gate that was made for another model or prompt",
-        "structured": "vLLM alone: replies are held to their form by a pattern",
+        "structured": "replies are held to their form by a pattern, where the server can (vLLM);"
+        " the first request finds out",
         "frame": "labels that no passage can know, other ones for each request",
         "search": "where passages come from when a request brings none",
         "max_tokens": "of a reply; a client's own limit is raised by what the form takes",

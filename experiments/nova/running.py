@@ -155,7 +155,7 @@ class Bench:
             for groups, strategy, place in left:
                 self.verb("ask", f"groups/{groups}.jsonl", "--model", self.address(who),
                           "--out", place, "--strategy", strategy, "--max-tokens",
-                          LONGEST[strategy], "--logprobs", "--retry-failed",
+                          LONGEST[strategy], "--logprobs", "--retry-failed", "--no-structured",
                           *(more or ("--concurrency", "64")))  # fmt: skip
 
     def ask_all(self, who: str, split: str, sets: list[str], strategies: list[str]) -> None:

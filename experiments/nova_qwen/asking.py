@@ -57,6 +57,7 @@ def ask_chunk(
     began, before = time.monotonic(), server.seconds() if server else 0
     run = ask(
         groups, find_strategy(asking.strategy), model, out=place, sampling=sampling_of(asking),
+        structured=False,
         access=Access(concurrency=asking.at_once, timeout=TIMEOUT, retry_failed=True),
     )  # fmt: skip
     table = kept(run)

@@ -21,6 +21,7 @@ from novarag.cli.options import (
     MaxTokens,
     Seed,
     Servers,
+    StructuredReply,
     Temperature,
     Timeout,
 )
@@ -86,6 +87,7 @@ def answer(
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     frame: Frame = False,
+    structured: StructuredReply = True,
     timeout: Timeout = AT_A_DESK.timeout,
     key_env: KeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
@@ -109,6 +111,7 @@ def answer(
         gate=gate,
         sampling=Sampling(temperature=temperature or 0.0, max_tokens=max_tokens, seed=seed),
         frame=frame,
+        structured=structured,
         other_source=other_source,
         access=replace(AT_A_DESK, timeout=timeout, key_env=key_env),
     )

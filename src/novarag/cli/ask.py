@@ -25,6 +25,7 @@ from novarag.cli.options import (
     Seed,
     ShardSize,
     StrategyName,
+    StructuredSamples,
     Temperature,
     Timeout,
     parse_price,
@@ -69,6 +70,7 @@ def ask(
         typer.Option(min=1, help="Samples in one request; default all. 1 where n is ignored."),
     ] = None,
     frame: Frame = False,
+    structured: StructuredSamples = None,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the model, for the record.")
     ] = None,
@@ -121,8 +123,8 @@ def ask(
     with asking(cost) as (tell, halt):
         flow(
             groups, strategy, model, out=out, sampling=sampling, per_request=per_request,
-            revision=revision, shard_size=shard_size, frame=frame, calibration=calibration,
-            access=access, tell=keeping(tell, ended), stop=halt,
+            revision=revision, shard_size=shard_size, frame=frame, structured=structured,
+            calibration=calibration, access=access, tell=keeping(tell, ended), stop=halt,
         )  # fmt: skip
     sys.exit(sum_up(ended[-1].summary, cost))
 

@@ -25,6 +25,7 @@ from novarag.cli.options import (
     RetryFailed,
     ShardSize,
     StrategyName,
+    Structured,
     Timeout,
     parse_price,
 )
@@ -69,7 +70,7 @@ def attack(
         str | None,
         typer.Option(
             help="plain, framed, structured, screen, with commas; default: plain,framed,screen,"
-            " and plain through a gateway."
+            " and plain through a gateway. Beside structured the others are free."
         ),
     ] = None,
     action: Annotated[
@@ -103,6 +104,7 @@ def attack(
     ] = None,
     temperature: Annotated[float, typer.Option(min=0, help="Of the sampling.")] = 0.0,
     max_tokens: MaxTokens = None,
+    structured: Structured = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of planted answers and draws.")] = 0,
     fail_on: Annotated[
         Literal["never", "success"],
@@ -151,9 +153,8 @@ def attack(
                 classes=some["classes"], places=some["places"], defences=some["defences"],
                 action=action, margin=margin, threshold=threshold, gate=gate,
                 calibration=calibration, other_source=other_source, budget=budget,
-                temperature=temperature,
-                max_tokens=max_tokens, seed=seed, out=out, shard_size=shard_size, access=access,
-                tell=printing(tell, cost), stop=stop,
+                temperature=temperature, max_tokens=max_tokens, structured=structured, seed=seed,
+                out=out, shard_size=shard_size, access=access, tell=printing(tell, cost), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

@@ -87,6 +87,25 @@ Frame = Annotated[
         help="Ask for labels with a secret mark, as in Answer[7f3a2c], which no passage can forge.",
     ),
 ]
+_HELD = "Have the server hold replies to the strategy's form; default: where it can"
+Structured = Annotated[
+    bool | None,
+    typer.Option("--structured/--no-structured", help=f"{_HELD}, found by the first request."),
+]
+StructuredSamples = Annotated[
+    bool | None,
+    typer.Option(
+        "--structured/--no-structured",
+        help=f"{_HELD}, for one sample a group; several are free.",
+    ),
+]
+StructuredReply = Annotated[
+    bool,
+    typer.Option(
+        "--structured/--no-structured",
+        help="Have the server hold the reply to the strategy's form, where it can.",
+    ),
+]
 ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
 RetryFailed = Annotated[
     bool, typer.Option("--retry-failed", help="Ask again what was given up before.")

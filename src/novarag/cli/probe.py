@@ -24,6 +24,7 @@ from novarag.cli.options import (
     RetryFailed,
     ShardSize,
     StrategyName,
+    Structured,
     Timeout,
     parse_price,
 )
@@ -91,9 +92,7 @@ def probe(
     ] = None,
     max_tokens: MaxTokens = None,
     frame: Frame = False,
-    structured: Annotated[
-        bool, typer.Option("--structured", help="Hold replies to their form; vLLM can.")
-    ] = False,
+    structured: Structured = None,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the system, for the record.")
     ] = None,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from novarag.ports import LLM
     from novarag.records import PassageGroup
     from novarag.web.endpoint import Endpoint
+    from novarag.web.holding import Holding
 
     App = str | Callable[[str, list[str]], object]
     Opens = Callable[[], AbstractAsyncContextManager[LLM]]
@@ -53,13 +54,18 @@ AT_A_DESK = Access(timeout=DESK.timeout, attempts=DESK.attempts)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:
-    """A model and how it is reached: what every verb that asks works with."""
+    """A model and how it is reached: what every verb that asks works with.
+
+    `holding` is what is known of whether its server can hold replies to a form; None for what is
+    not asked that: functions, applications, simulated respondents, an `LLM` that is not ours.
+    """
 
     name: str
     opens: Opens | None  # None for a simulated respondent, which must know the groups
     replicas: int = 1
     access: Access = field(default_factory=Access)
     endpoints: tuple[Endpoint, ...] = ()
+    holding: Holding | None = None
 
     @property
     def simulated(self) -> bool:
@@ -96,7 +102,10 @@ def reach(model: Model, access: Access | None = None) -> ModelAccess:
         model = [model]
     if hasattr(model, "complete"):
         llm = cast("LLM", model)
-        return ModelAccess(name=_name_of(llm), opens=partial(_lend, llm), access=access)
+        return ModelAccess(
+            name=_name_of(llm), opens=partial(_lend, llm), access=access,
+            holding=getattr(llm, "holding", None),
+        )  # fmt: skip
     if isinstance(model, (list, tuple)) and model and all(isinstance(m, str) for m in model):
         return _by_address(model, access)
     if hasattr(model, "url") and hasattr(model, "model"):
@@ -184,7 +193,7 @@ def _by_endpoints(endpoints: Sequence[Endpoint], access: Access) -> ModelAccess:
     from novarag.llm.chat import ChatLLM
     from novarag.web.sending import Patience
 
-    ChatLLM(endpoints)  # complains now about what would fail later
+    known = ChatLLM(endpoints)  # complains now about what would fail later
     patience = Patience(
         concurrency=access.concurrency, timeout=access.timeout, attempts=access.attempts
     )
@@ -194,6 +203,7 @@ def _by_endpoints(endpoints: Sequence[Endpoint], access: Access) -> ModelAccess:
         replicas=len(endpoints),
         access=access,
         endpoints=tuple(endpoints),
+        holding=known.holding,
     )
 
 

@@ -33,6 +33,7 @@ async def answer_async(
     signal: float | None = None,
     sampling: Sampling | None = None,
     frame: bool = False,
+    structured: bool = True,
     other_source: bool = False,
     access: Access = AT_A_DESK,
 ) -> Answer:
@@ -44,7 +45,8 @@ async def answer_async(
     calibration fitted on another model or prompt is refused unless `other_source` says that it is
     meant; `signal` is the value of the calibration's second signal where a reply's tokens do not
     give it. A reply that cannot be read is no error: the answer says what is wrong in `flaw`. With
-    `frame` the labels carry a fresh mark that no passage can know.
+    `frame` the labels carry a fresh mark that no passage can know. The server holds the reply to
+    the strategy's form, where it can, unless `structured` is False.
     """
     from novarag.flows.answerer import Answerer
 
@@ -55,6 +57,7 @@ async def answer_async(
         gate=gate,
         sampling=sampling,
         frame=frame,
+        structured=structured,
         other_source=other_source,
         access=access,
     )
@@ -73,6 +76,7 @@ async def answer_by_each_async(
     gate: str | Path | Gate | None = None,
     sampling: Sampling | None = None,
     frame: bool = False,
+    structured: bool = True,
     other_source: bool = False,
     access: Access = AT_A_DESK,
 ) -> list[Answer]:
@@ -87,6 +91,7 @@ async def answer_by_each_async(
             gate=gate,
             sampling=sampling,
             frame=frame,
+            structured=structured,
             other_source=other_source,
             access=access,
         )

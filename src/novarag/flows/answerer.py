@@ -20,14 +20,16 @@ from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
 from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES, find_strategy
+from novarag.strategies.reply_form import form_of
 from novarag.trials import trial_of
+from novarag.web.holding import HeldLLM
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.calls import Sampling
+    from novarag.calls import Reply, Sampling
     from novarag.flows.access import Access, Model, ModelAccess
     from novarag.flows.scoring import Answer
     from novarag.ports import LLM
@@ -56,7 +58,8 @@ class Answerer:
 
     `with` or `async with` keeps one connection for all of them; without, each answer makes its own.
     Threads may share it. In a running event loop, `answer` holds up that loop until there is an
-    answer, as every function does that is not awaited; `answer_async` does not.
+    answer, as every function does that is not awaited; `answer_async` does not. Where the server
+    can hold replies to the strategy's form, it does, unless `structured` is False.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Answerer:
         gate: str | Path | Gate | None = None,
         sampling: Sampling | None = None,
         frame: bool = False,
+        structured: bool = True,
         other_source: bool = False,
         access: Access = AT_A_DESK,
     ) -> None:
@@ -75,6 +79,7 @@ class Answerer:
         if frame:
             self._strategy.framed()  # complains now about a template that takes none
         self._reached = _reach(llm, access)
+        self._holding = self._reached.holding if structured else None
         self._sampling = _one_sample(sampling, llm)
         source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
         made = None if calibration is None else as_calibration(calibration)
@@ -172,24 +177,32 @@ class Answerer:
         prompt = strategy.render(group).text
         async with AsyncExitStack() as stack:
             asked = await self._open(stack, group) if llm is None else llm
-            completion = await self._complete(asked, prompt)
+            form = None if self._holding is None else form_of(strategy, group)
+            completion = await self._complete(asked, prompt, form)
         reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
         trial = trial_of(reading, group, strategy, 0, completion)
         known = STRATEGIES.get(strategy.name) is strategy  # past replies are read by these alone
         return self._scoring.answer(trial, signal=signal, reading=reading if known else None)
 
-    async def _complete(self, llm: LLM, prompt: str) -> Completion:
+    async def _complete(self, llm: LLM, prompt: str, form: str | None) -> Completion:
         """Ask once; a server that gives no log-probabilities is asked without from then on."""
         if self._with_logprobs is not None:
             try:
-                reply = await llm.complete(prompt, self._with_logprobs)
+                reply = await self._reply(llm, prompt, self._with_logprobs, form)
                 return reply.completions[0]
             except CallError as error:
                 if error.outcome not in _NO_LOGPROBS:
                     raise
-        reply = await llm.complete(prompt, self._sampling)
+        reply = await self._reply(llm, prompt, self._sampling, form)
         self._with_logprobs = None
         return reply.completions[0]
+
+    async def _reply(self, llm: LLM, prompt: str, sampling: Sampling, form: str | None) -> Reply:
+        """Ask for a reply of a form; a server that cannot hold it to one is asked freely."""
+        own = sampling.regex is not None or sampling.schema is not None
+        if self._holding is None or own:
+            return await llm.complete(prompt, sampling)
+        return await HeldLLM(llm, self._holding).complete(prompt, sampling, form)
 
 
 def make_group(question: str, passages: Iterable[str | Path | Passage]) -> PassageGroup:

@@ -10,13 +10,13 @@ from novarag.defaults import ASK
 from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
-from novarag.flows.jobs import check_server, plan_job, run_job, source_of
+from novarag.flows.jobs import check_server, is_structured, plan_job, run_job, source_of
 from novarag.flows.looping import synchronous
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calls import Sampling
-    from novarag.flows.access import Access, Model
+    from novarag.flows.access import Access, Model, ModelAccess
     from novarag.flows.events import Tell
     from novarag.flows.jobs import Groups
     from novarag.flows.looping import Stop
@@ -42,6 +42,7 @@ async def ask_async(
     revision: str | None = None,
     shard_size: int = ASK.shard_size,
     frame: bool = False,
+    structured: bool | None = None,
     calibration: str | Path | Calibration | None = None,
     access: Access | None = None,
     tell: Tell = silent,
@@ -55,7 +56,10 @@ async def ask_async(
     for good are counted in `Run.dead`; in memory, `ServiceError` is raised if all of them did.
     The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
     `temperature` can, and replaces both. With `frame` the labels of every prompt carry a mark that
-    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count. With `calibration`
+    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count. `structured` has
+    the server hold replies to the strategy's form, which the first request finds out about; left
+    out, that is so for one sample a group from a server, and several samples are free, as those
+    that train a model must be. With `calibration`
     a finished run in a folder gets a table calibrated.parquet; a run in memory is handed to
     `apply_calibration`.
     """
@@ -71,6 +75,9 @@ async def ask_async(
     )  # fmt: skip
     source = source_of(groups)
     store = Memory() if out is None else open_store(out)
+    settings = replace(
+        settings, structured=_structured(structured, asking, reached, store, settings)
+    )
     if out is not None:
         await check_server(reached, store)  # a wrong address must not leave a folder behind
     asked = _framed(asking, store) if frame else asking
@@ -90,6 +97,17 @@ async def ask_async(
 
 
 ask = synchronous(ask_async)
+
+
+def _structured(
+    wanted: bool | None, asking: Asking, model: ModelAccess, store: Store, settings: Settings
+) -> bool:
+    """Say whether replies are held to the strategy's form; one sample a group usually is."""
+    own = settings.sampling.regex is not None or settings.sampling.schema is not None
+    if wanted and own:
+        raise UsageError("replies follow a `regex` or `schema` of yours, or are `structured`")
+    usual = settings.samples == 1 and not own
+    return is_structured(wanted, asking, model, store, usual=usual)
 
 
 def _calibration(

@@ -53,6 +53,7 @@ async def attack_async(
     budget: int | None = None,
     temperature: float = 0.0,
     max_tokens: int | None = None,
+    structured: bool | None = None,
     seed: int = 0,
     out: str | Path | None = None,
     shard_size: int = ASK.shard_size,
@@ -63,15 +64,16 @@ async def attack_async(
     """Put attacks among the passages of every group, and count what they change.
 
     Each group is asked twice without an attack, then once with each attack at each place, for each
-    of the `defences`: plain, framed, screen, and structured where the server can hold replies to a
-    form. `suite` is a TOML file or attacks; left
-    out, the shipped one. What changes is the answer, the confidence (by more than `margin`) or the
-    decision: that of a `gate` (with its `calibration`), or whether the stated confidence is at
-    least `threshold`. `action` says what the screen does with a passage that it flags: "remove" or
-    "mark". `budget` is the most calls that are made; attacks are then spread evenly over groups.
-    In place of a `model`, `gateway` names one of a gateway's models (`URL=NAME`): passages go to it
-    in `novarag.passages`, and its own decision counts. With `out` runs, a JSON file and a page stay
-    in that folder, and the same call goes on where it was cut off.
+    of the `defences`: plain, framed, screen, structured. The server holds replies to their form
+    where it can, unless `structured` is False or a defence of that name is to be compared: beside
+    it the others are free. `suite` is a TOML file or attacks; left out, the shipped one. What
+    changes is the answer, the confidence (by more than `margin`) or the decision: that of a `gate`
+    (with its `calibration`), or whether the stated confidence is at least `threshold`. `action`
+    says what the screen does with a passage that it flags: "remove" or "mark". `budget` is the most
+    calls that are made; attacks are then spread evenly over groups. In place of a `model`,
+    `gateway` names one of a gateway's models (`URL=NAME`): passages go to it in `novarag.passages`,
+    and its own decision counts. With `out` runs, a JSON file and a page stay in that folder, and
+    the same call goes on where it was cut off.
     """
     asking, name, reached = _access(model, gateway, strategy, access)
     plan = plan_attacks(
@@ -85,7 +87,7 @@ async def attack_async(
     )  # fmt: skip
     runs = _runs(
         asking, name, reached, out, temperature=temperature, max_tokens=max_tokens,
-        shard_size=shard_size,
+        shard_size=shard_size, structured=_structured(plan, structured),
     )  # fmt: skip
     cases: list[Case] = []
     missing = 0
@@ -203,13 +205,23 @@ def _runs(
     temperature: float,
     max_tokens: int | None,
     shard_size: int,
+    structured: bool | None,
 ) -> AttackRuns:
     from novarag.flows.attack_runs import AttackRuns
 
     return AttackRuns(
         asking=asking, name=name, model=model, folder=None if out is None else Path(out) / "runs",
         temperature=temperature, max_tokens=max_tokens, shard_size=shard_size,
+        structured=structured,
     )  # fmt: skip
+
+
+def _structured(plan: AttackPlan, wanted: bool | None) -> bool | None:
+    """Say what is wanted of all defences; one that holds replies by itself is held alone."""
+    alone = any(defence.structured for defence in plan.defences)
+    if alone and wanted:
+        raise UsageError("with `structured` every defence is: leave the one of that name out")
+    return False if alone else wanted
 
 
 async def _cases(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from novarag.calls import Sampling
 from novarag.errors import Unfinished
 from novarag.flows.attack_plan import REPEATS
 from novarag.flows.events import silent
-from novarag.flows.jobs import Source, check_server, plan_job, run_job
+from novarag.flows.jobs import Source, check_server, is_structured, plan_job, run_job
 from novarag.runs import Memory, Settings, frame_secret, open_run, open_store
 from novarag.strategies.frames import fresh_secret
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 class AttackRuns:
     """A model, a way of asking and a folder: all that groups are asked with.
 
-    Without a `folder` everything is kept in memory.
+    Without a `folder` everything is kept in memory. Replies are held to their form under every
+    defence, where the server can and `structured` is not False. A defence that is nothing else is
+    compared with the others: beside it they are free.
     """
 
     asking: Strategy | ThroughGateway
@@ -44,6 +46,7 @@ class AttackRuns:
     temperature: float = 0.0
     max_tokens: int | None = None
     shard_size: int = 1000
+    structured: bool | None = None
     _memory: dict[str, Memory] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
 
@@ -56,27 +59,19 @@ class AttackRuns:
         tell: Tell = silent,
         stop: Stop | None = None,
     ) -> dict[str, list[Trial]]:
-        """Ask groups under a defence, or find them asked; trials by the name of their group.
+        """Ask groups under a defence, or find them asked; trials by the name of their group."""
+        store = self._open(f"{defence.name}/{part}")
+        await check_server(self.model, store)
+        run = await self._run(defence, part, groups, store, tell=tell, stop=stop)
+        self.runs.append(run)
+        return _by_group(run)
 
-        A form has a line for each passage, so that groups of other sizes are runs of their own.
-        """
-        found: dict[str, list[Trial]] = {}
-        for place, some in self._parted(defence, part, groups).items():
-            store = self._open(place)
-            await check_server(self.model, store)
-            run = await self._run(defence, part, some, store, tell=tell, stop=stop)
-            self.runs.append(run)
-            found |= _by_group(run)
-        return found
-
-    def _parted(
-        self, defence: Defence, part: str, groups: Sequence[PassageGroup]
-    ) -> dict[str, list[PassageGroup]]:
-        found: dict[str, list[PassageGroup]] = defaultdict(list)
-        for group in groups:
-            size = f"-k{len(group.passages)}" if defence.structured else ""
-            found[f"{defence.name}/{part}{size}"].append(group)
-        return found
+    @cached_property
+    def _held(self) -> bool:
+        """Say whether replies are held to their form; settled once, as all are compared."""
+        begun = () if self.folder is None else sorted(self.folder.glob("*/*/manifest.json"))
+        places = [open_store(path.parent) for path in begun]
+        return is_structured(self.structured, self.asking, self.model, *places)
 
     def _open(self, place: str) -> Store:
         if self.folder is None:
@@ -87,13 +82,13 @@ class AttackRuns:
         self,
         defence: Defence,
         part: str,
-        groups: list[PassageGroup],
+        groups: Sequence[PassageGroup],
         store: Store,
         *,
         tell: Tell,
         stop: Stop | None,
     ) -> Run:
-        asking, settings = self._settings(defence, part, len(groups[0].passages), store)
+        asking, settings = self._settings(defence, part, store)
         source = Source(groups=partial(iter, groups), name=f"{defence.name} {part}", hash="")
         job = plan_job(asking, source, settings, store, self.model, tell=tell)
         summary = await run_job(job, self.model, tell=tell, stop=stop)
@@ -101,28 +96,25 @@ class AttackRuns:
             raise Unfinished(store.place, stopped=summary.stopped)
         return open_run(store)
 
-    def _settings(
-        self, defence: Defence, part: str, k: int, store: Store
-    ) -> tuple[Asking, Settings]:
+    def _settings(self, defence: Defence, part: str, store: Store) -> tuple[Asking, Settings]:
         """Say what a run asks, and how: framed, held to its form, or as it is."""
         from novarag.strategies import Strategy
 
         asking: Asking = self.asking
-        form, secret = None, None
-        if isinstance(self.asking, Strategy):
-            if defence.framed:
-                secret = frame_secret(store, fresh_secret)
-                asking = self.asking.framed(secret)
-            form = self.asking.pattern(k) if defence.structured else None
+        secret = None
+        if isinstance(self.asking, Strategy) and defence.framed:
+            secret = frame_secret(store, fresh_secret)
+            asking = self.asking.framed(secret)
         return asking, Settings(
             strategy=self.name,
             template_hash=self.asking.template.hash,
             model=self.model.name,
             samples=1 if part == ATTACKED else REPEATS,
             per_request=1,
-            sampling=Sampling(temperature=self.temperature, max_tokens=self.max_tokens, regex=form),
+            sampling=Sampling(temperature=self.temperature, max_tokens=self.max_tokens),
             shard_size=self.shard_size,
             frame=secret,
+            structured=defence.structured or self._held,
         )
 
 

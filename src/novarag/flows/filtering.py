@@ -127,9 +127,10 @@ def _summary(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str
 
 
 def _is_structured(source: Run) -> bool:
-    """Say whether the server was made to keep replies to a pattern or a schema."""
+    """Say whether the server was made to keep replies to a form, a pattern or a schema."""
     sampling = source.settings.sampling
-    return sampling.regex is not None or sampling.schema is not None
+    held = source.settings.structured and source.manifest.holds is not False
+    return held or sampling.regex is not None or sampling.schema is not None
 
 
 class _Pouring:

@@ -11,7 +11,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from novarag.flows.events import Notice, RunBegun, RunEnded, RunProgress, silent
+from novarag.errors import UsageError
+from novarag.flows.events import Note, Notice, RunBegun, RunEnded, RunProgress, silent
 from novarag.flows.looping import Stop
 from novarag.records import PassageGroup
 
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from novarag.runs import Board, Job, Manifest, Settings, ShardResult, Store
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
+    from novarag.web.holding import Holding
 
     Groups = str | Path | Iterable[PassageGroup]
 
+_FREE = "its server does not hold replies to their form: they were asked for freely"
 _EVERY = 0.2  # seconds between two reports of progress
 
 
@@ -129,6 +132,35 @@ class RunSummary:
         return self.answered + self.dead >= self.requests
 
 
+def is_structured(
+    wanted: bool | None, asking: Asking, model: ModelAccess, *places: Store, usual: bool = True
+) -> bool:
+    """Say whether replies are to be held to their form, where the server can.
+
+    Where nobody says what is `wanted`, runs go on as they were begun, and new ones are held if
+    that is `usual` and the model is behind a server. Replies of some strategies have no form.
+    """
+    from novarag.strategies.reply_form import has_form
+
+    if wanted and not has_form(asking):
+        raise UsageError(f"replies of {asking.name!r} have no form that they could be held to")
+    if wanted is not None:
+        return wanted
+    begun = next((m for m in map(_begun, places) if m is not None), None)
+    if begun is not None:
+        return begun.settings.structured
+    return usual and has_form(asking) and model.holding is not None
+
+
+def _begun(store: Store) -> Manifest | None:
+    from novarag.runs import DamagedManifest, read_manifest
+
+    try:
+        return read_manifest(store)
+    except DamagedManifest:  # planning says so, and writes it anew
+        return None
+
+
 async def check_server(model: ModelAccess, *places: Store) -> None:
     """See that the server is there and has the model, unless the runs have nothing left to ask."""
     from novarag.runs import is_finished
@@ -159,8 +191,18 @@ def plan_job(
     return Job(
         store=store, manifest=manifest, strategy=asking,
         concurrency=access.concurrency * model.replicas, revive=access.retry_failed,
-        grace=access.timeout,
+        grace=access.timeout, holding=_holding(manifest, model),
     )  # fmt: skip
+
+
+def _holding(manifest: Manifest, model: ModelAccess) -> Holding:
+    """Take what is known of the server; what an earlier call of the same run found is known."""
+    from novarag.web.holding import Holding
+
+    known = model.holding or Holding()
+    if known.can is None and manifest.holds is not None:
+        known.found(manifest.holds)
+    return known
 
 
 async def run_job(
@@ -177,9 +219,17 @@ async def run_job(
             job, model.connector(_groups(job) if model.simulated else ()), board=board, stop=halt,
             driver=Driver(model.access.driver), address=model.access.ray_address,
         )  # fmt: skip
+    if job.manifest.settings.structured and _is_free(job):
+        tell(Note(f"{model.name}: {_FREE}"))
     summary = _sum_up(job, results, board, tell, stopped=halt.is_set())
     tell(RunEnded(summary))
     return summary
+
+
+def _is_free(job: Job) -> bool:
+    """Say whether a server was found not to hold replies, by this process or by another."""
+    known = _begun(job.store)
+    return known is not None and known.holds is False
 
 
 def _groups(job: Job) -> Iterable[PassageGroup]:

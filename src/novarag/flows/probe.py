@@ -86,7 +86,7 @@ async def probe_async(
     temperature: float | None = None,
     max_tokens: int | None = None,
     frame: bool = False,
-    structured: bool = False,
+    structured: bool | None = None,
     revision: str | None = None,
     seed: int = 0,
     out: str | Path | None = None,
@@ -110,7 +110,7 @@ async def probe_async(
     probe.json and probe.html stand there at the end. `html` and `junit` name files of their own.
     The temperature is 0 for one reply of each kind and 1 where the profile repeats them; an
     application samples as it likes. `structured` has the server hold replies to the strategy's
-    form, for a model that does not keep it by itself.
+    form, where it can; left out, that is so for a model behind a server.
     """
     from novarag.flows.probe_plan import make_plan
     from novarag.flows.probe_replies import Asker
@@ -121,7 +121,7 @@ async def probe_async(
     risk = _risk(matching_risk)
     asked = find_profile(profile)
     reached = _reach(model, app, access)
-    how = _asking(strategy, app=app is not None, frame=frame)
+    how = _asking(strategy, app=app is not None, frame=frame, structured=structured)
     plan = make_plan(
         groups, asked, questions=questions, budget=budget, contradictions=contradictions, seed=seed
     )
@@ -130,7 +130,7 @@ async def probe_async(
     warm = _temperature(plan, temperature, app=app is not None)
     asker = Asker(
         asking=how, model=reached, writer=None if writer is None else reach(writer, access),
-        sampling=_sampling(warm, max_tokens, app=app is not None, form=_form(how, structured)),
+        sampling=_sampling(warm, max_tokens, app=app is not None), structured=structured,
         shard_size=shard_size, revision=revision, folder=None if out is None else Path(out),
         tell=tell, stop=stop,
     )  # fmt: skip
@@ -149,7 +149,9 @@ def _reach(model: Model | None, app: App | None, access: Access | None) -> Model
     return reach_app(app, access) if app is not None else reach(model, access)  # type: ignore[arg-type]
 
 
-def _asking(strategy: str | Strategy, *, app: bool, frame: bool) -> HowAsked:
+def _asking(
+    strategy: str | Strategy, *, app: bool, frame: bool, structured: bool | None = None
+) -> HowAsked:
     from novarag.flows.probe_replies import HowAsked
     from novarag.llm.application import PREFIX, Application
     from novarag.strategies import find_strategy
@@ -157,8 +159,9 @@ def _asking(strategy: str | Strategy, *, app: bool, frame: bool) -> HowAsked:
     found = find_strategy(strategy)
     name = strategy if isinstance(strategy, str) else strategy.name
     if app:
-        if frame:
-            raise UsageError("an `app` writes its own prompts: it takes no `frame`")
+        if frame or structured:
+            what = "frame" if frame else "structured"
+            raise UsageError(f"an `app` writes its own prompts: it takes no `{what}`")
         form = Application(found)
         return HowAsked(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
     return HowAsked(
@@ -174,31 +177,12 @@ def _temperature(plan: Plan, given: float | None, *, app: bool) -> float:
     return 1.0 if max(plan.samples().values()) > 1 else 0.0
 
 
-def _sampling(
-    temperature: float, max_tokens: int | None, *, app: bool, form: str | None
-) -> Sampling:
+def _sampling(temperature: float, max_tokens: int | None, *, app: bool) -> Sampling:
     from novarag.calls import Sampling
 
     if app and max_tokens is not None:
         raise UsageError("an `app` writes as much as it likes: it takes no `max_tokens`")
-    return Sampling(temperature=temperature, max_tokens=max_tokens, regex=form)
-
-
-def _form(how: HowAsked, structured: bool) -> str | None:
-    """Return the form that replies are held to: one for every variant, whatever its passages."""
-    from novarag.strategies import Strategy
-
-    if not structured:
-        return None
-    if how.framed is not None or not isinstance(how.asking, Strategy):
-        raise UsageError("`structured` is for a `model`, without `frame`")
-    few, more = how.asking.pattern(1), how.asking.pattern(2)
-    if few != more:
-        raise UsageError(
-            f"replies of {how.name} name every passage, and variants differ in how many there are:"
-            " give a strategy that judges none, such as vanilla, or leave out `structured`"
-        )
-    return few
+    return Sampling(temperature=temperature, max_tokens=max_tokens)
 
 
 def _risk(given: float | MatchingRisk | None) -> MatchingRisk:

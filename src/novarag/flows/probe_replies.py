@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from novarag.calls import Cost
 from novarag.errors import Unfinished, UsageError
 from novarag.flows.events import silent
-from novarag.flows.jobs import Source, check_server, plan_job, run_job
+from novarag.flows.jobs import Source, check_server, is_structured, plan_job, run_job
 from novarag.flows.probe_plan import (
     CONTRADICTION,
     ORIGINAL,
@@ -76,6 +76,7 @@ class Asker:
     model: ModelAccess
     writer: ModelAccess | None
     sampling: Sampling
+    structured: bool | None
     shard_size: int
     revision: str | None
     folder: Path | None
@@ -87,14 +88,16 @@ class Asker:
         """Ask for all that a plan has, or find it; `Unfinished` where that was stopped."""
         found = Replies(plan=plan)
         parts = list(self._parts(plan))
-        await self._check(parts)
+        places = [self._open(f"{name}/n{count}") for name, part in parts for count in _runs(part)]
+        await self._check(places)
+        held = is_structured(self.structured, self.asking.asking, self.model, *places)
+        asker = replace(self, structured=held)  # settled once: all variants are asked alike
         for name, part in parts:
-            await self._part(name, part, found)
+            await asker._part(name, part, found)
         return found
 
-    async def _check(self, parts: Sequence[tuple[str, Plan]]) -> None:
+    async def _check(self, places: Sequence[Store]) -> None:
         """See that the servers are there, before a folder is begun."""
-        places = [self._open(f"{name}/n{count}") for name, part in parts for count in _runs(part)]
         await check_server(self.model, *places)
         if self.writer is not None:
             await check_server(self.writer, *places)
@@ -173,6 +176,7 @@ class Asker:
             strategy=self.asking.name, template_hash=self.asking.template_hash,
             model=self.model.name, revision=self.revision, samples=count, per_request=1,
             sampling=self.sampling, shard_size=self.shard_size, frame=secret,
+            structured=bool(self.structured),
         )  # fmt: skip
         source = Source(groups=partial(iter, groups), name=name, hash="")
         job = plan_job(asking, source, settings, store, self.model, tell=self.tell)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import orjson
-
 from novarag.gateway.connection import EventSender, send_whole
 from novarag.gateway.decisions import CHAT, refused
 from novarag.gateway.live import LiveAnswer, follow
@@ -111,7 +109,7 @@ async def _streamed(
     """Show the answer as soon as its line is whole, and the verdict when the reply is."""
     snapshot, identity, events = exchange.snapshot, exchange.id, EventSender(exchange.send)
     chunks, live = _chunks(request, identity), LiveAnswer(respondent, asked, request)
-    async with respondent.upstream.stream(CHAT, orjson.dumps(live.body)) as response:
+    async with respondent.held.stream(CHAT, live.body) as response:
         if response.status != 200:
             raise refused(response.status, seconds_to_wait(response))
         await events.begin([(b"x-novarag-id", identity.encode())])

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from novarag.calibration.graded import Source
 from novarag.calls import CallError, Sampling
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate, score_name
 from novarag.flows.scoring import Scoring
+from novarag.gateway.held import FORM, HeldUpstream
 from novarag.gateway.settings import Action
 from novarag.gateway.upstream import Refused, Unavailable
 from novarag.llm.wire import read_reply, without_keys
 from novarag.strategies import CLOSED_BOOK, STRATEGIES, Strategy
 from novarag.strategies.follow_up import GIVEN_ANSWER, about_answer, propose
+from novarag.strategies.reply_form import form_of
 from novarag.taxonomy import Utility
 from novarag.trials import trial_of
 
@@ -66,8 +66,7 @@ class Respondent:
         self.name, self.settings, self.upstream = name, settings, upstream
         self.strategy = strategy or _strategy(settings.strategy)
         self._framed = self.strategy.framed() if settings.frame else None
-        if settings.structured and self.strategy.form is None:
-            raise UsageError(f"models.{name}: {settings.strategy!r} has no form for `structured`")
+        self.held = HeldUpstream(upstream, settings.name)
         made = None if settings.calibration is None else as_calibration(settings.calibration)
         gate = None if settings.gate is None else as_gate(settings.gate)
         self.calibration, self.calibration_name = made, score_name(made)
@@ -99,8 +98,9 @@ class Respondent:
         }
         if request is not None:
             content |= {n: v for n in _KEPT if (v := getattr(request, n)) is not None}
-        if self.settings.structured:
-            content["structured_outputs"] = {"regex": self._form(group, strategy)}
+        form = form_of(strategy, group) if self.settings.structured else None
+        if form is not None:
+            content[FORM] = {"regex": form}
         if self.scoring.needs_logprobs:
             content["logprobs"] = True
         return content
@@ -109,11 +109,6 @@ class Respondent:
         """Leave room for the form around an answer: a client's limit is on what it will see."""
         asked = None if request is None else request.max_completion_tokens or request.max_tokens
         return self.settings.max_tokens + (asked or 0)
-
-    def _form(self, group: PassageGroup, strategy: Framed | Strategy) -> str:
-        if isinstance(strategy, Strategy):
-            return strategy.pattern(len(group.passages))
-        return strategy.pattern(group)
 
     async def ask(
         self, group: PassageGroup, request: ChatRequest | None = None
@@ -144,7 +139,7 @@ class Respondent:
 
     async def _complete(self, content: dict[str, Any]) -> tuple[Completion, Usage | None]:
         """Send a request to the model's server; return its reply without our keys."""
-        reply = await self.upstream.post(CHAT, orjson.dumps(content))
+        reply = await self.held.post(CHAT, content)
         if reply.status != 200:
             raise refused(reply.status, reply.after)
         sampling = _sampling(content["max_tokens"])
@@ -152,6 +147,7 @@ class Respondent:
             completions, usage = read_reply(reply.body, sampling, self.settings.name)
         except CallError as error:
             raise Unavailable(f"the model's server sent no proper reply: {error.detail}") from None
+        self.held.heard(content, completions[0])
         return without_keys(completions[0], self.upstream.secrets), usage
 
     def score(

@@ -82,6 +82,7 @@ class LiveAnswer:
         secrets, name = self._respondent.upstream.secrets, self._respondent.settings.name
         text = secrets.redact("".join(self._pieces))
         said = Completion(text=text, model=name, truncated=self._truncated)
+        self._respondent.held.heard(self.body, said)
         answer = self._respondent.score(self._asked.group, self._strategy, said)
         ruling = rule(answer, self._respondent.settings.policy)
         if self.shown is not None and answer.answer not in {None, self.shown}:

@@ -143,9 +143,9 @@ class Model(_Part):
     """A model as clients name it, and how its answers are decided on.
 
     `calibration` and `gate` are files that `novarag calibrate` and `novarag gate` wrote.
-    `structured` has the server hold replies to their form, `frame` gives every request labels that
-    no passage can know. `sources` ranks sources for prefer-source; `escalate_to` names another
-    model of this file.
+    `structured` has the server hold replies to their form where it can, `frame` gives every request
+    labels that no passage can know. `sources` ranks sources for prefer-source; `escalate_to` names
+    another model of this file.
     """
 
     upstream: Name
@@ -155,7 +155,7 @@ class Model(_Part):
     calibration: Path | None = None
     gate: Path | None = None
     other_source: bool = False
-    structured: bool = False
+    structured: bool = True
     frame: bool = True
     search: Name | None = None
     max_tokens: Count = 1024

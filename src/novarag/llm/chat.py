@@ -11,6 +11,7 @@ from novarag.llm.sizes import reply_limit
 from novarag.llm.wire import model_names, read_reply, request_body, without_keys
 from novarag.texts import plain_text
 from novarag.web.endpoint import Endpoint
+from novarag.web.holding import holding_at
 from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Sampling, Tell
     from novarag.web.gate import Gate
+    from novarag.web.holding import Holding
 
 
 class ChatLLM:
@@ -49,6 +51,11 @@ class ChatLLM:
     def patience(self) -> Patience:
         """How long it waits, and how often it tries again."""
         return self._sender.patience
+
+    @property
+    def holding(self) -> Holding:
+        """What this process knows of whether the endpoints can hold replies to a form."""
+        return holding_at(*(endpoint.url for endpoint in self._endpoints), self._model)
 
     @property
     def gate(self) -> Gate:

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from novarag.runs.finished import add_up, table_name
     from novarag.runs.group_table import read_groups, write_groups
     from novarag.runs.manifest import (
+        DamagedManifest,
         Manifest,
         Settings,
         frame_secret,
+        note_holds,
         read_manifest,
         requests_hold,
         write_manifest,
@@ -35,10 +37,11 @@ _MODULES = {
     "finished": ("add_up", "table_name"),
     "group_table": ("read_groups", "write_groups"),
     "manifest": (
+        "DamagedManifest",
         "Manifest",
         "Settings",
         "frame_secret",
-        "frame_secret",
+        "note_holds",
         "read_manifest",
         "requests_hold",
         "write_manifest",
@@ -56,6 +59,7 @@ _HOMES = {name: f"novarag.runs.{home}" for home, names in _MODULES.items() for n
 
 __all__ = [
     "Board",
+    "DamagedManifest",
     "Driver",
     "Job",
     "Manifest",
@@ -72,6 +76,7 @@ __all__ = [
     "everywhere",
     "frame_secret",
     "is_finished",
+    "note_holds",
     "open_run",
     "open_store",
     "plan",

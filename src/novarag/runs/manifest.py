@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
 
 NAME = "manifest.json"
-_LATER = ("noise", "frame")  # settings that runs without them do not name
+_LATER = ("noise", "frame", "structured")  # settings that runs without them do not name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that decides what is asked; to change one of these is to begin another run."""
+    """Everything that decides what is asked; to change one of these is to begin another run.
+
+    With `structured` replies are held to the strategy's form, where the server can.
+    """
 
     strategy: str
     template_hash: str
@@ -40,6 +43,7 @@ class Settings:
     shard_size: int = ASK.shard_size
     noise: Noising | None = None
     frame: str | None = field(default=None, repr=False)  # the secret that frames are made from
+    structured: bool = False
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.shard_size < 1:
@@ -63,6 +67,8 @@ class Manifest:
 
     `nonce` is drawn when the run begins, so that files of two equal runs are told apart; a run of
     before there were nonces has none.
+    `holds` says whether the server can hold replies to a form, once that was found. It is no part
+    of what is asked: requests have the same keys whatever it is.
     """
 
     settings: Settings
@@ -71,6 +77,7 @@ class Manifest:
     repeated: int
     parts: tuple[Part, ...]
     nonce: str = ""
+    holds: bool | None = None
 
     @property
     def run(self) -> str:
@@ -129,11 +136,16 @@ def write_manifest(store: Store, manifest: Manifest, counts: dict[str, Any] | No
     One that says the same stays, with the versions that made it.
     """
     content = asdict(manifest) | {"run": manifest.run, "counts": counts}
-    if manifest.settings.frame is None:
-        content["settings"].pop("frame")
-    content = orjson.loads(orjson.dumps(content))
+    for name in ("frame", "structured"):
+        if not content["settings"][name]:
+            content["settings"].pop(name)
     raw = store.read(NAME)
     found = None if raw is None else unseal(raw)
+    if manifest.holds is None and found is not None and found.get("run") == manifest.run:
+        content["holds"] = found.get("holds")  # found since, by a request
+    if content["holds"] is None:
+        content.pop("holds")
+    content = orjson.loads(orjson.dumps(content))
     made = {"novarag": version("novarag"), "python": platform.python_version()}
     if found is None or {**found, "versions": None} != {**content, "versions": None}:
         store.write(NAME, seal(content | {"versions": made}))
@@ -173,6 +185,7 @@ def _parse(content: dict[str, Any] | None, source: str) -> Manifest | None:
             repeated=content["repeated"],
             parts=tuple(Part(**part) for part in content["parts"]),
             nonce=content.get("nonce", ""),
+            holds=content.get("holds"),
         )
         return manifest if manifest.run == content["run"] and _is_typed(manifest) else None
     except (KeyError, TypeError, ValueError, AttributeError, UsageError):
@@ -183,8 +196,11 @@ def _is_typed(manifest: Manifest) -> bool:
     """Say whether what the fingerprint does not cover is of the right kind."""
     texts = [manifest.source, manifest.source_hash, manifest.nonce]
     counts = [n for part in manifest.parts for n in (part.questions, part.groups)]
-    return all(type(text) is str for text in texts) and all(
-        type(n) is int and n >= 0 for n in [manifest.repeated, *counts]
+    known = manifest.holds is None or type(manifest.holds) is bool
+    return (
+        known
+        and all(type(text) is str for text in texts)
+        and all(type(n) is int and n >= 0 for n in [manifest.repeated, *counts])
     )
 
 
@@ -209,6 +225,14 @@ def _check_known(content: dict[str, Any], source: str) -> None:
 
 def _noise(cells: dict[str, Any] | None) -> Noising | None:
     return None if cells is None else Noising(**{**cells, "noises": tuple(cells["noises"])})
+
+
+def note_holds(store: Store, can: bool) -> None:
+    """Keep in the manifest whether the server can hold replies to a form."""
+    raw = store.read(NAME)
+    content = None if raw is None else unseal(raw)
+    if content is not None and content.get("holds") is not can:
+        store.write(NAME, seal(content | {"holds": can}))
 
 
 FRAME = "frame.json"

@@ -82,4 +82,5 @@ def _sampling(settings: Settings, first: int, hold: int) -> Sampling:
 
 def _header(settings: Settings, first: int, sampling: Sampling) -> bytes:
     about = [settings.model, settings.revision, settings.template_hash, first, asdict(sampling)]
+    about += ["structured"] if settings.structured else []
     return orjson.dumps(about, option=orjson.OPT_SORT_KEYS) + b"\n"

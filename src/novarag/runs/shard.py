@@ -28,19 +28,21 @@ from novarag.runs.finished import (
 from novarag.runs.group_table import read_groups
 from novarag.runs.journal import Journal
 from novarag.runs.lease import Lease, lease_name, read_lease
-from novarag.runs.manifest import groups_content, groups_name
+from novarag.runs.manifest import groups_content, groups_name, note_holds
 from novarag.runs.past import damages, read_past
 from novarag.runs.progress import Progress
 from novarag.runs.requests import requests_of
 from novarag.runs.tables import in_order, trial_row, trials_frame
+from novarag.strategies.reply_form import form_of
 from novarag.trials import make_trial
+from novarag.web.holding import HeldLLM, Holding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from novarag.calls import Attempt, Reply
+    from novarag.calls import Attempt, Reply, Tell
     from novarag.ports import LLM, Asking
     from novarag.runs.journal import JournalState
     from novarag.runs.log_frames import Mark
@@ -66,6 +68,7 @@ class Job:
     revive: bool = False
     patience: float = 5.0
     grace: float = 600.0
+    holding: Holding = field(default_factory=Holding)
 
 
 @dataclass(slots=True)
@@ -142,6 +145,7 @@ class _Work:
         self.folded: list[pl.DataFrame] = []
         self.sharing: dict[str, list[Request]] = {}
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
+        self.holds = job.manifest.holds
 
     async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> ShardResult:
         found, damage = check_finished(self.store, self.shard, self.job.manifest.run)
@@ -247,8 +251,7 @@ class _Work:
     async def _one(self, request: Request, llm: LLM, journal: Journal) -> None:
         key = request.key
         try:
-            tell = partial(self._tell, journal, key)
-            reply = await llm.complete(request.prompt, request.sampling, key=key, tell=tell)
+            reply = await self._reply(request, llm, partial(self._tell, journal, key))
         except CallError as error:
             if error.outcome in _FATAL:
                 raise
@@ -260,6 +263,18 @@ class _Work:
             journal.reply(key, reply.attempt, content)
             self.progress.in_flight -= 1
             self._take_in(key, reply.completions, content["usage"])
+
+    async def _reply(self, request: Request, llm: LLM, tell: Tell) -> Reply:
+        """Ask for a reply, held to its form where that is wanted and the server can."""
+        asked, key = (request.prompt, request.sampling), request.key
+        if not self.job.manifest.settings.structured:
+            return await llm.complete(*asked, key=key, tell=tell)
+        form, holding = form_of(self.job.strategy, request.group), self.job.holding
+        reply = await HeldLLM(llm, holding).complete(*asked, form, key=key, tell=tell)
+        if holding.can is not None and holding.can is not self.holds:
+            self.holds = holding.can
+            note_holds(self.store, holding.can)
+        return reply
 
     def _tell(self, journal: Journal, key: str, attempt: Attempt) -> None:
         if attempt.outcome is None:

@@ -39,6 +39,7 @@ class Settings:
     echo_key: bool = False
     redirect: str | None = None
     refuse: int | None = None  # answer everything with this status
+    structured: str = "ignore"  # what it does with a form: hold, ignore, refuse or break
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Bill:
     in_flight: int = 0
     most_in_flight: int = 0
     total: int = 0
+    forms: int = 0  # requests that came with a form
 
 
 def passages_text(prompt: str, sample: int) -> str:
@@ -97,6 +99,21 @@ def reply_text(prompt: str, sample: int, *, k: int = 3) -> str:
     )
 
 
+def held_text(form: str, prompt: str, sample: int) -> str:
+    """Make a reply of the form that was asked for: steps if it has some, classes, a verdict."""
+    luck = blake2b(f"{sample} {prompt}".encode("utf-8", "replace"), digest_size=8).digest()
+    frame = next(iter(re.findall(r"Answer\\(\[[0-9a-f]{6}\\\]):", form)), "").replace("\\", "")
+    steps = len(re.findall(r"Step [0-9]+: ", form))
+    lines = [f"Step {i}: it says something of {luck[i % 8]}." for i in range(1, steps + 1)]
+    if steps:
+        classes = (f"Passage {i}: {WORDS[luck[i % 8] % 3]}" for i in range(1, steps))
+        lines.append(f"Passage Classifications{frame}: {'; '.join(classes)}")
+        state = ("Conflicting", "Consistent", "Insufficient")[luck[4] % 3]
+        lines.append(f"Group Judgment{frame}: {state}")
+    verdict = [f"Answer{frame}: {1800 + luck[5]}", f"Confidence{frame}: {luck[6] % 101}%"]
+    return "\n".join([*lines, *verdict])
+
+
 class Kitchen:
     """The state of the server: settings, bill, bucket."""
 
@@ -139,8 +156,10 @@ class Kitchen:
         again = self.settings.idempotent and self.bill.keys[key] > 0
         choices = []
         first = request.get("seed") or 0
+        form = (request.get("structured_outputs") or {}).get("regex")
         for i in range(n):
-            text = reply_text(prompt, first + i)
+            holds = form is not None and self.settings.structured == "hold"
+            text = held_text(form, prompt, first + i) if holds else reply_text(prompt, first + i)
             choice = {
                 "index": i,
                 "message": {"role": "assistant", "content": text},
@@ -227,6 +246,11 @@ class Door(asyncio.Protocol):
             self.send(
                 settings.refuse, json.dumps({"error": {"message": f"refused: {said}"}}).encode()
             )
+        elif self.is_form_refused(body):
+            self.end(attempt, "form")
+            status = 500 if settings.structured == "break" else 400
+            said = "Unrecognized request argument supplied: structured_outputs"
+            self.send(status, json.dumps({"error": {"message": said}}).encode())
         elif kitchen.too_many():
             self.end(attempt, "429")
             self.send(429, b'{"error": {"message": "slow down"}}', extra="Retry-After: 1\r\n")
@@ -237,6 +261,12 @@ class Door(asyncio.Protocol):
             content = kitchen.serve(key, json.loads(body))
             self.end(attempt, "served")
             self.send(200, content)
+
+    def is_form_refused(self, body: bytes) -> bool:
+        if b'"structured_outputs"' not in body:
+            return False
+        self.kitchen.bill.forms += 1
+        return self.kitchen.settings.structured in {"refuse", "break"}
 
     def end(self, attempt: str, how: str) -> None:
         self.kitchen.bill.in_flight -= 1
@@ -300,6 +330,7 @@ class Door(asyncio.Protocol):
                 "in_flight": bill.in_flight,
                 "served": sum(bill.keys.values()),
                 "distinct": len(bill.keys),
+                "forms": bill.forms,
             }
         elif path.endswith("/models"):
             content = {"object": "list", "data": [{"id": "chaos", "object": "model"}]}
@@ -341,6 +372,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int if name == "seed" else float, default=default)
     parser.add_argument("--concurrent", type=int)
     parser.add_argument("--idempotent", action="store_true")
+    kinds = ("hold", "ignore", "refuse", "break")
+    parser.add_argument("--structured", choices=kinds, default="ignore")
     given = vars(parser.parse_args())
     port = given.pop("port")
     faults = {

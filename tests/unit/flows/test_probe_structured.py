@@ -5,6 +5,7 @@ import re
 import pytest
 
 from novarag import ScriptedLLM, UsageError, probe
+from novarag.strategies import STRATEGIES
 from tests.support.probed import modest, rows
 
 REPLY = "Answer: Ada\nConfidence: 90%"
@@ -20,8 +21,8 @@ class Listening(ScriptedLLM):
         return await super().complete(prompt, sampling, **more)
 
 
-def listening():
-    llm = Listening({"bridge": REPLY})
+def listening(reply=REPLY):
+    llm = Listening({"bridge": reply})
     object.__setattr__(llm, "forms", [])
     return llm
 
@@ -34,21 +35,29 @@ def test_every_variant_is_held_to_one_form():
     assert result.card.unread == 0
     plain = listening()
     probe(rows(5), plain, profile="quick", strategy="vanilla")
-    assert set(plain.forms) == {None}
+    assert set(plain.forms) == {None}, "a model of one's own is asked freely unless it is said"
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"strategy": "nova"}, "names? every passage"),
-        ({"strategy": "vanilla", "frame": True}, "without `frame`"),
-    ],
-)
-def test_forms_that_cannot_be_one(more, said):
-    with pytest.raises(UsageError, match=said):
-        probe(rows(2), listening(), structured=True, **more)
+def test_a_form_that_names_passages_is_that_of_each_variant():
+    steps = "".join(f"Step {i}: a\n" for i in range(1, 20))
+    llm = listening(steps)  # of no form, so that one request finds out
+    with pytest.raises(UsageError, match="no form"):
+        probe(rows(2), llm, structured=True, strategy="nova-paper")
+    assert llm.forms == []
+
+
+def test_a_framed_form_carries_the_frame_of_its_prompt():
+    llm = listening()
+    probe(rows(2), llm, structured=True, strategy="vanilla", profile="quick")
+    framed = listening()
+    with pytest.raises(Exception, match="none of"):  # it knows no frame
+        probe(rows(2), framed, structured=True, strategy="vanilla", frame=True, profile="quick")
+    [form, *free] = framed.forms
+    assert re.match(r"Answer\\\[[0-9a-f]{6}\\\]:", form)
+    assert set(free) == {None}
+    assert re.sub(r"\\\[[0-9a-f]{6}\\\]", "", form) == STRATEGIES["vanilla"].pattern(3)
 
 
 def test_an_application_writes_its_own_form():
-    with pytest.raises(UsageError, match="for a `model`"):
+    with pytest.raises(UsageError, match="takes no `structured`"):
         probe(rows(2), app=modest, structured=True)

@@ -42,7 +42,8 @@ def fit_by_rows(graded: Graded, *, stamp: fitting.Stamp) -> Calibration:
     fitted = Fitted(
         rows=len(rows),
         questions=rows.questions,
-        unread=int((~read).sum()),
+        unread=int((~read).sum()) + graded.unread_ungraded,
+        unread_graded=int((~read).sum()),
         ungraded=graded.ungraded,
         digest=graded.digest,
         date=stamp.date,

@@ -92,3 +92,67 @@ def answers_by_segment(
             "correct": right,
         }
     )
+
+
+MODELS = {"large": 0.92, "medium": 0.85, "small": 0.68}
+"""How often three models are right that are pooled in one table (T10)."""
+
+
+def pooled_models(
+    column: str = "Modell",
+    rights: dict[str, float] = MODELS,
+    *,
+    rows: int = 900,
+    noise: int = 8,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Draw answers of models pooled under one column, beside columns that say nothing (T10)."""
+    rng = np.random.default_rng(seed)
+    model = rng.choice(list(rights), rows)
+    right = rng.random(rows) < np.array([rights[name] for name in model])
+    return pl.DataFrame(
+        {
+            "question": [f"q{i}" for i in range(rows)],
+            "confidence": rng.choice([0.8, 0.9, 0.95, 1.0], rows),
+            "correct": right,
+            column: model,
+            **{f"noise {i}": rng.integers(0, 2 + i % 8, rows) for i in range(noise)},
+        }
+    )
+
+
+def spelt(text: str, copy: int, rng: np.random.Generator) -> str:
+    """Spell a question in another way: spaces, case, punctuation, numbering (M6)."""
+    ways = (
+        lambda: text + " " * (copy + 1),
+        lambda: "".join(c.upper() if rng.random() < 0.5 else c.lower() for c in text),
+        lambda: text.replace(" ", "  ", 1 + copy % 3).rstrip("?") + "?!."[: copy % 4],
+        lambda: f"{copy + 1}. {text}",
+        lambda: f"({copy}) {text.upper()} ",
+        lambda: f'Q{copy}: "{text}"',
+    )
+    return ways[rng.integers(len(ways))]()
+
+
+def hidden_repeats(
+    *, questions: int = 30, copies: int = 20, wrong: float = 0.2, seed: int = 0
+) -> pl.DataFrame:
+    """Draw questions with so many copies each, spelt in other ways and graded alike (M6)."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(questions) >= wrong
+    cells = [
+        (spelt(f"What does clause {_WORDS[q]} of the contract say?", copy, rng), bool(right[q]))
+        for q in range(questions)
+        for copy in range(copies)
+    ]
+    order = rng.permutation(len(cells))
+    return pl.DataFrame(
+        {
+            "question": [cells[i][0] for i in order],
+            "confidence": np.full(len(cells), 0.9),
+            "correct": [cells[i][1] for i in order],
+        }
+    )
+
+
+_WORDS = [f"{one}{other}" for one in "abcdefgh" for other in ("lpha", "eta", "rho", "mega", "tau")]

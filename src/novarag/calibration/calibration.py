@@ -101,6 +101,7 @@ class Fitted:
     design_effect: float = 1.0  # rows of one question count as one part in so many
     known: str = ""  # short digests of the questions' names, in base64
     unread_graded: int = 0  # of the unread ones
+    remarks: tuple[str, ...] = ()  # on the table it was fitted on
 
 
 class Calibrated(NamedTuple):

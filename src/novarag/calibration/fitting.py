@@ -125,6 +125,7 @@ def _fitted(graded: Graded, stamp: Stamp) -> Fitted:
         calibrated=score(after[read], graded.correct[read], graded.weights[read]),
         design_effect=counted.design_effect,
         known=pack_questions(graded.question_ids),
+        remarks=graded.remarks,
     )
 
 

@@ -110,6 +110,7 @@ class Gate:
     seed: int = 0
     date: str = ""
     version: str = ""
+    remarks: tuple[str, ...] = ()  # on the table it was set on
 
     @property
     def promise(self) -> str:
@@ -175,6 +176,7 @@ def _read(content: dict[str, Any]) -> Gate:
             "kept": tuple(Kept(**kept) for kept in content["kept"]),
             "need": None if need is None else Need(**need),
             "source": Source(**content["source"]),
+            "remarks": tuple(map(str, content.get("remarks", ()))),
         }
     )
 

@@ -102,6 +102,7 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
         source=graded.source,
         digest=graded.digest,
         seed=seed,
+        remarks=graded.remarks,
     )  # fmt: skip
 
 

@@ -62,6 +62,7 @@ class Graded:
     question_ids: tuple[str, ...] = ()
     ungraded: int = 0
     unread_ungraded: int = 0
+    remarks: tuple[str, ...] = ()  # on the table they come from, a sentence or two each
 
     def __len__(self) -> int:
         return self.confidence.size

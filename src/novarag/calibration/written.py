@@ -102,7 +102,11 @@ def _read(content: dict[str, Any]) -> Calibration:
         ),
         fitted=Fitted(
             **fitted
-            | {"stated": Score(**fitted["stated"]), "calibrated": Score(**fitted["calibrated"])}
+            | {
+                "stated": Score(**fitted["stated"]),
+                "calibrated": Score(**fitted["calibrated"]),
+                "remarks": tuple(map(str, fitted.get("remarks", ()))),
+            }
         ),
         reference=None
         if content["kind"] == WITHOUT_REFERENCE

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.cli.translate import said
 from novarag.errors import UsageError
 from novarag.texts import plain_text
 
@@ -50,4 +51,4 @@ def audited_model(model: str | None, answers: object) -> str:
 def print_lines(lines: Iterable[str]) -> None:
     """Print sentences as a list."""
     for line in lines:
-        print(f"- {plain_text(line, longest=1000)}")
+        print(f"- {said(plain_text(line, longest=1000))}")

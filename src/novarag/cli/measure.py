@@ -16,6 +16,7 @@ from novarag.cli.options import (
     ScaleName,
 )
 from novarag.cli.tables import TABLES, given_tables, reads_tables
+from novarag.cli.translate import said
 from novarag.flows.measure import REPLICATES, TITLE
 from novarag.texts import plain_text
 
@@ -94,7 +95,7 @@ def measure(
         print(to_json(found, heading))
         return
     for line in [*answer_first(found), *found.notes]:
-        print(f"- {plain_text(line, longest=1000)}")
+        print(f"- {said(plain_text(line, longest=1000))}")
     _lead_on(found, files, columns, strategy=strategy, by=by or (), out=out)
 
 

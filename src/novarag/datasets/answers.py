@@ -235,8 +235,7 @@ class _Check:
                 return
             made = [column.cast(pl.String) for column in raw]
             self.open += _empty_questions(self.cells(made, empty_cells), made[0].name)
-            different_ones = pl.concat(made).n_unique()
-            self.taken.append(f"question: column {made[0].name!r}, {different_ones:,} different")
+            self.taken.append(say_questions(pl.concat(made)))
         else:
             made = [_rows(table) for table in self.tables]
             self.taken.append("question: no column, so each row is its own")
@@ -264,6 +263,20 @@ class _Check:
             for t, (said, right) in zip(found, names, strict=True)
         ])  # fmt: skip
         self.taken.append(f"correct: column {answer!r} graded by {gold!r}")
+
+
+def say_questions(column: pl.Series) -> str:
+    """Say how many questions a column names, and in how many spellings if there are more."""
+    from novarag.metrics.questions import question_keys
+
+    questions, spellings = question_keys(column).n_unique(), column.n_unique()
+    said = f"question: column {column.name!r}, {questions:,} different"
+    if questions == spellings:
+        return said
+    return (
+        f"{said} in {spellings:,} spellings (case, spaces, punctuation and numbering make no other"
+        " question)"
+    )
 
 
 def _none(check: _Check) -> list[list[pl.Series]]:

@@ -81,8 +81,9 @@ def _graded(rows: pl.DataFrame) -> Graded:
     import polars as pl
 
     from novarag.calibration.graded import Graded
+    from novarag.metrics.questions import question_keys
 
-    question = rows["question"].cast(pl.String).cast(pl.Categorical).to_physical()
+    question = question_keys(rows["question"]).cast(pl.Categorical).to_physical()
     return Graded(
         confidence=rows["confidence"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
         correct=rows["correct"].cast(pl.Boolean).to_numpy(),

@@ -23,6 +23,7 @@ from novarag.flows.calibrate import (
 )
 from novarag.flows.events import Wrote, silent
 from novarag.flows.kept import read_kept, write_kept
+from novarag.flows.remarks import GATED_APART
 from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
 
@@ -83,8 +84,9 @@ def set_gate(
         raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
     source = Source.named(model, prompt)
     taken = collect_graded(
-        answers, columns=columns, strategy=strategy, scale=scale, source=source, tell=tell
-    )
+        answers, columns=columns, strategy=strategy, scale=scale, source=source,
+        advice=GATED_APART, tell=tell,
+    )  # fmt: skip
     if split is not None:
         scored = _split(taken, Path(split), seed, tell)
     else:

@@ -12,6 +12,7 @@ from novarag.calibration.graded import UNKNOWN, Graded, Source
 from novarag.errors import DataError, UsageError
 from novarag.flows.answers import collect_answers
 from novarag.flows.events import TableRead, silent
+from novarag.flows.remarks import CALIBRATED_APART, table_remarks
 from novarag.flows.signals import add_signal
 from novarag.strategies import STRATEGIES, find_labels
 
@@ -36,12 +37,13 @@ def collect_graded(
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     source: Source = NOBODY,
+    advice: str = CALIBRATED_APART,
     tell: Tell = silent,
 ) -> Graded:
     """Take graded answers from a file, a run, trials or any table; rows nobody graded are counted.
 
     `columns`, `strategy` and `scale` mean what they do in `measure`; `source` says whose answers
-    they are where the table does not.
+    they are where the table does not. `advice` is for columns that change the error rate.
     """
     import polars as pl
 
@@ -50,7 +52,15 @@ def collect_graded(
     rows = table_rows(known, columns, source)
     left = table.filter(pl.col("correct").is_null())["confidence"]
     unread = left.cast(pl.Float64).fill_nan(None).null_count()
-    return replace(rows, ungraded=left.len() - unread, unread_ungraded=unread)
+    return replace(
+        rows, ungraded=left.len() - unread, unread_ungraded=unread,
+        remarks=table_remarks(table, columns, advice, apart=_told_apart(columns)),
+    )  # fmt: skip
+
+
+def _told_apart(columns: Columns | None) -> tuple[str, ...]:
+    """Name the column that rows are told apart by: that of the evidence state."""
+    return ((columns and columns.state) or EVIDENCE,)
 
 
 def collect_ungraded(
@@ -100,10 +110,11 @@ def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBOD
     import polars as pl
 
     from novarag.datasets import Columns
+    from novarag.metrics.questions import question_keys
 
     meant = columns or Columns()
 
-    questions = known["question"].cast(pl.String).to_list()
+    questions = question_keys(known["question"]).to_list()
     number = {name: i for i, name in enumerate(dict.fromkeys(questions))}
     state, states = _states(known, meant.state)
     confidence = known["confidence"].cast(pl.Float64)

@@ -11,6 +11,7 @@ from novarag.defaults import MEASURE
 from novarag.flows.answers import collect_answers
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import Advanced, TableRead, Wrote, silent
+from novarag.flows.remarks import MEASURED_APART, table_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,6 +88,7 @@ def measure(
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
         alone = measure_table(stated, replicates=replicates, seed=seed)
         found = replace(found, overall=alone.overall)
+    said += table_remarks(stated, columns, MEASURED_APART, apart=by)
     if taken.alone:
         said.append("Every row counts as its own question.")
     decisions = decide_panels(taken.table, found, recalibrate=taken.table is stated, seed=seed)

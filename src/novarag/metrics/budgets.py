@@ -15,6 +15,7 @@ import polars as pl
 from novarag.defaults import COMPARE, MEASURE
 from novarag.errors import UnknownName, UsageError
 from novarag.metrics.measuring import compare_groups
+from novarag.metrics.questions import question_keys
 from novarag.metrics.table import METRICS
 from novarag.metrics.views import group_name
 from novarag.stats.budgets import Held, hold_budget, questions_to_tell
@@ -150,7 +151,7 @@ def _stack(new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str]) -> pl.DataFr
             raise UsageError(f"`by` names {missing}, which the {side} answers do not have")
         parts.append(
             frame.select(
-                pl.col("question").cast(pl.String),
+                question_keys(frame["question"]).alias("question"),
                 pl.col("confidence").cast(pl.Float64).fill_nan(None),
                 pl.col("correct").cast(pl.Boolean),
                 (group_name(by) if by else pl.lit("all")).alias(_GROUP),

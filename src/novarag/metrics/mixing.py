@@ -16,6 +16,7 @@ import polars as pl
 
 from novarag.defaults import MEASURE
 from novarag.errors import UsageError
+from novarag.metrics.questions import question_keys
 from novarag.metrics.table import METRICS
 from novarag.metrics.tally import fold, make_rows
 from novarag.metrics.views import LEAST_QUESTIONS, LEAST_ROWS, figure_interval
@@ -70,7 +71,8 @@ def reweigh(
             f"this mix is not attainable: {', '.join(absent)} groups are in it and no read and"
             " graded answer is of that kind; ask some, or measure without `mix`"
         )
-    names = {name: i for i, name in enumerate(dict.fromkeys(kept["question"].cast(pl.String)))}
+    questions = question_keys(kept["question"])
+    names = {name: i for i, name in enumerate(dict.fromkeys(questions))}
     if kept.height < LEAST_ROWS or len(names) < LEAST_QUESTIONS:
         raise UsageError(
             f"{kept.height} rows of {len(names)} questions are too few: a figure needs"
@@ -81,7 +83,7 @@ def reweigh(
     rows = make_rows(
         kept["confidence"].cast(pl.Float64).to_numpy(),
         kept["correct"].cast(pl.Boolean).to_numpy(),
-        np.array([names[q] for q in kept["question"].cast(pl.String)], dtype=np.intp),
+        np.array([names[q] for q in questions], dtype=np.intp),
     )
     target = np.array([wanted[kind] for kind in order])
     even = _weights(np.ones(rows.size), at, target)

@@ -19,6 +19,7 @@ from novarag.metrics.baselines import (
 )
 from novarag.metrics.calibration import BINS, Bins, make_bins, pool_bins
 from novarag.metrics.panels import Bound, Curve, Panel
+from novarag.metrics.questions import question_keys
 from novarag.metrics.ranking import risk_curve
 from novarag.metrics.table import METRICS
 from novarag.metrics.tally import make_rows
@@ -68,7 +69,7 @@ class Table:
             raise UsageError("the table has no rows")
         if frame["question"].has_nulls():
             raise UsageError("every row needs a question: rows of one question go together")
-        self.questions, self.question = _codes(frame.select(_label("question")))
+        self.questions, self.question = _codes(question_keys(frame["question"]).to_frame())
         self.groups, self.group = _codes(
             frame.select(group_name(by)) if by else frame.select(pl.repeat("all", pl.len()))
         )

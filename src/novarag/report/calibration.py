@@ -61,7 +61,7 @@ def calibration_notes(calibration: Calibration) -> list[str]:
         )
     if fitted.ungraded:
         lines.append(ungraded_text(fitted.ungraded))
-    return [*lines, _source(calibration)]
+    return [*lines, *fitted.remarks, _source(calibration)]
 
 
 class Found(NamedTuple):

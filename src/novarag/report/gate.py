@@ -39,8 +39,12 @@ def gate_notes(gate: Gate) -> list[str]:
             "Rows were picked at unequal rates; each test thins them by seeded coins to equal ones,"
             " so that it counts fewer rows than were graded."
         )
+    lines += gate.remarks
     if gate.source.model == UNKNOWN:
-        lines.append("Nothing says which model these answers are of; the promise is for that one.")
+        lines.append(
+            "The table does not name the model; the promise holds for the model that gave these"
+            " answers, and for no other."
+        )
     return lines
 
 

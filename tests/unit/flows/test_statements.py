@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from novarag import fit_calibration, measure, set_gate
+from novarag.cli import app
+from novarag.datasets import Columns
 from novarag.metrics import METRICS
+from novarag.metrics.segments import LEVEL, telling_columns
 from novarag.report import Heading, answer_first, to_html, to_markdown
 from novarag.report.advice import need_text, reach
 from novarag.report.calibration import calibration_notes
@@ -20,6 +24,7 @@ from tests.support.statement_tables import (
     answers_near_a_risk,
     log_with_unread_rows,
     misleading_halves,
+    pooled_models,
 )
 
 HEADING = Heading(title="A title", sources=["a.csv"], made="2026-01-01", version="0", notes=[])
@@ -182,3 +187,77 @@ def test_t9_the_verdict_and_the_slider_pass_over_it():
     assert only.thresholds
     assert strictest(only) is None
     assert reach(found.overall, only).start == reach(found.overall).start
+
+
+@pytest.mark.parametrize("column", ["Modell", "extra.metadata.model", "k"])
+def test_t10_a_column_that_changes_the_error_rate_is_named_by_every_verb(column):
+    table = pooled_models(column)
+    found = measure(table, replicates=150)
+    lines = {
+        f"by={column!r}": found.notes,
+        f"state={column!r}": calibration_notes(fit_calibration(table)),
+        f"`state={column!r}`": gate_notes(set_gate(table, risk=0.2)),
+    }
+    for proposed, notes in lines.items():
+        line = next(line for line in notes if f"by column {column!r}" in line)
+        assert "large" in line
+        assert "small" in line
+        assert "corrected for the 9 columns with few values" in line
+        assert proposed in line
+        assert not any("noise" in line for line in notes)
+
+
+def test_t10_what_is_told_apart_already_is_not_named():
+    table = pooled_models()
+    apart = measure(table, by="Modell", replicates=150)
+    assert not any("Modell" in note for note in apart.notes)
+    columns = Columns(state="Modell")
+    assert fit_calibration(table, columns=columns).fitted.remarks == ()
+
+
+def test_t10_a_column_that_repeats_the_grade_or_the_confidence_is_not_named():
+    table = pooled_models(rights={"one": 0.8}, noise=0).with_columns(
+        verdict=pl.when("correct").then(pl.lit("good")).otherwise(pl.lit("bad")),
+        bucket=pl.when(pl.col("confidence") > 0.9).then(pl.lit("high")).otherwise(pl.lit("low")),
+    )
+    assert telling_columns(table) == ()
+
+
+def test_t10_models_in_a_file_are_named_with_the_flag(tmp_path):
+    pooled_models().write_csv(tmp_path / "log.csv")
+    place = str(tmp_path / "log.csv")
+    named = {
+        ("measure", place): "--by Modell",
+        ("calibrate", place, "--out", str(tmp_path / "c.json")): "--state Modell",
+        ("gate", place, "--risk", "30%", "--out", str(tmp_path / "g.json")): "--state Modell",
+    }
+    for words, flag in named.items():
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, done.output
+        assert flag in done.output
+
+
+def test_t10_noise_is_named_in_at_most_one_table_in_a_hundred():
+    """200 tables of 20 columns that say nothing: five or more named has a chance under 5 %."""
+    alike = {"a": 0.8, "b": 0.8}
+    tables = (pooled_models(rights=alike, rows=200, noise=20, seed=seed) for seed in range(200))
+    assert sum(bool(telling_columns(table)) for table in tables) <= 4
+    assert LEVEL == 0.01
+
+
+def test_t10_rows_of_one_question_are_taken_together():
+    """Values that go with questions: rows alone would make a difference of a few questions sure."""
+    rng = np.random.default_rng(0)
+    named = 0
+    for _ in range(60):
+        right, half = rng.random(60) < 0.7, rng.integers(0, 2, 60)
+        table = pl.DataFrame(
+            {
+                "question": np.repeat([f"q{i}" for i in range(60)], 8),
+                "confidence": rng.choice([0.8, 0.9], 480),
+                "correct": np.repeat(right, 8),
+                "half": np.repeat(half, 8),
+            }
+        )
+        named += bool(telling_columns(table))
+    assert named <= 2

@@ -1,0 +1,49 @@
+"""What a table of answers shows beside its figures, for `measure`, `calibrate` and `gate` alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from polars import DataFrame
+
+    from novarag.datasets import Columns
+
+_ASKED = {"model", "strategy"}
+"""What of a trial says who was asked, and how."""
+
+MEASURED_APART = "All figures here are of their mix: measure them apart with `by={column}`."
+CALIBRATED_APART = (
+    "The calibration is for their mix and may suit none of them: pass `state={column}` to have each"
+    " calibrated by itself."
+)
+GATED_APART = (
+    "A promise is for their mix, and one of them may break it: set a gate on the rows of each, or"
+    " let it go by confidences that are calibrated for each (`state={column}` and"
+    " `split='calibration.json'`)."
+)
+
+
+def table_remarks(
+    table: DataFrame, columns: Columns | None, advice: str, *, apart: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Say what is odd about a table, and which columns change how often answers are wrong.
+
+    Columns in `apart` are told apart already.
+    """
+    from novarag.metrics.remarks import find_oddities
+    from novarag.metrics.segments import telling_columns
+    from novarag.report.remarks import oddity_lines, telling_lines
+    from novarag.rows import READ
+
+    named = () if columns is None else (
+        columns.question, columns.confidence, columns.correct, columns.answer, columns.gold,
+        columns.reply, columns.signal, columns.weight,
+    )  # fmt: skip
+    skip = {name for name in (*named, *apart) if name}
+    if READ.keys() <= set(table.columns):  # trials: the rest is what was read of the replies
+        skip |= READ.keys() - _ASKED
+    found = telling_columns(table, skip=skip)
+    return (*oddity_lines(find_oddities(table)), *telling_lines(found, advice))

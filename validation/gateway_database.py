@@ -37,7 +37,6 @@ from novarag.gateway.audit.recording import Audit
 from novarag.gateway.audit.rollups import roll_up
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.connection import read_body
-from novarag.gateway.replies import new_id
 from tests.support.audited import VARIABLE, row, settled, until
 from tests.support.machine import described
 from tests.support.postgres import server
@@ -205,13 +204,23 @@ async def listening(holder: Holder):
             await task
 
 
+async def _answered(made: Audit, count: int) -> list[str]:
+    """Record answers, and wait until the database has them: feedback is on answers that there are."""
+    kept = [row(tenant="default") for _ in range(count)]
+    for one in kept:
+        made.record(one)
+    await settled(made, 300)
+    return [one.id for one in kept]
+
+
 async def feedback(args: argparse.Namespace, postgres, folder: Path) -> bool:
     holder, took, failed = Holder(), [], 0
 
     async def one(client: aiohttp.ClientSession, url: str, verdict: str) -> None:
         nonlocal failed
         before = time.perf_counter()
-        async with client.post(url, json={"id": new_id(), "verdict": verdict}) as reply:
+        identity = next(ids)
+        async with client.post(url, json={"id": identity, "verdict": verdict}) as reply:
             failed += reply.status != 200
             await reply.read()
         took.append(time.perf_counter() - before)
@@ -219,6 +228,7 @@ async def feedback(args: argparse.Namespace, postgres, folder: Path) -> bool:
     async with audit(folder) as made:
         await until(lambda: made.state().connected)
         holder.audit = made
+        ids = iter(await _answered(made, int(args.rate * args.seconds) + 1))
         async with listening(holder) as url, aiohttp.ClientSession() as client:
             begun, sent, tasks = time.monotonic(), 0, set()
             while (now := time.monotonic() - begun) < args.seconds:

@@ -406,6 +406,49 @@ def test_feedback_counts_once_and_the_last_word_counts(monkeypatch, tmp_path, ds
     }  # fmt: skip
 
 
+def test_t11_an_answer_is_known_on_its_way_and_in_the_database(monkeypatch, tmp_path, dsn):
+    """Ask for answers of now and of yesterday, of others, and of none; a restart forgets nothing."""
+    fresh, old = row(), row(id_at(NOW - timedelta(days=1)))
+
+    async def look(made):
+        names = [
+            (fresh.id, "acme"), (old.id, "acme"), (old.id, "other"), (new_id(), "acme"),
+            (id_at(NOW - timedelta(days=3)), "acme"),
+        ]  # fmt: skip
+        return await asyncio.gather(*(made.has_answer(*name) for name in names))
+
+    async def story():
+        async with audit(monkeypatch, tmp_path, dsn) as made:
+            await until(lambda: made.state().connected)
+            for one in (fresh, old):
+                made.record(one)
+            before = await look(made)
+            await settled(made)
+            after = await look(made)
+        async with audit(monkeypatch, tmp_path, dsn) as another:
+            await until(lambda: another.state().connected)
+            return before, after, await look(another)
+
+    assert asyncio.run(story()) == ([True, True, False, False, False],) * 3
+
+
+def test_t11_a_database_that_hangs_keeps_no_feedback_waiting(monkeypatch, tmp_path, postgres):
+    async def story():
+        async with audit(monkeypatch, tmp_path, postgres.dsn) as made:
+            await until(lambda: made.state().connected)
+            one = row()
+            made.record(one)
+            await settled(made)
+            first = await made.has_answer(one.id, "acme")
+            backend = made._lookup._connection.get_server_pid()
+            with postgres.hung(backend):
+                hung = [await made.has_answer(one.id, "acme") for _ in range(100)]
+            made._lookup._away_until = -1.0
+            return first, hung, await made.has_answer(one.id, "acme")
+
+    assert asyncio.run(story()) == (True, [None] * 100, True)
+
+
 def test_feedback_becomes_graded_rows_that_a_calibration_is_fitted_on(monkeypatch, tmp_path, dsn):
     kept, told = [], []
     for i in range(80):

@@ -118,7 +118,7 @@ ROUTES = (
     ),
     Documented(
         method="post", path="/v1/feedback", summary="Say whether an answer was right",
-        about="Taken for ids of the last days that the settings name; the last word counts.",
+        about="Taken for answers of the last days that the settings name; the last word counts.",
         body=requests.FeedbackRequest, found={200: _json(replies.FeedbackKept)}, problems=_OURS,
     ),
     Documented(

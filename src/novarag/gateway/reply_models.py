@@ -132,6 +132,10 @@ class FeedbackKept(BaseModel):
     id: Annotated[str, Field(pattern=ID)]
     verdict: Literal["right", "wrong"]
     kept: bool
+    confirmed: bool = Field(
+        description="Whether the answer was found. Where the database is away it cannot be looked"
+        " for; then feedback counts if there is one."
+    )
 
 
 class ListedModel(BaseModel):

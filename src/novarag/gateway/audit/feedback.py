@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from novarag.gateway.connection import Send
 
 _AHEAD = timedelta(minutes=5)  # clocks of two machines may differ
+_FRESH = timedelta(minutes=1)  # an answer as young may be on its way from another gateway
+_LOOKS = (0.25, 0.5, 1.0)  # seconds to wait before looking for it again
 
 
 class Audited(Protocol):
@@ -30,8 +33,9 @@ async def serve_feedback(
 ) -> None:
     """Keep what a user said of an answer; said twice it counts once, and the last word counts.
 
-    The reply says that it is kept, not that there is such an answer: its row may still be on its
-    way. Feedback counts only where the answer is of the same tenant.
+    An id that no answer of this tenant has is refused. Where that cannot be known, because the
+    database is away or behind, feedback is kept and counts if there is such an answer; the reply
+    says which of the two it is (`confirmed`).
     """
     request: FeedbackRequest = parse(FeedbackRequest, body)
     audit = gateway.audit
@@ -39,17 +43,31 @@ async def serve_feedback(
         raise BadRequest(
             "this gateway keeps no audit, so there is nothing to say it of", status=404
         )
-    _check_time(request.id, audit.settings.days)
+    made = _check_time(request.id, audit.settings.days)
+    known = await _find_answer(audit, request.id, tenant, fresh=datetime.now(UTC) - made < _FRESH)
+    if known is False:
+        raise BadRequest("no answer here has this id", status=404, param="id")
     row = FeedbackRow(
         id=request.id, tenant=tenant, verdict=request.verdict, time_ms=int(time.time() * 1000)
     )
     kept = audit.record(row)
-    said = {"id": request.id, "verdict": request.verdict, "kept": kept}
+    said = {"id": request.id, "verdict": request.verdict, "kept": kept, "confirmed": bool(known)}
     await send_whole(send, 200 if kept else 503, orjson.dumps(said))
 
 
-def _check_time(identity: str, days: int) -> None:
-    """Refuse ids of times that no answer can be of; each would make a partition."""
+async def _find_answer(audit: Audit, identity: str, tenant: str, *, fresh: bool) -> bool | None:
+    """Look for an answer, for one that may be on its way a few times."""
+    known = await audit.has_answer(identity, tenant)
+    for pause in _LOOKS if fresh else ():
+        if known is not False:
+            break
+        await asyncio.sleep(pause)
+        known = await audit.has_answer(identity, tenant)
+    return known
+
+
+def _check_time(identity: str, days: int) -> datetime:
+    """Return when an answer was made; refuse times that none can be of: each makes a partition."""
     try:
         made = time_of(identity)
     except (OverflowError, ValueError, OSError):
@@ -57,3 +75,4 @@ def _check_time(identity: str, days: int) -> None:
     now = datetime.now(UTC)
     if not now - timedelta(days=days) <= made <= now + _AHEAD:
         raise BadRequest(f"no answer of the last {days} days has this id", status=404, param="id")
+    return made

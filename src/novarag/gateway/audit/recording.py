@@ -14,8 +14,9 @@ import asyncpg
 from novarag.errors import NovaragError, StorageError
 from novarag.gateway.audit import rows as made_rows
 from novarag.gateway.audit.database import Writer, connected
-from novarag.gateway.audit.payloads import from_payload, to_payload
-from novarag.gateway.audit.rows import Keeper
+from novarag.gateway.audit.known import AnswerLookup, UncommittedRows
+from novarag.gateway.audit.payloads import Decided, from_payload, to_payload
+from novarag.gateway.audit.rows import AuditRow, Keeper
 from novarag.gateway.audit.spool import Spool, SpoolFull
 from novarag.gateway.upstream import Unavailable
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from novarag.gateway.audit.payloads import Decided, Said
-    from novarag.gateway.audit.rows import AuditRow, FeedbackRow, Requested
+    from novarag.gateway.audit.payloads import Said
+    from novarag.gateway.audit.rows import FeedbackRow, Requested
     from novarag.gateway.audit.settings import AuditSettings
     from novarag.gateway.audit.spool import Batch
     from novarag.gateway.decisions import Decision, Respondent
@@ -68,7 +69,8 @@ class Audit:
     """Keeps rows, for use in `async with`.
 
     `record` writes to the spool before it returns; a task of its own commits to PostgreSQL. No
-    failure of the database reaches a request. One connection is open at a time.
+    failure of the database reaches a request. One connection writes, and another is open once
+    feedback has asked for an answer.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Audit:
         self._recorded = self._committed = self._lost = self._rejected = 0
         self._connected: bool | None = None  # not tried yet
         self._full = False
+        self._uncommitted, self._lookup = UncommittedRows(), AnswerLookup(self._dsn)
 
     async def __aenter__(self) -> Self:
         try:
@@ -118,6 +121,7 @@ class Audit:
             await asyncio.wait({self._task}, timeout=_LONGEST if self._connected else _FIRST)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        await self._lookup.close()
         if self._spool is not None:
             self._spool.close()
             self._spool = None
@@ -136,6 +140,8 @@ class Audit:
             self._spool.append(to_payload(row))
         except SpoolFull as error:
             return self._over(error)
+        if isinstance(row, AuditRow):
+            self._uncommitted.add(row.id, row.tenant)
         self._recorded += 1
         self._full = False
         self._more.set()
@@ -149,6 +155,22 @@ class Audit:
             raise AuditFull from None
         self._lost += 1
         return False
+
+    async def has_answer(self, identity: str, tenant: str) -> bool | None:
+        """Say whether a tenant has an answer of an id; None where that cannot be known now.
+
+        That is so while the database is away, or behind with rows whose ids are not in memory.
+        """
+        waiting = self._uncommitted.tenant_of(identity)
+        if waiting is not None:
+            return waiting == tenant
+        inherited = self._spool is None or self._spool.has_inherited
+        if not self._connected or inherited or not self._uncommitted.complete:
+            return None
+        try:
+            return await self._lookup.tenant_of(identity) == tenant
+        except LookupError:
+            return None
 
     def requested(self, respondent: Respondent | None, **facts: Any) -> Requested:  # noqa: ANN401
         """Say what is known of a request beside its outcome; its model may be none of ours."""
@@ -275,6 +297,8 @@ class Audit:
             self._rejected += len(rejected)
             _log.error("%d rows were set aside, the database cannot hold them", len(rejected))
         spool.commit(batch)
+        if batch.segment.ours:
+            self._uncommitted.remove(row.id for _, row in rows if isinstance(row, Decided))
         self._committed += len(batch.records) - len(rejected)
 
     async def _write(

@@ -91,6 +91,11 @@ class Spool:
         """How many bytes are not committed yet, of this process and of the dead."""
         return sum(segment.size - segment.done for segment in self._segments)
 
+    @property
+    def has_inherited(self) -> bool:
+        """Whether records of dead processes wait here."""
+        return any(not segment.ours for segment in self._segments)
+
     def append(self, payload: bytes) -> None:
         """Write one record, or raise `SpoolFull` and leave no trace of it."""
         content = frame(payload)

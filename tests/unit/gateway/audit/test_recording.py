@@ -11,9 +11,10 @@ import pytest
 from pydantic import ValidationError
 
 from novarag.errors import StorageError, UsageError
-from novarag.gateway.audit import recording
+from novarag.gateway.audit import feedback, recording
 from novarag.gateway.audit.feedback import serve_feedback
 from novarag.gateway.audit.frames import frame
+from novarag.gateway.audit.known import UncommittedRows
 from novarag.gateway.audit.payloads import from_payload, to_payload
 from novarag.gateway.audit.recording import AuditFull
 from novarag.gateway.audit.rows import time_of
@@ -149,8 +150,13 @@ def test_settings_name_variables_and_refuse_what_is_no_address(monkeypatch):
 class Kept:
     """An audit that remembers what it was given."""
 
-    def __init__(self, *, takes=True, **more):
+    def __init__(self, *, takes=True, known=(True,), **more):
         self.rows, self.takes, self.settings = [], takes, AuditSettings(**more)
+        self.known, self.looks = list(known), 0
+
+    async def has_answer(self, identity, tenant):
+        self.looks += 1
+        return self.known.pop(0) if len(self.known) > 1 else self.known[0]
 
     def record(self, one):
         self.rows.append(one)
@@ -171,7 +177,7 @@ def say(made, body, **more):
 def test_feedback_is_kept_by_id_and_tenant():
     made, identity, before = Kept(), new_id(), int(time.time() * 1000)
     status, reply = say(made, {"id": identity, "verdict": "wrong"}, tenant="acme")
-    assert (status, reply) == (200, {"id": identity, "verdict": "wrong", "kept": True})
+    assert (status, reply) == (200, {"id": identity, "verdict": "wrong", "kept": True, "confirmed": True})  # fmt: skip
     (kept,) = made.rows
     assert (kept.id, kept.tenant, kept.verdict) == (identity, "acme", "wrong")
     assert before <= kept.time_ms <= time.time() * 1000
@@ -205,6 +211,59 @@ def test_feedback_on_the_first_and_the_last_day_is_taken():
         identity = new_id(time.time() - ago)
         assert say(made, {"id": identity, "verdict": "right"})[0] == 200
         assert time_of(made.rows[-1].id).date()
+
+
+@pytest.mark.parametrize(
+    ("ago", "looks"), [(3_600, 1), (0, 4)], ids=["an hour old", "maybe on its way"]
+)
+def test_t11_feedback_on_an_answer_that_never_was_is_refused(monkeypatch, ago, looks):
+    monkeypatch.setattr(feedback, "_LOOKS", (0, 0, 0))
+    made = Kept(known=[False])
+    with pytest.raises(BadRequest, match="no answer here has this id") as caught:
+        say(made, {"id": new_id(time.time() - ago), "verdict": "right"})
+    assert (caught.value.status, caught.value.param) == (404, "id")
+    assert (made.rows, made.looks) == ([], looks)
+
+
+@pytest.mark.parametrize(
+    ("known", "confirmed"), [([False, True], True), ([False, None], False), ([None], False)]
+)
+def test_t11_an_answer_on_its_way_is_waited_for_and_what_cannot_be_known_is_kept(
+    monkeypatch, known, confirmed
+):
+    monkeypatch.setattr(feedback, "_LOOKS", (0, 0, 0))
+    made = Kept(known=known)
+    status, told = say(made, {"id": new_id(), "verdict": "right"})
+    assert (status, told["kept"], told["confirmed"]) == (200, True, confirmed)
+    assert len(made.rows) == 1
+
+
+def test_t11_rows_on_their_way_are_known_up_to_a_number():
+    rows = UncommittedRows(most=2)
+    for identity in "abc":
+        rows.add(identity, "acme")
+    assert [rows.tenant_of(identity) for identity in "abc"] == ["acme", "acme", None]
+    assert not rows.complete
+    rows.remove("ab")
+    assert (rows.tenant_of("a"), rows.complete) == (None, False)
+    rows.remove("c")
+    assert rows.complete
+
+
+def test_t11_while_the_database_is_away_an_answer_of_this_process_is_known_alone(
+    monkeypatch, tmp_path
+):
+    async def story():
+        async with audit(monkeypatch, tmp_path, NOWHERE) as made:
+            one = row()
+            made.record(one)
+            return [
+                await made.has_answer(one.id, "acme"),
+                await made.has_answer(one.id, "other"),
+                await made.has_answer(new_id(), "acme"),
+            ]
+
+    assert asyncio.run(story()) == [True, False, None]
 
 
 def test_a_gateway_without_an_audit_says_so():

@@ -113,14 +113,19 @@ class AnswerLookup:
             awaited.set_result(found.get(identity))
 
     async def _find(self, identities: list[str]) -> dict[str, str]:
-        if self._connection is None or self._connection.is_closed():
-            await self._disconnect()
-            self._stack = AsyncExitStack()
-            opened = connected(self._dsn, command=_PATIENCE)
-            self._connection = await self._stack.enter_async_context(opened)
+        connection = self._connection
+        if connection is None or connection.is_closed():
+            connection = await self._connect()
         days = sorted({time_of(identity).date() for identity in identities})
-        rows: list[Any] = await self._connection.fetch(_FIND, identities, days)
+        rows: list[Any] = await connection.fetch(_FIND, identities, days)
         return {row["id"]: row["tenant"] for row in rows}
+
+    async def _connect(self) -> asyncpg.Connection:
+        await self._disconnect()
+        self._stack = AsyncExitStack()
+        opened = connected(self._dsn, command=_PATIENCE)
+        self._connection = made = await self._stack.enter_async_context(opened)
+        return made
 
     async def _disconnect(self) -> None:
         stack, self._stack, connection, self._connection = self._stack, None, self._connection, None

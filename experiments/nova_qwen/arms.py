@@ -38,15 +38,24 @@ STAGES = ("format", "judgment", "alignment")
 """The compact form has no step that names its rule: a state that is right follows from the classes."""
 LEVELS = Levels(10)
 ROUNDS = 4  # replies of a group at most: the best aligned, the next best, …
+LEAST = 300
+"""Rows of an arm at least. Where fewer judge every passage rightly, as the paper asks, the state of
+the group must be right and a class of a passage may be wrong; the log says which filter it was."""
+EVERY, STATE = "every passage and the state", "the state alone"
 _KEPT = ("question", "group", "kind", "strategy", "model", "answer", "confidence", "correct",
          "reply", "prompt_hash", "target")  # fmt: skip
 
 
 def arm_rows(
-    arm: str, trials: pl.DataFrame, groups: Sequence[PassageGroup], *, rows: int
+    arm: str,
+    trials: pl.DataFrame,
+    groups: Sequence[PassageGroup],
+    *,
+    rows: int,
+    judged: str = EVERY,
 ) -> list[dict]:
     """Return the training rows of an arm as TRL reads them, shuffled by the seed."""
-    kept = kept_trials(arm, trials, rows=rows)
+    kept = kept_trials(arm, as_judged(trials, judged), rows=rows)
     names = {g.id: g for g in groups}
     made = make_examples(
         [Kept(**row, reasoning=None) for row in kept.select(_KEPT).iter_rows(named=True)],
@@ -58,6 +67,22 @@ def arm_rows(
     sound = [canonical_row(example) for example in made if example.fault is None]
     order = np.random.default_rng(SEED).permutation(len(sound))
     return [sound[i] for i in order]
+
+
+def filter_of(trials: pl.DataFrame, *, rows: int) -> str:
+    """Say by which judgments replies are kept: the same for every arm."""
+    try:
+        enough = kept_trials("brier", trials, rows=rows).height >= min(LEAST, rows)
+    except DataError:
+        enough = False
+    return EVERY if enough else STATE
+
+
+def as_judged(trials: pl.DataFrame, judged: str) -> pl.DataFrame:
+    """Count the classes of passages as right where the state alone is asked for."""
+    if judged == EVERY:
+        return trials
+    return trials.with_columns(passages_right=pl.col("passages_judged"))
 
 
 def kept_trials(arm: str, trials: pl.DataFrame, *, rows: int) -> pl.DataFrame:

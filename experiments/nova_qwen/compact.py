@@ -15,17 +15,9 @@ NAME = "experiments.nova_qwen.compact:COMPACT"
 TEXT = """\
 Answer a question with the help of retrieved passages. The passages may be incomplete, off topic or wrong.
 
-Judge every passage with one of three classes:
-- HR (highly relevant): it states an answer to the question, whether or not that answer is correct.
-- R (relevant): it shares the topic of the question but does not state an answer to it.
-- I (irrelevant): it has nothing to do with the question.
-
-Then judge all passages together with one of three words:
-- Conflicting: two or more passages are HR and their answers contradict each other.
-- Consistent: one or more passages are HR and their answers do not contradict each other.
-- Insufficient: no passage is HR.
-
-Rules: if the passages are Consistent, answer from the HR passages with the confidence they deserve, and ignore the others. If they are Conflicting or Insufficient, answer from your own knowledge, and let your confidence be that of your own knowledge.
+Judge every passage: HR if it states an answer to the question, right or wrong; R if it is on the topic but states no answer; I if it is about something else.
+Then judge all of them: Conflicting if HR passages contradict each other; Consistent if there are HR passages that do not; Insufficient if no passage is HR.
+If they are Consistent, answer from the HR passages and ignore the others. If they are Conflicting or Insufficient, answer from your own knowledge, and be no surer than that allows.
 
 Question: {question}
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from experiments.nova_qwen.plan import askings
+from experiments.nova_qwen.plan import AS_FLOAT, askings, look
 from experiments.nova_qwen.store import Store
 from novarag.calibration.scores import score
+from novarag.grading import normalize
 from novarag.taxonomy import GroupKind
 
 KINDS = tuple(str(kind) for kind in GroupKind)
@@ -115,6 +116,23 @@ def _three(values: dict[str, float | None]) -> str:
     return " / ".join(_one(values[kind]) or "-" for kind in KINDS)
 
 
+def agreement(one: pl.DataFrame, other: pl.DataFrame) -> str:
+    """Say how far two tables of greedy replies to the same groups say the same."""
+    both = one.join(other, on="group", suffix="_other")
+    if not both.height:
+        return "no group was asked of both"
+    answer = [
+        normalize(a or "") == normalize(b or "")
+        for a, b in both.select("answer", "answer_other").iter_rows()
+    ]
+    state = both["evidence"].eq_missing(both["evidence_other"])
+    right = both["correct"].fill_null(value=False) == both["correct_other"].fill_null(value=False)
+    return (
+        f"of {both.height} groups, int8 and float32 give the same answer in {sum(answer)}, the same"
+        f" state in {state.sum()}, the same grade in {right.sum()}"
+    )
+
+
 def main() -> None:
     """Print the figures of the stages that have replies."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -125,6 +143,9 @@ def main() -> None:
         a for a in askings() if store.file(a, 0).parent.exists() and a.name in (wanted or [a.name])
     ]
     print(markdown({a.name: figures(store.read(a)) for a in there}))
+    compact = next(a for a in look() if a.strategy == AS_FLOAT.strategy)
+    if {AS_FLOAT, compact} <= set(there):
+        print(agreement(store.read(compact), store.read(AS_FLOAT)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ python -m experiments.nova_qwen.hours
 
 from __future__ import annotations
 
-from experiments.nova_qwen.plan import askings, left_to_ask, left_to_train, table
+from experiments.nova_qwen.plan import FEW, askings, left_to_ask, left_to_train, table
 from experiments.nova_qwen.questions import FACTS
 from experiments.nova_qwen.store import Store
 
@@ -15,10 +15,10 @@ def plan_of(store: Store) -> str:
     facts = store.read_json(FACTS)
     if facts is None:
         return "the questions are not made yet: `make proof MODEL=qwen` makes them first"
-    sizes = {name: made["groups"] for name, made in facts["groups"].items()}
+    sizes = {name: made["groups"] for name, made in facts["groups"].items()} | {"few": FEW}
     asked = left_to_ask(askings(), sizes, store.rows())
     trained = left_to_train(store.rows())
-    first = [row for row in asked if row.stage.startswith(("look", "sample"))]
+    first = [row for row in asked if row.stage.startswith(("look", "float32", "sample"))]
     return table([*first, *trained, *(row for row in asked if row not in first)])
 
 

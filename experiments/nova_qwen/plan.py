@@ -34,7 +34,9 @@ PROMPTS = {
     "nova": "nova",
 }
 """The prompts of the untrained model, the cheapest first."""
-BASE = "base"
+BASE, FLOAT = "base", "float32"
+FEW = 30
+"""Dev groups that are asked in float32, too: how far int8 says the same."""
 SAMPLES, SAMPLED_AT_ONCE = 8, 4
 ROWS = 800
 """Rows of an arm's training; each is learnt from once."""
@@ -75,6 +77,7 @@ def look() -> list[Asking]:
     return [asking(f"look-{name}", BASE, "look", s) for name, s in PROMPTS.items()]
 
 
+AS_FLOAT = asking("float32-compact", FLOAT, "few", COMPACT)
 SAMPLE = asking(
     "sample", BASE, "sample", COMPACT, samples=SAMPLES, chunk=10, at_once=SAMPLED_AT_ONCE
 )
@@ -104,7 +107,7 @@ def test() -> list[Asking]:
 
 def askings() -> list[Asking]:
     """Return every stage of asking, in order."""
-    return [*look(), SAMPLE, *dev(), *graded(), *test()]
+    return [*look(), AS_FLOAT, SAMPLE, *dev(), *graded(), *test()]
 
 
 def parts(rows: int) -> list[range]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from experiments.nova_qwen import choices, questions, speeds
 from experiments.nova_qwen.arms import ARMS
 from experiments.nova_qwen.asking import ask_chunk
 from experiments.nova_qwen.hours import plan_of
-from experiments.nova_qwen.plan import BASE, SAMPLE, dev, graded, look, test
+from experiments.nova_qwen.plan import AS_FLOAT, BASE, FLOAT, SAMPLE, dev, graded, look, test
 from experiments.nova_qwen.serving import ROOT, Server, step_back
 from experiments.nova_qwen.store import Asking, Store
 from experiments.nova_qwen.teaching import train_arm, weights_of
@@ -42,7 +43,7 @@ class Bench:
     server: Server
     store: Store
     deadline: float
-    compiled: bool = True
+    eager: bool = False
     _up: ExitStack = field(default_factory=ExitStack)
     _who: str | None = None
 
@@ -56,7 +57,9 @@ class Bench:
         if who != self._who:
             self.end()
             folder = weights_of(who, self.build, self.server.folder, self.store)
-            self._up.enter_context(self.server.up(folder, compiled=self.compiled))
+            known = self.store.read_json(speeds.FILE) or {}
+            compiled = not self.eager and speeds.is_worth_compiling(known)
+            self._up.enter_context(self.server.up(folder, compiled=compiled))
             self._who = who
 
     def end(self) -> None:
@@ -101,21 +104,25 @@ def measure(bench: Bench) -> None:
     prompts = [VANILLA.render(g).text for g in groups]
     bench.end()
     for name, who, compiled in (
-        ("int8, eager", BASE, False), ("int8, compiled", BASE, True), ("float32, eager", "float32", False),
+        (speeds.EAGER, BASE, False), (speeds.COMPILED, BASE, True), ("float32, eager", FLOAT, False),
     ):  # fmt: skip
         if name not in known:
             bench.check()
+            at_once = speeds.AT_ONCE if who == BASE else (8,)
             folder = weights_of(who, bench.build, bench.server.folder, bench.store)
-            with bench.server.up(folder, compiled=compiled):
-                at_once = speeds.AT_ONCE if who == BASE else (8,)
-                known[name] = speeds.measure(bench.server, prompts, at_once)
+            try:
+                with bench.server.up(folder, compiled=compiled):
+                    known[name] = speeds.measure(bench.server, prompts, at_once)
+            except (subprocess.CalledProcessError, OSError) as error:
+                known[name] = {"failed": f"{type(error).__name__}: {error}"}
+                print(f"{name}: {error}", flush=True)
             known["machine"] = machine()
             bench.store.write_json(speeds.FILE, known)
 
 
 def before(bench: Bench) -> None:
     """All prompts on 100 dev questions, and the prompt that trained models are held against."""
-    bench.ask(look())
+    bench.ask([*look(), AS_FLOAT])
     choices.choose_prompt(bench.store)
 
 
@@ -168,7 +175,7 @@ def main() -> None:
     given.build.mkdir(parents=True, exist_ok=True)
     bench = Bench(
         given.build.resolve(), Server(given.vllm.resolve(), given.port), Store(),
-        time.monotonic() + 60 * given.minutes, compiled=not given.eager,
+        time.monotonic() + 60 * given.minutes, eager=given.eager,
     )  # fmt: skip
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from experiments.nova.plan import SEED
 from experiments.nova.prepare import ASKED, SIZES, Clean, Found
 from experiments.nova.splits import check_disjoint, counts, dealt, place_of
+from experiments.nova_qwen.plan import FEW
 from novarag.datasets import load_groups
 from novarag.errors import DataError
 from novarag.flows.group import write_groups
@@ -107,5 +108,7 @@ def digest(groups: list[PassageGroup]) -> str:
 
 
 def groups_of(build: Path, split: str) -> list[PassageGroup]:
-    """Read the groups of a split."""
+    """Read the groups of a split; `few` are the first of `look`."""
+    if split == "few":
+        return groups_of(build, "look")[:FEW]
     return list(load_groups(build / "groups" / f"{split}.jsonl"))

@@ -22,6 +22,19 @@ WRITTEN = 24  # tokens of each reply
 READ = 6  # prompts that are read, of which no two begin alike
 CORES = 2
 FILE = "speeds.json"
+EAGER, COMPILED = "int8, eager", "int8, compiled"
+
+
+def is_worth_compiling(known: dict) -> bool:
+    """Say whether the compiled server writes faster; until both were measured, it is not taken.
+
+    >>> is_worth_compiling({COMPILED: {"failed": "it died"}, EAGER: {"written at 8": {"per_second": 9}}})
+    False
+    """
+    eager, compiled = (
+        known.get(name, {}).get("written at 8", {}).get("per_second") for name in (EAGER, COMPILED)
+    )
+    return bool(eager and compiled and compiled > eager)
 
 
 def measure(server: Server, prompts: Sequence[str], at_once: Sequence[int] = AT_ONCE) -> dict:

@@ -8,15 +8,16 @@ import resource
 import subprocess
 import sys
 import time
+from collections import Counter
 from math import cos, pi
 from typing import TYPE_CHECKING
 
 import orjson
 
 from experiments.nova_qwen import adapters, questions
-from experiments.nova_qwen.arms import arm_rows
+from experiments.nova_qwen.arms import arm_rows, filter_of
 from experiments.nova_qwen.looks import GROUPS, Look, is_over, last_sound
-from experiments.nova_qwen.plan import BASE, ROWS, SAMPLE, parts, strategy_of
+from experiments.nova_qwen.plan import BASE, FLOAT, ROWS, SAMPLE, parts, strategy_of
 from experiments.nova_qwen.serving import ROOT
 from experiments.nova_qwen.training import ALPHA, RANK
 from novarag.flows.group import write_groups
@@ -58,9 +59,13 @@ def make_rows(bench: Bench, arm: str) -> list[dict]:
     path = rows_file(bench.store, arm)
     if not path.exists():
         groups = questions.groups_of(bench.build, SAMPLE.split)
-        rows = arm_rows(arm, bench.store.read(SAMPLE, groups), groups, rows=ROWS)
+        trials = bench.store.read(SAMPLE, groups)
+        judged = filter_of(trials, rows=ROWS)
+        rows = arm_rows(arm, trials, groups, rows=ROWS, judged=judged)
+        kinds = dict(sorted(Counter(row["kind"] for row in rows).items()))
         with bench.store.whole(path) as draft, gzip.GzipFile(draft, "wb", mtime=0) as file:
             file.writelines(orjson.dumps(row) + b"\n" for row in rows)
+        bench.store.log(rows=arm, count=len(rows), kinds=kinds, judged=judged)
     with gzip.open(path, "rb") as file:
         return [orjson.loads(line) for line in file]
 
@@ -147,7 +152,7 @@ def _spent() -> float:
 def weights_of(who: str, build: Path, vllm: Path, store: Store) -> Path:
     """Return the folder that is served for somebody: all in int8 but the base in float32."""
     base = vllm / "qwen"
-    if who == "float32":
+    if who == FLOAT:
         return base
     out = vllm / "qwen-int8" if who == BASE else build / "models" / who
     words: list[object] = [vllm / "venv" / "bin" / "python", INT8, base, out]

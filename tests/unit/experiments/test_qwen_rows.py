@@ -5,7 +5,15 @@ import polars as pl
 import pytest
 
 from experiments.nova_qwen import adapters
-from experiments.nova_qwen.arms import ARMS, arm_rows, kept_trials, state_shares
+from experiments.nova_qwen.arms import (
+    ARMS,
+    EVERY,
+    STATE,
+    arm_rows,
+    filter_of,
+    kept_trials,
+    state_shares,
+)
 from experiments.nova_qwen.compact import COMPACT, NAME
 from novarag.errors import DataError
 from novarag.grouping import evidence_state
@@ -123,6 +131,18 @@ def test_without_a_rightly_judged_reply_there_are_no_rows():
         arm_rows("brier", wrong, groups, rows=10)
     with pytest.raises(DataError, match="no arm 'soft'"):
         arm_rows("soft", table, groups, rows=10)
+
+
+def test_where_too_few_replies_judge_every_passage_rightly_the_state_is_enough():
+    groups, table = trials()
+    assert filter_of(table, rows=60) == EVERY
+    wrong = table.with_columns(passages_right=pl.lit(0, dtype=pl.Int16))
+    assert filter_of(wrong, rows=60) == STATE
+    rows = arm_rows("brier", wrong, groups, rows=60, judged=STATE)
+    states = {r["group"]: r["completion"][0]["content"].split("\n")[1] for r in rows}
+    truth = {g.id: f"Group Judgment: {str(evidence_state(g)).capitalize()}" for g in groups}
+    assert len(rows) == 60
+    assert all(truth[name] == state for name, state in states.items())
 
 
 def test_a_packed_adapter_is_small_and_what_it_stands_for_stays_when_it_is_packed_again(tmp_path):

@@ -1,13 +1,16 @@
 """The stages of the proof on a model that reads: planned by figures, taken up from results alone."""
 
 import shutil
+import subprocess
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from experiments.nova_qwen import choices, plan, proof, teaching
+from experiments.nova_qwen import choices, plan, proof, speeds, teaching
+from experiments.nova_qwen.figures import agreement, figures
 from experiments.nova_qwen.looks import Look, is_over, last_sound
 from experiments.nova_qwen.serving import Server
 from experiments.nova_qwen.store import Asking, Store
@@ -186,9 +189,51 @@ def test_a_training_is_taken_up_from_the_log_and_the_adapter_in_results(tmp_path
     assert len(begun) == 3
 
 
-def test_figures_count_unread_replies_as_wrong_and_unjudged_groups_as_misjudged(tmp_path):
-    from experiments.nova_qwen.figures import figures
+def test_the_compiled_server_is_taken_where_it_was_measured_to_write_faster():
+    def wrote(speed):
+        return {"written at 8": {"per_second": speed}}
 
+    assert speeds.is_worth_compiling({speeds.EAGER: wrote(9), speeds.COMPILED: wrote(12)})
+    for known in (
+        {},
+        {speeds.COMPILED: wrote(12)},
+        {speeds.EAGER: wrote(9), speeds.COMPILED: wrote(8)},
+    ):
+        assert not speeds.is_worth_compiling(known)
+
+
+def test_a_server_that_does_not_come_up_is_written_down_and_the_others_are_measured(
+    tmp_path, monkeypatch
+):
+    bench = bench_at(tmp_path, tmp_path / "results")
+
+    def up(self, model, *, compiled):
+        if compiled:
+            raise subprocess.CalledProcessError(1, "serve")
+        return nullcontext()
+
+    monkeypatch.setattr(FakeServer, "up", up, raising=False)
+    monkeypatch.setattr(proof, "weights_of", lambda who, *_: Path(who))
+    monkeypatch.setattr(speeds, "measure", lambda *_: {"written at 8": {"per_second": 9.0}})
+    proof.measure(bench)
+    known = bench.store.read_json(speeds.FILE)
+    assert "CalledProcessError" in known[speeds.COMPILED]["failed"]
+    assert known["float32, eager"] == known[speeds.EAGER]
+    assert not speeds.is_worth_compiling(known)
+
+
+def test_int8_and_float32_are_held_against_each_other_group_by_group():
+    one = pl.DataFrame({"group": ["a", "b"], "answer": ["The Paris", None], "evidence": ["consistent", None], "correct": [True, None]})  # fmt: skip
+    other = pl.DataFrame({"group": ["b", "a"], "answer": ["Lyon", "paris"], "evidence": [None, "conflicting"], "correct": [True, True]})  # fmt: skip
+    said = agreement(one, other)
+    assert (
+        said
+        == "of 2 groups, int8 and float32 give the same answer in 1, the same state in 1, the same grade in 1"
+    )
+    assert agreement(one, other.filter(pl.col("group") == "c")) == "no group was asked of both"
+
+
+def test_figures_count_unread_replies_as_wrong_and_unjudged_groups_as_misjudged(tmp_path):
     table = pl.DataFrame({
         "group": ["a", "b", "c", "d"], "kind": ["consistent", "consistent", "counterfactual", "irrelevant"],
         "correct": [True, None, False, False], "confidence": [1.0, None, 1.0, 0.5],

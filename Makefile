@@ -243,7 +243,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof calibration-rows gate-proof drift-proof picking-proof attack-proof attack-served dry-runs likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof calibration-rows gate-proof statements drift-proof picking-proof attack-proof attack-served dry-runs likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
 	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
@@ -350,6 +350,9 @@ calibration-rows: ## calibrate on a million rows: its cost, and the same numbers
 gate-proof: ## gates on pools with known truth: promises kept, answers kept, labels needed (half an hour)
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate
 	OPENBLAS_NUM_THREADS=1 python -m validation.gate_needs
+
+statements: ## tables of known truth: hidden repeats, columns that tell apart, pairs of groups (minutes)
+	OPENBLAS_NUM_THREADS=1 python -m validation.statements
 
 drift-proof: ## alarms of drift on streams of known truth: how often false, how soon (minutes)
 	OPENBLAS_NUM_THREADS=1 python -m validation.drift

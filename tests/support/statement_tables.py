@@ -137,11 +137,15 @@ def spelt(text: str, copy: int, rng: np.random.Generator) -> str:
 def hidden_repeats(
     *, questions: int = 30, copies: int = 20, wrong: float = 0.2, seed: int = 0
 ) -> pl.DataFrame:
-    """Draw questions with so many copies each, spelt in other ways and graded alike (M6)."""
+    """Draw questions with so many copies each, spelt in other ways and graded alike (M6).
+
+    Every question has a confidence of its own, which says nothing of whether it is right.
+    """
     rng = np.random.default_rng(seed)
     right = rng.random(questions) >= wrong
+    stated = rng.uniform(0.5, 1, questions).round(2)
     cells = [
-        (spelt(f"What does clause {_WORDS[q]} of the contract say?", copy, rng), bool(right[q]))
+        (spelt(f"What does clause {_name(q)} of the contract say?", copy, rng), q)
         for q in range(questions)
         for copy in range(copies)
     ]
@@ -149,10 +153,12 @@ def hidden_repeats(
     return pl.DataFrame(
         {
             "question": [cells[i][0] for i in order],
-            "confidence": np.full(len(cells), 0.9),
-            "correct": [cells[i][1] for i in order],
+            "confidence": [float(stated[cells[i][1]]) for i in order],
+            "correct": [bool(right[cells[i][1]]) for i in order],
         }
     )
 
 
-_WORDS = [f"{one}{other}" for one in "abcdefgh" for other in ("lpha", "eta", "rho", "mega", "tau")]
+def _name(number: int) -> str:
+    """Name a clause in letters: numbering is left to the spelling."""
+    return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")

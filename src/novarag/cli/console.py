@@ -225,6 +225,9 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
 
     A pipeline, which is not `alone`, knows itself what is next.
     """
+    from novarag.flows.jobs import all_failed, cause_of
+    from novarag.runs import open_run
+
     print(
         f"{run.answered:,} of {run.requests:,} requests answered ({run.fresh:,} asked now),"
         f" {run.dead:,} failed; {run.trials:,} trials, {run.unread:,} unread"
@@ -234,12 +237,14 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
     print(spent + (f", about {money:,.2f}" if money is not None else ""))
     if run.dead:
         again = "add --retry-failed to ask them again"
+        if all_failed(run) and alone:
+            print(cause_of(open_run(run.place)))
         print(f"{run.dead:,} failed: `novarag show {run.place}` says why; {again}")
     if not run.finished:
         why = "stopped" if run.stopped else "unfinished"
         print(f"{why}: run the same command to go on, or `novarag show {run.place}`")
         return ExitCode.STOPPED if run.stopped else ExitCode.LEFT
-    if alone:
+    if alone and not all_failed(run):
         _suggest(run)
     return ExitCode.LEFT if run.dead else ExitCode.DONE
 

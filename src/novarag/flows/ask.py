@@ -10,7 +10,15 @@ from novarag.defaults import ASK
 from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
-from novarag.flows.jobs import check_server, is_structured, plan_job, run_job, source_of
+from novarag.flows.jobs import (
+    all_failed,
+    cause_of,
+    check_server,
+    is_structured,
+    plan_job,
+    run_job,
+    source_of,
+)
 from novarag.flows.looping import synchronous
 
 if TYPE_CHECKING:
@@ -86,9 +94,8 @@ async def ask_async(
     job = plan_job(asked, source, settings, store, reached, tell=tell)
     summary = await run_job(job, reached, tell=tell, stop=stop)
     run = open_run(store)
-    if out is None and summary.dead == summary.requests:
-        outcome, detail = run.dead_table.select("outcome", "detail").row(0)
-        raise ServiceError(f"every request failed: {outcome}: {detail}", retryable=False)
+    if all_failed(summary) and (out is None or made is not None):
+        raise ServiceError(cause_of(run), retryable=False)
     if made is not None and out is not None and not run.missing:
         from novarag.flows.calibrate import apply_calibration
 

@@ -11,8 +11,15 @@ from novarag.calls import Sampling
 from novarag.errors import Unfinished
 from novarag.flows.attack_plan import REPEATS
 from novarag.flows.events import silent
-from novarag.flows.jobs import Source, check_server, is_structured, plan_job, run_job
-from novarag.runs import Memory, Settings, frame_secret, open_run, open_store
+from novarag.flows.jobs import (
+    Source,
+    check_server,
+    is_structured,
+    plan_job,
+    run_job,
+    settled_run,
+)
+from novarag.runs import Memory, Settings, frame_secret, open_store
 from novarag.strategies.frames import fresh_secret
 
 if TYPE_CHECKING:
@@ -92,9 +99,9 @@ class AttackRuns:
         source = Source(groups=partial(iter, groups), name=f"{defence.name} {part}", hash="")
         job = plan_job(asking, source, settings, store, self.model, tell=tell)
         summary = await run_job(job, self.model, tell=tell, stop=stop)
-        if not summary.finished or (stop is not None and stop.is_set()):
+        if stop is not None and stop.is_set():
             raise Unfinished(store.place, stopped=summary.stopped)
-        return open_run(store)
+        return settled_run(job, summary)
 
     def _settings(self, defence: Defence, part: str, store: Store) -> tuple[Asking, Settings]:
         """Say what a run asks, and how: framed, held to its form, or as it is."""

@@ -23,6 +23,7 @@ from novarag.flows.jobs import (
     plan_job,
     run_job,
     settings_of,
+    settled_run,
     source_of,
 )
 from novarag.flows.looping import Stop, synchronous
@@ -238,7 +239,7 @@ class _Steps:
 
     async def ask(self) -> Run:
         """Ask every group for its samples."""
-        from novarag.runs import open_run, open_store
+        from novarag.runs import open_store
 
         strategy, settings = self._asking
         store = open_store(self.out / "run")
@@ -246,9 +247,7 @@ class _Steps:
         source = source_of(self.out / "groups.jsonl")
         job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
         summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
-        if not summary.finished:
-            raise Unfinished(store.place, stopped=summary.stopped)
-        run = open_run(store)
+        run = settled_run(job, summary)
         self.built = replace(self.built, run=run)
         return run
 

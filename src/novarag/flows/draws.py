@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import Unfinished
 from novarag.flows.events import silent
-from novarag.flows.jobs import Source, plan_job, run_job, settings_of
-from novarag.runs import Memory, is_finished, open_run, open_store, read_manifest
+from novarag.flows.jobs import Source, plan_job, run_job, settings_of, settled_run
+from novarag.runs import Memory, is_finished, open_store, read_manifest
 from novarag.strategies import Strategy, find_strategy
 from novarag.strategies.follow_up import FOLLOW_UPS, FollowUp, propose
 from novarag.uncertainty import GREEDY, serving
@@ -87,9 +87,9 @@ class Draws:
                 continue
             job = self._job(need, answers, tell)
             summary = await run_job(job, self.model, tell=tell, stop=stop)
-            if not summary.finished or (stop is not None and stop.is_set()):
+            if stop is not None and stop.is_set():
                 raise Unfinished(job.store.place, stopped=summary.stopped)
-            drawn[need] = open_run(job.store)
+            drawn[need] = settled_run(job, summary)
         return drawn
 
     def _job(self, need: Need, answers: Source | None, tell: Tell) -> Job:

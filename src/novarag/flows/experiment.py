@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING
 
 from novarag.atomic import write_whole
 from novarag.config import Experiment, load_experiment
-from novarag.errors import Unfinished, UnknownName, UsageError
+from novarag.errors import UnknownName, UsageError
 from novarag.flows.access import check_keys, reach_endpoints
 from novarag.flows.annotate import AnnotationResult, annotate_async
 from novarag.flows.events import Step, StepResult, silent
 from novarag.flows.index import IndexBuild, build_index_async
-from novarag.flows.jobs import check_server, hash_of, plan_job, run_job, settings_of, source_of
+from novarag.flows.jobs import (
+    check_server,
+    hash_of,
+    plan_job,
+    run_job,
+    settings_of,
+    settled_run,
+    source_of,
+)
 from novarag.flows.looping import Stop, synchronous
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
@@ -309,7 +317,7 @@ class _Steps:
 
     async def ask(self) -> dict[str, Run]:
         """Ask every group by every strategy."""
-        from novarag.runs import open_run, open_store
+        from novarag.runs import open_store
 
         file = self._asked
         self._check_form(file)
@@ -319,9 +327,7 @@ class _Steps:
             await check_server(self._model, store)
             job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
             summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
-            if not summary.finished:
-                raise Unfinished(store.place, stopped=summary.stopped)
-            self.runs[name] = open_run(store)
+            self.runs[name] = settled_run(job, summary)
         return self.runs
 
     def _check_form(self, file: Path) -> None:

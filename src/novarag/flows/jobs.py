@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,10 +12,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from novarag.errors import UsageError
+from novarag.errors import ServiceError, Unfinished, UsageError
 from novarag.flows.events import Note, Notice, RunBegun, RunEnded, RunProgress, silent
 from novarag.flows.looping import Stop
 from novarag.records import PassageGroup
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from novarag.flows.access import ModelAccess
     from novarag.flows.events import Tell
     from novarag.ports import Asking
-    from novarag.runs import Board, Job, Manifest, Settings, ShardResult, Store
+    from novarag.runs import Board, Job, Manifest, Run, Settings, ShardResult, Store
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
     from novarag.web.holding import Holding
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     Groups = str | Path | Iterable[PassageGroup]
 
 _FREE = "its server does not hold replies to their form: they were asked for freely"
+_LONGEST_CAUSE = 400  # characters
 _EVERY = 0.2  # seconds between two reports of progress
 
 
@@ -230,6 +233,39 @@ def _is_free(job: Job) -> bool:
     """Say whether a server was found not to hold replies, by this process or by another."""
     known = _begun(job.store)
     return known is not None and known.holds is False
+
+
+def settled_run(job: Job, summary: RunSummary) -> Run:
+    """Open the run of a step that others build on.
+
+    `Unfinished` where something is left to ask, `ServiceError` with its cause where nothing was
+    answered: whatever came next would blame something else.
+    """
+    from novarag.runs import Memory, open_run
+
+    if not summary.finished:
+        raise Unfinished(job.store.place, stopped=summary.stopped)
+    run = open_run(job.store)
+    if all_failed(summary):
+        kept = f"; `summarise({run.place!r})` lists them, and `retry_failed` asks them again"
+        gone = isinstance(job.store, Memory)
+        raise ServiceError(f"{cause_of(run)}{'' if gone else kept}", retryable=False)
+    return run
+
+
+def all_failed(summary: RunSummary) -> bool:
+    """Say whether every request of a run was given up."""
+    return summary.dead >= summary.requests
+
+
+def cause_of(run: Run) -> str:
+    """Say why the requests of a run failed, by what most of them have in common."""
+    counts = Counter(run.dead_table.select("outcome", "detail").iter_rows())
+    (outcome, detail), most = counts.most_common(1)[0]
+    who = "every one of " if counts.total() == run.manifest.requests else ""
+    named = "" if most == counts.total() else f", {most:,} of them by"
+    why = plain_text(detail, longest=_LONGEST_CAUSE)
+    return f"{who}{counts.total():,} requests failed{named}: {outcome}: {why}"
 
 
 def _groups(job: Job) -> Iterable[PassageGroup]:

@@ -14,7 +14,14 @@ from novarag.errors import DataError
 from novarag.flows.access import reach
 from novarag.flows.events import silent
 from novarag.flows.given import iter_given
-from novarag.flows.jobs import Source, check_server, plan_job, run_job, source_of
+from novarag.flows.jobs import (
+    Source,
+    check_server,
+    plan_job,
+    run_job,
+    settled_run,
+    source_of,
+)
 from novarag.flows.looping import synchronous
 from novarag.noise import NOISES, Noising
 from novarag.taxonomy import PassageKind
@@ -142,7 +149,7 @@ async def write_noise(
 ) -> NoiseResult:
     """Run the requests for noise to their end, then sort what came."""
     from novarag.flows.drafts import sort_drafts
-    from novarag.runs import is_finished, open_run
+    from novarag.runs import is_finished
 
     noising = settings.noise or Noising()
     await check_server(model, store)  # before planning: a wrong address must leave no folder behind
@@ -150,7 +157,7 @@ async def write_noise(
     run = await run_job(job, model, tell=tell, stop=stop)
     tally = None
     if is_finished(store):
-        tally = tuple(_counted(sort_drafts(open_run(store), noising)))
+        tally = tuple(_counted(sort_drafts(settled_run(job, run), noising)))
     return NoiseResult(place=store.place, run=run, tally=tally)
 
 

@@ -19,11 +19,13 @@ import orjson
 
 from novarag.calls import Outcome
 from novarag.errors import StorageError
+from novarag.records import Completion
 from novarag.runs import crash_points
 from novarag.runs.chain_check import ChainCheck
 from novarag.runs.log_frames import Chain, Mark, Scratch
 
 if TYPE_CHECKING:
+    from novarag.calls import Reply
     from novarag.runs.store import Log, Store
 
 
@@ -190,3 +192,31 @@ class Journal:
     def close(self) -> None:
         """Sync and let go."""
         self._log.close()
+
+
+def reply_content(reply: Reply) -> dict[str, Any]:
+    """Lay out what the journal keeps of a reply."""
+    usage = reply.usage
+    return {
+        "usage": None if usage is None else [usage.prompt, usage.completion],
+        "completions": [
+            {
+                "text": c.text, "truncated": c.truncated, "reasoning": c.reasoning,
+                "tokens": c.tokens, "logprobs": c.logprobs, "alternatives": c.alternatives,
+            }
+            for c in reply.completions
+        ],
+    } | ({"remarks": list(reply.remarks)} if reply.remarks else {})  # fmt: skip
+
+
+def completion_in(content: dict[str, Any], model: str) -> Completion:
+    """Return a completion as the journal kept it."""
+    return Completion(
+        text=content["text"],
+        model=model,
+        truncated=content["truncated"],
+        reasoning=content["reasoning"],
+        tokens=tuple(content["tokens"]),
+        logprobs=tuple(content["logprobs"]),
+        alternatives=tuple((token, value) for token, value in content["alternatives"]),
+    )

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from novarag.calls import CallError, Outcome
 from novarag.defaults import ACCESS
 from novarag.errors import ServiceError, StorageError
-from novarag.records import Completion
 from novarag.runs import crash_points
 from novarag.runs.finished import (
     check_finished,
@@ -26,7 +25,7 @@ from novarag.runs.finished import (
     write_finished,
 )
 from novarag.runs.group_table import read_groups
-from novarag.runs.journal import Journal
+from novarag.runs.journal import Journal, completion_in, reply_content
 from novarag.runs.lease import Lease, lease_name, read_lease
 from novarag.runs.manifest import groups_content, groups_name, note_holds
 from novarag.runs.past import damages, read_past
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Attempt, Reply, Tell
     from novarag.ports import LLM, Asking
+    from novarag.records import Completion
     from novarag.runs.journal import JournalState
     from novarag.runs.log_frames import Mark
     from novarag.runs.manifest import Manifest
@@ -146,6 +146,7 @@ class _Work:
         self.sharing: dict[str, list[Request]] = {}
         self.arrived: list[tuple[Request, Sequence[Completion]]] = []
         self.holds = job.manifest.holds
+        self.flying: dict[str, str] = {}  # attempts that left and have not ended, by their request
 
     async def run(self, llm: LLM | None, exhausted: asyncio.Event) -> ShardResult:
         found, damage = check_finished(self.store, self.shard, self.job.manifest.run)
@@ -201,12 +202,13 @@ class _Work:
 
     def replay(self, past: JournalState, requests: list[Request]) -> None:
         """Take in the replies that the journal holds."""
+        model = self.job.manifest.settings.model
         for request in requests:
             self.sharing.setdefault(request.key, []).append(request)
         for key in self.sharing:
             event = past.replies.get(key)
             if event is not None:
-                completions = [_completion(c, self.job) for c in event["completions"]]
+                completions = [completion_in(c, model) for c in event["completions"]]
                 self._take_in(key, completions, event["usage"], before=True)
                 del event["completions"]
             elif key in past.dead and not self.job.revive:
@@ -259,8 +261,9 @@ class _Work:
         except ServiceError as error:
             self._give_up(journal, key, Outcome.REFUSED, str(error))
         else:
-            content = _content(reply)
+            content = reply_content(reply)
             journal.reply(key, reply.attempt, content)
+            self.flying.pop(reply.attempt, None)
             self.progress.in_flight -= 1
             self._take_in(key, reply.completions, content["usage"])
 
@@ -281,12 +284,21 @@ class _Work:
             if self.stop.is_set():
                 raise asyncio.CancelledError  # it waited for its turn until it was too late
             journal.sent(key, attempt.id, attempt.endpoint)
+            self.flying[attempt.id] = key
             self.progress.in_flight += 1
         else:
-            journal.lost(key, attempt.id, attempt.outcome, attempt.detail)
-            self.progress.in_flight -= 1
+            self._lose(journal, key, attempt.id, attempt.outcome, attempt.detail)
+
+    def _lose(
+        self, journal: Journal, key: str, attempt: str, outcome: Outcome, detail: str
+    ) -> None:
+        journal.lost(key, attempt, outcome, detail)
+        self.flying.pop(attempt, None)
+        self.progress.in_flight -= 1
 
     def _give_up(self, journal: Journal, key: str, outcome: Outcome, detail: str) -> None:
+        for attempt in [one for one, of in self.flying.items() if of == key]:
+            self._lose(journal, key, attempt, outcome, detail)  # nobody said how it ended
         journal.dead(key, outcome, detail)
         self.progress.died(len(self.sharing[key]))
 
@@ -371,29 +383,3 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _content(reply: Reply) -> dict[str, Any]:
-    usage = reply.usage
-    return {
-        "usage": None if usage is None else [usage.prompt, usage.completion],
-        "completions": [
-            {
-                "text": c.text, "truncated": c.truncated, "reasoning": c.reasoning,
-                "tokens": c.tokens, "logprobs": c.logprobs, "alternatives": c.alternatives,
-            }
-            for c in reply.completions
-        ],
-    } | ({"remarks": list(reply.remarks)} if reply.remarks else {})  # fmt: skip
-
-
-def _completion(content: dict[str, Any], job: Job) -> Completion:
-    return Completion(
-        text=content["text"],
-        model=job.manifest.settings.model,
-        truncated=content["truncated"],
-        reasoning=content["reasoning"],
-        tokens=tuple(content["tokens"]),
-        logprobs=tuple(content["logprobs"]),
-        alternatives=tuple((token, value) for token, value in content["alternatives"]),
-    )

@@ -15,6 +15,7 @@ from novarag.errors import ServiceError
 from novarag.grading import normalize
 from novarag.grouping import evidence_state
 from novarag.llm.simulated.orders import Order, find_order
+from novarag.llm.simulated.passages import find_wish, write_passages
 from novarag.llm.simulated.replies import (
     Form,
     Piece,
@@ -117,14 +118,19 @@ class SimulatedLLM:
         frame = frame_in(prompt)
         if frame is not None:
             prompt = prompt.replace(f"[{frame}]:", ":")
-        seen = look(prompt)
-        known = self._consider(seen)
+        seen, wish = look(prompt), find_wish(prompt)
         varied = (key or "", str(sampling.seed)) if sampling.temperature else ()
         rng = rng_for(self.seed, self.name, prompt, str(sampling.temperature), *varied)
         fresh = sampling.n if sampling.temperature else 1
-        if seen.proposed is not None:
-            drawn = self._verdicts(known.prospect, seen.proposed, sampling, rng, fresh)
+        if wish is not None:
+            question = self.world.asked(seen)
+            texts = [write_passages(wish, question, rng) for _ in range(fresh)]
+            drawn = [self._completion([Piece(text)], sampling) for text in texts]
+        elif seen.proposed is not None:
+            prospect = self._consider(seen).prospect
+            drawn = self._verdicts(prospect, seen.proposed, sampling, rng, fresh)
         else:
+            known = self._consider(seen)
             drawn = self._answers(known, prompt, sampling, rng, fresh, frame=frame)
         completions = drawn if fresh == sampling.n else drawn * sampling.n
         words = sum(len(completion.text.split()) for completion in completions)
@@ -165,7 +171,10 @@ class SimulatedLLM:
         """Give answers in the form that the prompt asks for."""
         form = find_form(prompt)
         if form is None:
-            problem = "a simulated respondent can only answer, and this prompt asks for no answer"
+            problem = (
+                "a simulated respondent can only answer or write noise, and this prompt asks for no"
+                " answer"
+            )
             raise ServiceError(problem, retryable=False)
         final = "\nAnswer:" not in prompt
         prospect = known.prospect

@@ -77,11 +77,16 @@ class World:
                     bare[text, passage.text] = _labelled(passage, question)
         return cls(questions, bare | passages)
 
-    def find(self, seen: Seen) -> PassageGroup:
-        """Return the group that a prompt shows, every passage with a kind."""
+    def asked(self, seen: Seen) -> Question:
+        """Return the question that a prompt shows."""
         question = self.questions.get(seen.question)
         if question is None:
             raise _unknown("its question is not among them, or has no accepted answer")
+        return question
+
+    def find(self, seen: Seen) -> PassageGroup:
+        """Return the group that a prompt shows, every passage with a kind."""
+        question = self.asked(seen)
         shown = [self.passages.get((seen.question, text)) for text in seen.passages]
         found = tuple(passage for passage in shown if passage is not None)
         if len(found) < len(shown):
@@ -118,7 +123,7 @@ def wrong_answers(group: PassageGroup) -> tuple[str, ...]:
     count = [normalize(claim) for claim in claims]
     claims.sort(key=lambda claim: -count.count(normalize(claim)))
     found: dict[str, str] = {}
-    for answer in chain(claims, _names(question)):
+    for answer in chain(claims, made_up_names(question)):
         if grade_in(group, answer) is Grade.WRONG:
             found.setdefault(normalize(answer), " ".join(answer.split()))
         if len(found) == _WRONGS:
@@ -126,7 +131,7 @@ def wrong_answers(group: PassageGroup) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _names(question: Question) -> Iterator[str]:
+def made_up_names(question: Question) -> Iterator[str]:
     """Make up names of as many words as the right answer, or their length would give them away."""
     rng = rng_for(0, question.id, "names")
     words = range(min(20, max(1, len(question.answers[0].split()))))

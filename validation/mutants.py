@@ -332,7 +332,7 @@ MUTANTS = [
     ("keys: failures say what the server said", W + "sending.py", "clean = self.secrets.redact(failure.detail)", "clean = failure.detail", "tests/unit/llm/test_chat.py"),
     ("keys: names of models are shown as they came", L + "chat.py", "map(self._sender.secrets.redact, served[:5])", "served[:5]", "tests/unit/llm/test_chat.py"),
     ("keys: a touched reply has no remark", L + "chat.py", "() if clean == completions else (REMARK,)", "()", "tests/unit/llm/test_chat.py"),
-    ("keys: the remark is not in the ledger", R + "shard.py", '{"remarks": list(reply.remarks)} if reply.remarks else {}', "{}", TK),
+    ("keys: the remark is not in the ledger", R + "journal.py", '{"remarks": list(reply.remarks)} if reply.remarks else {}', "{}", TK),
     ("keys: dummies are secrets", W + "key_forms.py", "SECRET = 16", "SECRET = 5", TRD),
     ("keys: a longer part is needed", W + "key_forms.py", "RUN = 12", "RUN = 13", TRD),
     ("keys: a shorter part is enough", W + "key_forms.py", "RUN = 12", "RUN = 11", TRD),

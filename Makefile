@@ -391,6 +391,7 @@ study-truth: ## simulated raters with known means and agreement: does the study 
 annotation: ## fit the annotator, hold it against the benchmark's labels, score the eye check (minutes)
 	python -m tools.annotation_fit
 	python -m validation.annotation_agreement
+	python -m validation.annotation_manuals
 	python -m validation.annotation_eye_sample score docs/evidence/annotation-eye.csv
 
 polygraph: ## our methods beside lm-polygraph's, on the recorded sample sets

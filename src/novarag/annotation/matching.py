@@ -103,7 +103,8 @@ def _by_strength(text: str, words: Sequence[Word], answer: str) -> Iterator[list
     if head != answer and len(folded) <= _PROSE and len(head) > _SURNAME and head[0].isupper():
         part = [_singular(w.word) for w in words_of(head)]
         yield _spots(words, part, answer, How.PART)
-    yield _most(words, plain, answer)
+    if whole_value(answer) is None:  # most words of a date are another date
+        yield _most(words, plain, answer)
 
 
 def _singular(word: str) -> str:

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from novarag.annotation.denial import Span, denies
+from novarag.annotation.matching import How
 from novarag.annotation.rivals import title_of
+from novarag.annotation.units import same_unit, unit_after
 from novarag.annotation.values import find_values
-from novarag.annotation.wording import is_stop
+from novarag.annotation.wording import is_stop, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,12 +23,13 @@ if TYPE_CHECKING:
     from novarag.annotation.clues import Clues
     from novarag.annotation.wording import Sentence
 
-_TITLED = 0.5  # share of both sentences' words in common, where the titles are equal
+_TITLED = 0.5  # share of the words beside the answer in common, where the titles are equal
 _UNTITLED = 0.75  # where one passage has no title
-_LEAST = 5  # telling words a sentence needs to have a twin
+_LEAST = 4  # telling words that two sentences share beside the answer
 _COPY = 0.6  # share of three-word runs that two versions of a passage have in common
 _RUN = 3
 _LONGEST = 12  # words of a claim
+_EDITIONS = frozenset({"edition", "issue", "rev", "revision", "release", "version"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,59 +51,127 @@ class Cut:
     clues: Clues
 
 
-def find_twin(cuts: Sequence[Cut], at: int, supports: Sequence[bool]) -> Twin | None:
-    """Find a sentence that says what a supporting passage says, with other words for the answer.
+def find_twin(
+    cuts: Sequence[Cut], at: int, supports: Sequence[bool], asked: frozenset[str]
+) -> Twin | None:
+    """Find a sentence that says what a supporting passage says, and denies the answer.
 
-    This passage must not mention the answer at all. Two titles that differ are two subjects; where
-    one passage has none, the sentences must be all the more alike, and both hold the rarest word
-    of the question: "X is a village" and "Y is a village" are alike too.
+    This passage must not state the answer itself; a part of it, such as a surname, denies nothing
+    and affirms nothing. `asked` are the stems of the question.
     """
     own = cuts[at]
-    if own.clues.mention is not None:
+    if _states_it(own):
         return None
     for number, other in enumerate(cuts):
         if not (supports[number] and other.clues.strong):
             continue
         for sentence in own.sentences:
-            alike = _least_alike(own, sentence, other)
-            found = _in_place(other, sentence, alike) if alike is not None else None
+            found = _in_place(own, sentence, other, asked)
             if found is not None:
                 return Twin(number, *found, sentence)
     return None
 
 
-def _least_alike(one: Cut, sentence: Sentence, other: Cut) -> float | None:
-    """Say how alike sentences must be; None where they are about different things."""
-    a, b, said = one.clues.title, other.clues.title, other.clues.sentence
+def _states_it(cut: Cut) -> bool:
+    """Say whether a passage states the answer: its number beside another unit is another thing."""
+    mention = cut.clues.mention
+    if mention is None or not cut.clues.strong:
+        return False
+    if mention.how is not How.VALUE:
+        return True
+    meant = unit_after(mention.answer, find_values(mention.answer)[-1].end)
+    said = unit_after(cut.text, mention.end)
+    return not meant or not said or same_unit(meant, said)
+
+
+def _least_alike(
+    own: Cut, sentence: Sentence, other: Cut, said: Sentence, asked: frozenset[str]
+) -> float | None:
+    """Say how alike sentences must be; None where they are about different things.
+
+    What the question names and the other sentence holds must stand here too, or in the title. Two
+    titles that differ are two subjects, but for the number of an edition; where one passage has
+    none, the sentences must be all the more alike, and both hold the rarest word of the question:
+    "X is a village" and "Y is a village" are alike too.
+    """
+    a, b = own.clues.title, other.clues.title
+    if not asked & said.stems <= sentence.stems | (a.stems if a is not None else frozenset()):
+        return None
     if a is None or b is None:
-        subject = one.clues.rarest
-        both = said is not None and subject in said.stems and subject in sentence.stems
-        return _UNTITLED if both else None
-    return _TITLED if [w.word for w in a.words] == [w.word for w in b.words] else None
+        subject = own.clues.rarest
+        return _UNTITLED if subject in said.stems and subject in sentence.stems else None
+    return _TITLED if _subject(a) == _subject(b) else None
 
 
-def _in_place(other: Cut, sentence: Sentence, alike: float) -> tuple[int, int] | None:
-    """Return the span that stands where the other passage mentions the answer."""
+def _subject(title: Sentence) -> list[str]:
+    """Return the words of a title without the number of its edition."""
+    words = [w.word for w in title.words]
+    return [
+        word
+        for i, word in enumerate(words)
+        if not (word[-1].isdigit() and i and words[i - 1] in _EDITIONS)
+    ]
+
+
+def _in_place(
+    own: Cut, sentence: Sentence, other: Cut, asked: frozenset[str]
+) -> tuple[int, int] | None:
+    """Return the span that stands where the other passage has the answer, and denies it."""
     said, mention = other.clues.sentence, other.clues.mention
-    if said is None or mention is None or len(sentence.stems) < _LEAST:
+    if said is None or mention is None or sentence is own.clues.title:
         return None
-    if len(said.stems & sentence.stems) < alike * len(said.stems | sentence.stems):
-        return None
-    a, b = [w.word for w in said.words], [w.word for w in sentence.words]
+    alike = _least_alike(own, sentence, other, said, asked)
     inside = [
         i
         for i, w in enumerate(said.words)
         if mention.start <= w.start < mention.end and not is_stop(w.word)
     ]
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if (
-            tag == "replace"
-            and inside
-            and i1 <= inside[0]
-            and inside[-1] < i2
-            and j2 - j1 < _LONGEST
-        ):
-            return sentence.words[j1].start, sentence.words[j2 - 1].end
+    if alike is None or not inside:
+        return None
+    a, b = [w.word for w in said.words], [w.word for w in sentence.words]
+    steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    place = _counterpart(steps, inside[0], inside[-1])
+    if place is None or place[1] - place[0] >= _LONGEST:
+        return None
+    frame = stems_of(w for i, w in enumerate(said.words) if not inside[0] <= i <= inside[-1])
+    here = stems_of(w for j, w in enumerate(sentence.words) if not place[0] <= j < place[1])
+    shared, title = frame & here, own.clues.title
+    telling = shared | title.stems if title is not None and shared else shared
+    if len(shared) < alike * len(frame | here) or len(telling) < _LEAST:
+        return None
+    start, end = sentence.words[place[0]].start, sentence.words[place[1] - 1].end
+    answer = Span(other.text, said.words[inside[0]].start, said.words[inside[-1]].end)
+    return (start, end) if denies(Span(own.text, start, end), answer) else None
+
+
+def _counterpart(
+    steps: Sequence[tuple[str, int, int, int, int]], first: int, last: int
+) -> tuple[int, int] | None:
+    """Return what stands in the place of some words; None where none of them was replaced."""
+    touched = [s for s in steps if s[1] < s[2] and s[1] <= last and first < s[2]]
+    if not touched or not any(tag == "replace" for tag, *_ in touched):
+        return None
+    tag, i1, _, start, _ = touched[0]
+    start += first - i1 if tag == "equal" else 0
+    tag, i1, _, begin, end = touched[-1]
+    end = begin + last - i1 + 1 if tag == "equal" else end
+    return (start, end) if start < end else None
+
+
+def find_near_copy(cuts: Sequence[Cut], at: int, supports: Sequence[bool]) -> int | None:
+    """Find a supporting passage that this one nearly copies, with another number or date in it.
+
+    Nobody can be sure that such a passage is only related: it may say the answer's sentence in
+    other words.
+    """
+    own = cuts[at]
+    if own.clues.strong:
+        return None
+    others = [i for i, other in enumerate(cuts) if i != at and supports[i] and other.clues.strong]
+    for number in others:
+        texts = [(cut.text, cut.sentences) for cut in (own, cuts[number])]
+        if next(stale_pairs(texts), None) is not None:
+            return number
     return None
 
 
@@ -124,9 +196,7 @@ def _titles_differ(
     one: tuple[str, Sequence[Sentence]], other: tuple[str, Sequence[Sentence]]
 ) -> bool:
     a, b = title_of(*one), title_of(*other)
-    return (
-        a is not None and b is not None and [w.word for w in a.words] != [w.word for w in b.words]
-    )
+    return a is not None and b is not None and _subject(a) != _subject(b)
 
 
 def _runs(sentences: Sequence[Sentence]) -> frozenset[tuple[str, ...]]:

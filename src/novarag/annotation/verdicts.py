@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from novarag.annotation.clues import gather
 from novarag.annotation.model import KINDS, Chances, Expect, is_in_context, shipped_weights
-from novarag.annotation.twins import Cut, find_twin
-from novarag.annotation.wording import cut_sentences, make_lexicon
+from novarag.annotation.rivals import Wanted
+from novarag.annotation.twins import Cut, find_near_copy, find_twin
+from novarag.annotation.wording import cut_sentences, make_lexicon, stems_of, words_of
 from novarag.defaults import ANNOTATE
 from novarag.noise.validators import is_placeholder
 from novarag.records import AnswerForm
@@ -28,6 +29,8 @@ LEAST = ANNOTATE.least
 
 WORDS, TWIN = "words", "twin"
 _TWIN_CHANCES: Chances = (0.05, 0.75, 0.2, 0.0)  # too few exist to fit; see docs/annotating.md
+_NOT_ANSWERING = frozenset({PassageKind.RELEVANT, PassageKind.IRRELEVANT})
+_ASKED_FOR = 0.9  # share of the question that stands beside a value which may be its answer
 _LONGEST_QUOTE = 300
 _CANNOT = "words cannot decide a yes/no question"
 
@@ -111,10 +114,15 @@ def _verdict(
     chances = every[at]
     if question.form is AnswerForm.YES_NO or not question.answers:
         return _undecided(cut, chances, question)
-    twin = find_twin(cuts, at, [c.index(max(c)) == 0 for c in every])
+    asked = stems_of(words_of(question.text))
+    supports = [c.index(max(c)) == 0 for c in every]
+    twin = find_twin(cuts, at, supports, asked)
     if twin is not None:
         return _by_twin(cut, twin)
     kind = KINDS[chances.index(max(chances))]
+    doubt = _doubt(cuts, at, supports, expect) if kind in _NOT_ANSWERING else None
+    if doubt is not None:
+        return _unsure(cut, chances, kind, expect, doubt)
     rival = cut.clues.rival
     claims = kind is PassageKind.COUNTERFACTUAL and rival is not None
     return Annotation(
@@ -124,6 +132,34 @@ def _verdict(
         by=(WORDS,),
         chances=chances,
         claim=rival.text if claims and rival is not None else None,
+    )
+
+
+def _doubt(cuts: Sequence[Cut], at: int, supports: Sequence[bool], expect: Expect) -> str | None:
+    """Say why a passage that does not state the answer is not surely only related to it."""
+    copied = find_near_copy(cuts, at, supports)
+    if copied is not None:
+        return f"nearly a copy of passage {copied + 1}, which states the answer"
+    rival = cuts[at].clues.rival
+    typed = expect is Expect.RETRIEVED and rival is not None and rival.wanted is not Wanted.NAME
+    if typed and rival is not None and rival.near >= _ASKED_FOR:
+        return f"says '{rival.text}' in a sentence on all that the question names"
+    return None
+
+
+def _unsure(
+    cut: Cut, chances: Chances, kind: PassageKind, expect: Expect, doubt: str
+) -> Annotation:
+    """Leave a passage between what its words say and another answer: half of the chance each."""
+    a, b, c, d = ((one + other) / 2 for one, other in zip(chances, _TWIN_CHANCES, strict=True))
+    mixed: Chances = (a, b, c, d)
+    known = _evidence(cut, kind, expect)
+    return Annotation(
+        kind=KINDS[mixed.index(max(mixed))],
+        confidence=max(mixed),
+        evidence=Evidence(quote=known.quote, reason=f"{known.reason}; {doubt}"),
+        by=(WORDS,),
+        chances=mixed,
     )
 
 

@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 import json
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from novarag import (
 )
 from novarag.cli.annotate import annotate as door
 from novarag.errors import DataError, UnknownName, UsageError
+from novarag.flows.annotate import OURS
 from novarag.flows.events import Note, Wrote
 from novarag.taxonomy import RelevantFacet
 
@@ -190,3 +193,14 @@ def test_the_doors_defaults_are_those_of_the_function():
     assert set(shown) == set(ours) - {"tell"}
     for name in set(shown) - {"out"}:
         assert shown[name].default == ours[name].default
+
+
+def test_t5_pages_name_the_files_that_annotate_writes():
+    docs = Path(__file__).parents[3] / "docs"
+    named = {
+        name
+        for page in docs.rglob("*.md")
+        for name in re.findall(r"novarag [^\n]*?\bannotated/([\w.]+)", page.read_text())
+    }
+    assert named
+    assert named <= set(OURS)

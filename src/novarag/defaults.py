@@ -135,6 +135,7 @@ class FilterDefaults:
     rules: str = "stated"
     alignment: str = "brier"
     balance: str = "uniform"
+    drop_longest: float = 0.0
     seed: int = 0
 
 

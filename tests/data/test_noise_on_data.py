@@ -12,7 +12,7 @@ from novarag.errors import DataError
 from novarag.noise import Fault, find_fault
 from novarag.noise.audit import audit
 from novarag.taxonomy import GroupKind, PassageKind
-from validation import passage_eye_sample
+from validation import paper_groups, passage_eye_sample
 
 pytestmark = pytest.mark.data
 BLAMED = {
@@ -96,3 +96,14 @@ def test_nova_clean_is_rebuilt_to_the_byte(data, tmp_path):
     assert len(check_inputs(tmp_path)) == len(_recipe()["inputs"])
     with pytest.raises(DataError, match="not there"):
         check_inputs(tmp_path / "naacl")
+
+
+def test_the_papers_preset_on_two_hundred_pools_of_hotpotqa(data):
+    pools = paper_groups.hotpotqa(paper_groups.POOLS)
+    found = paper_groups.draw(pools)
+    assert len(pools) == paper_groups.POOLS
+    assert len({g.question.id for g in found.groups}) > 100
+    assert all(map(paper_groups.is_worded, found.groups))
+    ours = paper_groups.draw(pools, mix="training").groups
+    consistent = [g.evidence for g in ours if g.kind is GroupKind.CONSISTENT]
+    assert set(consistent) == {2}  # none has one, as the paper's have

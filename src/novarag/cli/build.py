@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def build(
     pipeline: Annotated[
         list[str],
-        typer.Argument(help="TOML files, or the preset `paper`; later ones override earlier ones."),
+        typer.Argument(
+            help="TOML files, or the presets `paper` and `released`; later ones override"
+            " earlier ones."
+        ),
     ],
     driver: DriverName = "local",
     ray_address: RayAddress = None,

@@ -10,6 +10,7 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.exit_codes import ExitCode
+from novarag.defaults import FILTER
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -55,6 +56,23 @@ def filter_trials(
             "--unjudged", help="Leave out judgments and rules, for replies that judge no passage."
         ),
     ] = False,
+    tolerate_mismatch: Annotated[
+        bool,
+        typer.Option(
+            "--tolerate-mismatch",
+            help="Forgive one passage called relevant where it is irrelevant, or the other way"
+            " round; the authors' released filter does.",
+        ),
+    ] = False,
+    drop_longest: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            help="Drop this share of each group's replies, the longest first (0.05 in the authors'"
+            " released filter, as --enable-drop).",
+        ),
+    ] = FILTER.drop_longest,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take runs that are not finished, as far as they go.")
     ] = False,
@@ -65,7 +83,8 @@ def filter_trials(
     with screen() as tell:
         found = flow(
             runs, out, rules=rules, alignment=alignment, common=common, balance=balance, seed=seed,
-            unfiltered=unfiltered, unjudged=unjudged, partial_runs=partial, tell=tell,
+            unfiltered=unfiltered, unjudged=unjudged, tolerate_mismatch=tolerate_mismatch,
+            drop_longest=drop_longest, partial_runs=partial, tell=tell,
         )  # fmt: skip
     print_filtered(found)
     if not found.trials:

@@ -26,7 +26,8 @@ def group(
     mix: Annotated[
         str,
         typer.Option(
-            help="training (the three groups of each question), gold-only, gold+counterfactual,"
+            help="training (the three groups of each question), one-gold (the same three with"
+            " one gold passage, as the paper has them), gold-only, gold+counterfactual,"
             " gold+relevant, gold+irrelevant, counterfactual-only, relevant-only or"
             " irrelevant-only."
         ),

@@ -62,6 +62,8 @@ class FilterSettings:
     rules: str = FILTER.rules
     alignment: str = FILTER.alignment
     balance: str = FILTER.balance
+    drop_longest: float = at_least(0, FILTER.drop_longest)
+    tolerate_mismatch: bool = False
     runs: tuple[str, ...] = ()
 
 
@@ -92,7 +94,7 @@ class Pipeline:
     export: ExportSettings = field(default_factory=ExportSettings)
 
 
-PRESETS = ("paper",)
+PRESETS = ("paper", "released")
 """Settings that ship with the package, in `presets/build`."""
 
 

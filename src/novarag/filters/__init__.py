@@ -12,10 +12,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from novarag.errors import DataError, UnknownName
-from novarag.filters.alignment import ASKED, aligned, with_target
+from novarag.filters.alignment import aligned, with_target
 from novarag.filters.balance import balanced, common
 from novarag.filters.options import Options
-from novarag.filters.stages import by_the_rules, judged_right, readable
+from novarag.filters.stages import (
+    ASKED,
+    EVIDENCE_PASSAGES,
+    by_the_rules,
+    judged_right,
+    readable,
+)
 from novarag.filters.tally import Tally
 
 Stage = Callable[[pl.DataFrame, Options], pl.DataFrame]
@@ -59,8 +65,10 @@ class Funnel:
 def columns_for(stages: Sequence[str], options: Options) -> list[str]:
     """List the columns of trials that some stages read."""
     needs = dict.fromkeys([*_WHO, *(name for stage in stages for name in _NEEDS.get(stage, ()))])
-    if "rules" in stages and options.rules == "keyword":
+    if "rules" in stages and (options.rules == "keyword" or options.drop_longest):
         needs["reply"] = None
+    if "judgment" in stages and options.tolerate_mismatch:
+        needs |= {"judgments": None, EVIDENCE_PASSAGES: None}
     return list(needs)
 
 
@@ -103,6 +111,7 @@ def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> Non
 
 __all__ = [
     "BY_GROUP",
+    "EVIDENCE_PASSAGES",
     "OVER_ALL",
     "STAGES",
     "Funnel",

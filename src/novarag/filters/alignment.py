@@ -18,12 +18,10 @@ import polars as pl
 
 from novarag.errors import DataError
 from novarag.filters.draws import group_draws, sample_draws
+from novarag.filters.stages import ASKED
 
 if TYPE_CHECKING:
     from novarag.filters.options import Options
-
-ASKED = ["model", "strategy", "question", "group"]
-"""What one asks sixteen times."""
 
 _DIGITS = 9
 _UNGRADED = "not graded"

@@ -21,6 +21,11 @@ class Options:
     `common` is the number of models that a group must be kept for; up to 1, the stage keeps all.
     `unfiltered` keeps every reply that could be read and was graded, right and wrong; `unjudged`
     holds replies to no judgment and no rule, for strategies that ask for none.
+
+    Two are flags of the authors' released filter. `tolerate_mismatch` (`--tolerate-mismatch`)
+    forgives one passage of a reply that is called relevant where it is irrelevant, or the other
+    way round. `drop_longest` (`--enable-drop`) is the share of a group's replies, by length, that
+    the rules drop of what they would keep; it is rounded up, and one reply always stays.
     """
 
     rules: str = FILTER.rules
@@ -30,6 +35,8 @@ class Options:
     seed: int = FILTER.seed
     unfiltered: bool = False
     unjudged: bool = False
+    tolerate_mismatch: bool = False
+    drop_longest: float = FILTER.drop_longest
 
     def __post_init__(self) -> None:
         chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)
@@ -38,6 +45,12 @@ class Options:
                 raise UnknownName(name, known)
         if self.unfiltered and self.unjudged:
             raise UsageError("`unfiltered` keeps every reply, judged or not: leave `unjudged` out")
+        if self.tolerate_mismatch and not self.judges:
+            raise UsageError("no judgment is looked at: leave `tolerate_mismatch` out")
+        if self.drop_longest and self.unfiltered:
+            raise UsageError("`unfiltered` keeps every reply: leave `drop_longest` out")
+        if not 0 <= self.drop_longest < 1:
+            raise UsageError("`drop_longest` is a share of replies: 0 or more, and below 1")
         if self.seed < 0:
             raise UsageError("a seed is 0 or more")
 

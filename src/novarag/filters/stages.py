@@ -12,6 +12,12 @@ from novarag.taxonomy import EvidenceState, Utility, states_for
 if TYPE_CHECKING:
     from novarag.filters.options import Options
 
+ASKED = ["model", "strategy", "question", "group"]
+"""What one asks sixteen times."""
+
+EVIDENCE_PASSAGES = "evidence_passages"
+"""The column that says how many passages of a group are evidence; `tolerate_mismatch` needs it."""
+
 _MOST_OPEN = 2  # highly relevant passages from which on more of them leave the same states open
 
 
@@ -31,15 +37,22 @@ def readable(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 
 def judged_right(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Keep what judges every passage right, and the group too where it judges it."""
+    """Keep what judges every passage right, and the group too where it judges it.
+
+    With `tolerate_mismatch` one passage may be called relevant where it is irrelevant, or the other
+    way round.
+    """
     if not options.judges:
         return keep_all(trials)
+    wrong = pl.col("passages_right") != pl.col("passages_judged")
+    if options.tolerate_mismatch:
+        wrong &= ~_is_slip(trials)
     stated, checked = pl.col("evidence").is_not_null(), pl.col("group_judged").is_not_null()
     unknown = pl.lit("nothing known to judge by")
     return trials.with_columns(
         reason=pl.when(pl.col("passages_judged").is_null())
         .then(unknown)
-        .when(pl.col("passages_right") != pl.col("passages_judged"))
+        .when(wrong)
         .then(pl.lit("a passage is misjudged"))
         .when(stated & ~checked)
         .then(unknown)
@@ -48,12 +61,44 @@ def judged_right(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     )
 
 
+def _is_slip(trials: pl.DataFrame) -> pl.Series:
+    """Say which replies misjudge one passage, and not whether it is evidence.
+
+    One passage that is taken for evidence, or evidence that is not, changes how many passages are
+    called highly relevant; one that is mixed up between the other two classes does not.
+    """
+    one = trials["passages_judged"] - trials["passages_right"] == 1
+    said = pl.Series(_count_highly(trials["judgments"]))
+    return (one & (said == trials[EVIDENCE_PASSAGES])).fill_null(value=False)
+
+
 def by_the_rules(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Keep what applies the rules: by what was read (`stated`), or by key words (`keyword`)."""
+    """Keep what applies the rules: by what was read (`stated`), or by key words (`keyword`).
+
+    Of what is left the longest replies of each group are dropped, as many as `drop_longest` says.
+    """
     if not options.judges:
-        return keep_all(trials)
-    if options.rules == "keyword":
-        return _with_keywords(trials)
+        held = keep_all(trials)
+    else:
+        held = _with_keywords(trials) if options.rules == "keyword" else _by_what_was_read(trials)
+    return _without_longest(held, options.drop_longest) if options.drop_longest else held
+
+
+def _without_longest(held: pl.DataFrame, share: float) -> pl.DataFrame:
+    """Drop the longest of each group's replies that have no reason yet; one always stays."""
+    kept = pl.col("reason").is_null()
+    left = kept.sum().over(ASKED)
+    out = pl.min_horizontal((left * share).ceil(), left - 1)
+    length = pl.col("reply").str.len_chars()
+    place = length.rank("ordinal", descending=True).over([*ASKED, kept])
+    return held.with_columns(
+        reason=pl.when(kept & (place <= out))
+        .then(pl.lit("among the longest replies of its group"))
+        .otherwise("reason")
+    )
+
+
+def _by_what_was_read(trials: pl.DataFrame) -> pl.DataFrame:
     evidence = pl.col("evidence")
     return trials.with_columns(
         reason=pl.when(evidence.is_null())

@@ -30,7 +30,7 @@ from novarag.flows.looping import Stop, synchronous
 from novarag.flows.noise import questions_of, write_noise
 from novarag.grouping import find_mix
 from novarag.noise import Noising
-from novarag.noise.group_build import TRAINING
+from novarag.noise.group_build import THREE_GROUPS, TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,13 +129,16 @@ class _Steps:
         groups, given = self.pipeline.groups, self.pipeline.filter
         if groups.mix == TRAINING and groups.k < 3:
             raise UsageError("training groups have 3 passages or more: correct k in [groups]")
-        if groups.mix != TRAINING:
+        if groups.mix not in THREE_GROUPS:
             find_mix(groups.mix, k=groups.k)
             if groups.one_each:
                 raise UsageError("one_each belongs to the training groups")
         noising, _, _ = self._noising, self._asking, self._exporting
         check_keys(self._model, None if noising is None else noising[1])
-        Options(rules=given.rules, alignment=given.alignment, balance=given.balance)
+        Options(
+            rules=given.rules, alignment=given.alignment, balance=given.balance,
+            tolerate_mismatch=given.tolerate_mismatch, drop_longest=given.drop_longest,
+        )  # fmt: skip
         await check_server(self._model, open_store(self.out / "run"))
 
     @cached_property
@@ -158,7 +161,7 @@ class _Steps:
         strategy = find_strategy(given.strategy)
         if given.structured and given.strategy != "nova":
             raise UsageError("structured replies are those of the strategy nova: correct [ask]")
-        k = groups.k if groups.mix == TRAINING else find_mix(groups.mix, k=groups.k).size
+        k = groups.k if groups.mix in THREE_GROUPS else find_mix(groups.mix, k=groups.k).size
         sampling = Sampling(n=given.samples, temperature=given.temperature)
         name = given.strategy
         return strategy, settings_of(given, strategy, self._model.name, sampling, k=k, name=name)
@@ -223,7 +226,7 @@ class _Steps:
                 " them back, or write another `out` in the pipeline"
             )
         write_groups(found, file)
-        if given.audit and given.mix == TRAINING:
+        if given.audit and given.mix in THREE_GROUPS:
             found = audited(found, given.margin)
         ended = "groups" if found.has_shortcut else None
         self.built = replace(self.built, groups=found, ended=ended)
@@ -257,7 +260,8 @@ class _Steps:
         found = filter_trials(
             [self.out / "run", *given.runs], self.out / "filtered", rules=given.rules,
             alignment=given.alignment, balance=given.balance, seed=self.pipeline.seed,
-            common=1 + len(given.runs), tell=self.tell,
+            common=1 + len(given.runs), tolerate_mismatch=given.tolerate_mismatch,
+            drop_longest=given.drop_longest, tell=self.tell,
         )  # fmt: skip
         ended = None if found.trials else "filter"
         self.built = replace(self.built, filtered=found, ended=ended)

@@ -47,6 +47,8 @@ def filter_trials(
     seed: int = FILTER.seed,
     unfiltered: bool = False,
     unjudged: bool = False,
+    tolerate_mismatch: bool = False,
+    drop_longest: float = FILTER.drop_longest,
     partial_runs: bool = False,
     tell: Tell = silent,
 ) -> FilterResult:
@@ -56,8 +58,10 @@ def filter_trials(
     a number says for how many). With the alignments `share` and `teacher`, `export` writes the
     target into the kept reply as its confidence. `unfiltered` keeps every reply that could be read
     and was graded, right and wrong, to train the confidence alone on. `unjudged` leaves out the
-    stages of judgments and rules, for replies that judge no passage. `partial_runs` takes runs that
-    are not finished as far as they go.
+    stages of judgments and rules, for replies that judge no passage. `tolerate_mismatch` and
+    `drop_longest` are flags of the authors' released filter: one passage may be called relevant
+    where it is irrelevant, or the other way round; and of each group's replies that share is
+    dropped, the longest first. `partial_runs` takes runs that are not finished as far as they go.
     """
     from novarag.filters import Options
     from novarag.flows.filtering import filter_runs
@@ -69,7 +73,8 @@ def filter_trials(
     places = [runs] if isinstance(runs, (str, Path, Run)) else list(runs)
     options = Options(
         rules=rules, alignment=alignment, balance=balance, seed=seed, unfiltered=unfiltered,
-        unjudged=unjudged, common=_common(common, len(places)),
+        unjudged=unjudged, tolerate_mismatch=tolerate_mismatch, drop_longest=drop_longest,
+        common=_common(common, len(places)),
     )  # fmt: skip
     sources = open_sources(places, partial=partial_runs)
     total, done = 2 * sum(len(source.finished) for source in sources), 0

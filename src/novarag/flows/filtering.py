@@ -18,7 +18,15 @@ import polars as pl
 from novarag.atomic import whole_folder
 from novarag.checksums import file_checksum
 from novarag.errors import StorageError, UsageError
-from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Tally, columns_for, funnel
+from novarag.filters import (
+    BY_GROUP,
+    EVIDENCE_PASSAGES,
+    OVER_ALL,
+    STAGES,
+    Tally,
+    columns_for,
+    funnel,
+)
 from novarag.flows.harvest import Harvest
 from novarag.flows.teaching import teach
 from novarag.rows import parquet_bytes
@@ -41,7 +49,7 @@ _REST = (
     "source", "shard", "row", "question", "group", "kind", "strategy", "model", "sample", "target",
 )  # fmt: skip
 
-_FLAGS = ("unfiltered", "unjudged")
+_FLAGS = ("unfiltered", "unjudged", "tolerate_mismatch", "drop_longest")
 """Settings that are written down where they are on."""
 
 _WHERE = ("source", "shard", "row", "target")
@@ -151,11 +159,21 @@ class _Pouring:
         for number, source in enumerate(self.sources):
             whole = WholeQuestions(source.name)
             for shard in source.finished:
-                trials = source.table(shard, columns_for(BY_GROUP, self.options))
+                trials = self._table(source, shard)
                 whole.see(shard, trials["question"])
                 self._pour(number, shard, trials)
                 yield
             whole.check()
+
+    def _table(self, source: Run, shard: int) -> pl.DataFrame:
+        """Read what the stages need of a shard, and of its groups where they ask for it."""
+        columns = columns_for(BY_GROUP, self.options)
+        if EVIDENCE_PASSAGES not in columns:
+            return source.table(shard, columns)
+        trials = source.table(shard, [name for name in columns if name != EVIDENCE_PASSAGES])
+        known = {group.id: group.evidence for group in source.groups(shard)}
+        counts = [known.get(name) for name in trials["group"]]
+        return trials.with_columns(pl.Series(EVIDENCE_PASSAGES, counts, dtype=pl.Int64))
 
     def _pour(self, number: int, shard: int, trials: pl.DataFrame) -> None:
         model = self.sources[number].settings.model

@@ -10,7 +10,7 @@ from novarag.atomic import write_whole
 from novarag.config.pipeline import GroupSettings
 from novarag.errors import UsageError
 from novarag.flows.given import iter_given
-from novarag.noise.group_build import TRAINING
+from novarag.noise.group_build import THREE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,15 +37,15 @@ def group_passages(
     """Draw passages into groups of `k`, shuffled, and look for shortcuts in training groups.
 
     `pool` is a file of questions with labelled passages, the folder of a finished run of noise,
-    or groups. `mix` is "training" (the three groups of each question) or a named mix such as
-    "gold+counterfactual". With `out` the groups are written there as JSON lines, whatever the
-    audit finds.
+    or groups. `mix` is "training" (the three groups of each question), "one-gold" (the same three
+    with one gold passage, as the paper has them) or a named mix such as "gold+counterfactual".
+    With `out` the groups are written there as JSON lines, whatever the audit finds.
     """
     if out is not None and Path(out).suffix != ".jsonl":
         raise UsageError(f"{out} must end in .jsonl")
-    if mix != TRAINING and one_each:
+    if mix not in THREE_GROUPS and one_each:
         raise UsageError("`one_each` belongs to the training groups")
-    if mix == TRAINING and gold_at is not None:
+    if mix in THREE_GROUPS and gold_at is not None:
         raise UsageError("`gold_at` belongs to the mixes with one gold passage")
     from novarag.noise.groups import build_groups
 
@@ -53,7 +53,7 @@ def group_passages(
     check_built(found)
     if out is not None:
         write_groups(found, Path(out))
-    return audited(found, margin) if mix == TRAINING and audit else found
+    return audited(found, margin) if mix in THREE_GROUPS and audit else found
 
 
 def check_built(found: GroupBuild) -> None:

@@ -17,7 +17,7 @@ from novarag.calibration.fitting import LEAST_QUESTIONS, cross_fit
 from novarag.calibration.graded import Graded
 from novarag.calibration.scores import score
 from novarag.errors import UsageError
-from novarag.filters.alignment import ASKED
+from novarag.filters.stages import ASKED
 from novarag.grading import normalize
 from novarag.texts import plain_text
 from novarag.uncertainty.signals import token_signal

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
 TRAINING = "training"
-"""The mix that gives every question its three training groups."""
+"""The mix that gives every question its three training groups, which looks do not tell apart."""
+
+ONE_GOLD = "one-gold"
+"""The mix that gives every question its three groups with one gold passage, as the paper has it."""
+
+THREE_GROUPS = (TRAINING, ONE_GOLD)
+"""The mixes that give every question a group of each kind."""
 
 MARGIN = GROUP.margin
 """By how much a cue may beat the most common group before it counts as a shortcut."""

@@ -1,4 +1,4 @@
-"""Groups of a whole set of questions: the three training groups of each, or one named mix."""
+"""Groups of a whole set of questions: three groups of each, or one named mix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownName, UsageError
 from novarag.grouping import MIXES, find_mix
-from novarag.noise.group_build import TRAINING, GroupBuild
+from novarag.noise.group_build import ONE_GOLD, THREE_GROUPS, TRAINING, GroupBuild
+from novarag.noise.one_gold import one_gold_groups
 from novarag.noise.training_groups import merge_pools, sound_pool, training_groups
 from novarag.taxonomy import GroupKind
 
@@ -28,7 +29,7 @@ def build_groups(
     one_each: bool = False,
     seed: int = 0,
 ) -> GroupBuild:
-    """Draw one named mix, or the three training groups, from every pool that allows it.
+    """Draw one named mix, or three groups of each question, from every pool that allows it.
 
     With `one_each` every question keeps one of its groups, the kinds in turn.
     """
@@ -38,6 +39,8 @@ def build_groups(
         block = merged[len(merged) * i // blocks : len(merged) * (i + 1) // blocks]
         if mix == TRAINING:
             found.add(training_groups(block, k=k, seed=seed))
+        elif mix == ONE_GOLD:
+            found.add(one_gold_groups(block, k=k, seed=seed))
         else:
             found.add(_drawn(block, mix, k=k, gold_at=gold_at, seed=seed))
     return replace(found, groups=list(_in_turn(found.groups))) if one_each else found
@@ -47,7 +50,7 @@ def _drawn(
     block: list[PassageGroup], name: str, *, k: int, gold_at: int | None, seed: int
 ) -> GroupBuild:
     if name not in MIXES:
-        raise UnknownName(name, [TRAINING, *MIXES])
+        raise UnknownName(name, [*THREE_GROUPS, *MIXES])
     mix = find_mix(name, k=k, gold_at=gold_at)
     found = GroupBuild()
     for given in block:

@@ -1,8 +1,10 @@
 """One command from questions to a training set: settings, kills, drivers, byte for byte."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
@@ -223,20 +225,57 @@ def test_what_is_missing_is_named(tmp_path):
         load_pipeline(tmp_path / "none.toml")
 
 
-def test_the_papers_settings_and_their_sentences(tmp_path):
+def test_the_papers_settings(tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text(GOOD, "utf-8")
     found = load_pipeline("paper", mine)
     assert found.noise is not None
     assert (found.noise.candidates, found.noise.keep, found.noise.verbalised) == (5, 3, True)
     assert (found.ask.samples, found.ask.temperature, found.groups.k) == (16, 1.0, 3)
-    assert found.filter.balance == "downsample-consistent"
-    shipped = files("novarag").joinpath("presets", "build", "paper.toml")
-    lines = shipped.read_text("utf-8").splitlines()
-    for number, line in enumerate(lines):
-        if "=" in line and not line.startswith("#"):
-            beside = line.partition("#")[2] + lines[number - 1] + lines[number - 2]
-            assert " L" in f" {beside}" or "ours" in beside, line
+    assert (found.groups.mix, found.filter.balance) == ("one-gold", "downsample-consistent")
+    assert (found.filter.drop_longest, found.filter.tolerate_mismatch) == (0.0, False)
+    released = load_pipeline("paper", "released", mine).filter
+    assert (released.drop_longest, released.tolerate_mismatch) == (0.05, True)
+    assert released.balance == found.filter.balance
+
+
+CITED = {
+    "paper": re.compile(r"# (L[0-9]{1,4}: .*\"|ours: |released: )"),
+    "released": re.compile(r"# released: --[a-z-]{4,}"),
+}
+
+
+def shipped_lines(name):
+    return (
+        files("novarag")
+        .joinpath("presets", "build", f"{name}.toml")
+        .read_text("utf-8")
+        .splitlines()
+    )
+
+
+def uncited(lines, cites):
+    """Name the constants whose own line says neither a sentence nor whose choice it is."""
+    set_here = [line for line in lines if "=" in line and not line.startswith("#")]
+    return [line.partition("=")[0].strip() for line in set_here if not cites.search(line)]
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_every_constant_of_a_preset_has_a_citation_of_its_own(name):
+    assert not uncited(shipped_lines(name), CITED[name])
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_each_citation_that_is_taken_away_is_missed(name):
+    lines = shipped_lines(name)
+    constants = [i for i, line in enumerate(lines) if "=" in line and not line.startswith("#")]
+    tables = tomllib.loads("\n".join(lines)).values()
+    assert len(constants) == sum(len(t) if isinstance(t, dict) else 1 for t in tables)
+    for at in constants:
+        bare = lines[at].partition(" #")[0]
+        assert uncited([*lines[:at], bare, *lines[at + 1 :]], CITED[name]) == [
+            bare.partition("=")[0].strip()
+        ]
 
 
 def test_the_example_pipeline_is_one(tmp_path):
@@ -248,8 +287,6 @@ def test_the_example_pipeline_is_one(tmp_path):
 
 @given(st.integers(1, 6), st.sampled_from(["0", "7", "90", "100"]))
 def test_a_reply_of_the_pattern_is_read(k, stated):
-    import re
-
     steps = "\n".join(f"Step {i}: something" for i in range(1, k + 2))
     classes = "; ".join(f"Passage {i}: Irrelevant" for i in range(1, k + 1))
     reply = (
@@ -264,8 +301,6 @@ def test_a_reply_of_the_pattern_is_read(k, stated):
 
 
 def test_every_form_is_read_and_none_says_the_prompt_back():
-    import re
-
     said = "Answer: Rome\nConfidence: 40%"
     assert VANILLA.read(said).flaw is COT.read(f"So it is.\n{said}").flaw is None
     assert re.fullmatch(VANILLA.pattern(3), said)

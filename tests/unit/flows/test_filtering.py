@@ -320,3 +320,30 @@ def test_a_run_of_noise_is_not_filtered(tmp_path):
     write_manifest(store, replace(manifest, settings=settings))
     with pytest.raises(UsageError, match="is a run of noise"):
         open_sources([str(tmp_path / "a")], partial=True)
+
+
+def test_the_released_flags_reach_the_runs_and_are_written_down(runs, tmp_path):
+    found = run(app, [
+        "filter", str(runs / "a"), str(runs / "b"), "--tolerate-mismatch", "--drop-longest", "0.05",
+        "--out", str(tmp_path / "kept"),
+    ])  # fmt: skip
+    assert found.exit_code == 0, found.output
+    tally = json.loads((tmp_path / "kept" / "tally.json").read_text("utf-8"))
+    assert tally["settings"]["tolerate_mismatch"] is True
+    assert tally["settings"]["drop_longest"] == 0.05
+    assert any(
+        row["reason"] == "among the longest replies of its group" for row in tally["reasons"]
+    )
+    plain = run(app, ["filter", str(runs / "a"), str(runs / "b"), "--out", str(tmp_path / "plain")])
+    assert plain.exit_code == 0
+    strict = json.loads((tmp_path / "plain" / "tally.json").read_text("utf-8"))
+    assert "drop_longest" not in strict["settings"]
+    misjudged = [
+        sum(
+            r["count"]
+            for r in t["reasons"]
+            if r["reason"] == "a passage is misjudged" and r["kind"] is None
+        )
+        for t in (strict, tally)
+    ]
+    assert misjudged[0] > misjudged[1] > 0

@@ -83,6 +83,10 @@ def reproduce(
             " paper, or another such as vanilla."
         ),
     ] = TABLE.method_strategy,
+    wording: Annotated[
+        Literal["own", "paper"],
+        typer.Option(help="Prompts in our words, or in the paper's (strategies `*-paper`)."),
+    ] = "own",
     concurrency: Concurrency = ACCESS.concurrency,
     timeout: Timeout = ACCESS.timeout,
     attempts: Attempts = ACCESS.attempts,
@@ -103,8 +107,8 @@ def reproduce(
             made = flow(
                 tables, model, out, tuned=tuned, label_only=label_only, profile=profile, data=data,
                 index=index, encoder=encoder, page=page, notes=note or (), seed=seed,
-                max_tokens=max_tokens, method_strategy=method_strategy, access=access,
-                tell=printing(tell, None), stop=stop,
+                max_tokens=max_tokens, method_strategy=method_strategy, wording=wording,
+                access=access, tell=printing(tell, None), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

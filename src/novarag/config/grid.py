@@ -19,6 +19,10 @@ TABLES = ("grid", "ablation", "retention", "study")
 BASE, TUNED, LABELS = "base", "tuned", "label-only"
 ROLES = (BASE, TUNED, LABELS)
 VERBAL = "verbal"
+OWN = "own"
+WORDINGS = (OWN, "paper")
+OF_THE_PAPER = "-paper"
+"""How the name of a strategy in the paper's own wording ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,25 @@ class Grid:
             if system.method != VERBAL and system.strategy == TABLE.method_strategy
             else system
             for system in self.systems
+        )
+        return replace(self, systems=systems)
+
+    def worded(self, wording: str) -> Grid:
+        """Return the same table asked in a wording: ours (`own`), or the paper's own (`paper`).
+
+        The paper's are the strategies whose names end in `-paper`; a prompt of which it prints no
+        wording stays ours.
+        """
+        from novarag.strategies import STRATEGIES
+
+        if wording not in WORDINGS:
+            raise UnknownName(wording, WORDINGS)
+        if wording == OWN:
+            return self
+        theirs = {s.strategy: f"{s.strategy}{OF_THE_PAPER}" for s in self.systems}
+        systems = tuple(
+            replace(s, strategy=theirs[s.strategy]) if theirs[s.strategy] in STRATEGIES else s
+            for s in self.systems
         )
         return replace(self, systems=systems)
 

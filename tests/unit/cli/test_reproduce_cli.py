@@ -194,6 +194,19 @@ def test_methods_are_asked_by_cot_or_as_one_says(shipped):
     assert "--method-strategy multi-step" in (shipped / "out/page.md").read_text()
 
 
+def test_the_papers_own_prompts_are_asked_by_their_names(shipped):
+    drawn = shipped / "out" / "draws"
+    assert reproduce("plain", "--wording", "paper").exit_code == 0
+    (mine,) = (folder / "base" for folder in drawn.iterdir())
+    assert {folder.name for folder in mine.iterdir()} == {
+        "cot-paper", "vanilla-paper", "nova-paper",
+    }  # fmt: skip
+    assert "--wording paper" in (shipped / "out/page.md").read_text()
+    assert reproduce("plain").exit_code == 0  # beside it, in the same folder
+    assert (mine / "vanilla").is_dir()
+    assert "--wording" not in (shipped / "out/page.md").read_text()
+
+
 def test_a_smoke_page_says_in_its_first_line_what_it_shows(shipped):
     assert reproduce("plain", "--profile", "smoke").exit_code == 0
     first = (shipped / "out/page.md").read_text().partition("\n")[0]

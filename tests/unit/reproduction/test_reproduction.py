@@ -245,6 +245,25 @@ def test_a_printed_figure_is_found_by_its_setting_and_never_by_another():
     assert any("krippendorff alpha 0.703" in line for line in quoted(["krippendorff_alpha"]))
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_table_in_the_papers_wording_asks_by_its_prompts_and_keeps_its_figures(name):
+    ours, theirs = load_grid(name), load_grid(name).worded("paper")
+    assert ours.worded("own") == ours
+    for one, other in zip(ours.systems, theirs.systems, strict=True):
+        worded = f"{one.strategy}-paper"
+        assert other.strategy == (worded if worded in STRATEGIES else one.strategy)
+        assert replace(other, strategy=one.strategy) == one
+    for (setting, dataset, one), (_, _, other) in zip(ours.cells(), theirs.cells(), strict=True):
+        for metric in ours.metrics:
+            shown = printed(ours, setting, one, dataset, metric)
+            assert printed(theirs, setting, other, dataset, metric) == shown
+
+
+def test_a_wording_that_is_none_is_refused():
+    with pytest.raises(UnknownName, match="papers"):
+        load_grid("main-k3").worded("papers")
+
+
 # — the page —
 
 

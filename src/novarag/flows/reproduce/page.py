@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.config.grid import OWN
 from novarag.flows.reproduce.papers import AVERAGE, paper_notes, quoted
 from novarag.report.words import each, number, span, title_of
 from novarag.texts import escape_markdown
@@ -20,11 +21,17 @@ _DATASETS = {AVERAGE: "macro average"}
 
 
 _PAPER = (
-    "The paper's figures stand beside ours for orientation. They belong to other models and other"
-    " prompts (ours ask in one wording throughout; the paper's own are the `*-paper` strategies),"
     " and where a table says so to other groups: none is a target, and no row merges two settings."
     " Several figures in one place are the paper's models in the order named above the table."
 )
+_FIGURES = {
+    "own": "The paper's figures stand beside ours for orientation. They belong to other models and"
+    " other prompts (ours ask in one wording throughout; `--wording paper` asks in the paper's),"
+    + _PAPER,
+    "paper": "The paper's figures stand beside ours for orientation. They belong to other models;"
+    " prompts are in the paper's own wording (the `*-paper` strategies), but for those that it does"
+    " not print," + _PAPER,
+}
 _READING = (
     "Intervals are 95 %, by a bootstrap of whole questions. Each ECE stands beside its noise floor,"
     " the line a perfectly calibrated system stays under, and each Brier score beside that of a"
@@ -57,6 +64,7 @@ class PageHeader:
     date: str
     models: dict[str, str]
     notes: Sequence[str] = ()
+    wording: str = OWN
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -67,7 +75,7 @@ def page(tables: Sequence[TableResult], header: PageHeader) -> str:
         f"# {header.title}", "", header.banner, "",
         f"Made on {header.date}: {header.machine}. Models asked:", "", *roles, "",
         *(f"{note}\n" for note in header.notes),
-        *([_PAPER, ""] if any(t.grid.paper or t.grid.quotes for t in tables) else []),
+        *([_FIGURES[header.wording], ""] if _is_beside_the_paper(tables) else []),
         _READING, "",
         *_overview(tables, header.date),
         *_left_out(header.left_out),
@@ -75,6 +83,10 @@ def page(tables: Sequence[TableResult], header: PageHeader) -> str:
     for table in tables:
         lines += ["", *_section(table)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _is_beside_the_paper(tables: Sequence[TableResult]) -> bool:
+    return any(table.grid.paper or table.grid.quotes for table in tables)
 
 
 def _overview(tables: Sequence[TableResult], date: str) -> list[str]:

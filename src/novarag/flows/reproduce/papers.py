@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from novarag.config.grid import OF_THE_PAPER
 from novarag.presets import paper_figures
 
 if TYPE_CHECKING:
@@ -23,12 +24,17 @@ def printed(
     """Return the paper's value for each of its models; nothing where it prints none."""
     rows = _tables(grid).filter(dataset=dataset, metric=metric)
     rows = rows.filter(
-        _same("method", system.method if system.method != "verbal" else system.strategy),
+        _same("method", system.method if system.method != "verbal" else _prompt(system)),
         _same("retriever", _RETRIEVERS.get(setting.search or "")),
         _same("position", setting.gold_at),
         pl.col("setting").is_null() | pl.col("setting").is_in([setting.mix, system.model]),
     )
     return tuple(rows.select("model", "value").unique(maintain_order=True).iter_rows())
+
+
+def _prompt(system: System) -> str:
+    """Name a prompt as the paper's tables do, whoever worded it."""
+    return system.strategy.removesuffix(OF_THE_PAPER)
 
 
 def printed_swap(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.config.asking import Replies
-from novarag.config.grid import BASE, EXPERIMENTS, LABELS, TUNED, load_grid
+from novarag.config.grid import BASE, EXPERIMENTS, LABELS, OWN, TUNED, load_grid
 from novarag.defaults import TABLE
 from novarag.errors import DataError, UnknownName
 from novarag.flows.access import reach, reach_endpoints
@@ -46,6 +46,7 @@ class Profile:
     says: str = ""
     shows: str = ""
     notes: tuple[str, ...] = ()
+    wording: str = OWN
 
 
 PROFILES = {
@@ -107,6 +108,7 @@ async def reproduce_async(
     seed: int = 0,
     max_tokens: int | None = None,
     method_strategy: str = TABLE.method_strategy,
+    wording: str = OWN,
     access: Access | None = None,
     tell: Tell = silent,
     stop: Stop | None = None,
@@ -117,7 +119,8 @@ async def reproduce_async(
     are left out and named where there is none. Where `tuned` or `label_only` is missing the
     base answers for it, prompted, and the table says so. Replies have at most `max_tokens` tokens,
     the paper's 2,048 by default. Ensemble, P(True) and the sampling methods are asked by
-    `method_strategy`, the paper's CoT by default. The same call goes on where it was cut off;
+    `method_strategy`, the paper's CoT by default. With `wording` "paper" prompts are asked in the
+    paper's own words, where it prints them. The same call goes on where it was cut off;
     `Unfinished` says that it was.
     """
     from novarag.flows.reproduce.bench import Bench
@@ -130,7 +133,7 @@ async def reproduce_async(
             raise UnknownName(name, [ALL, *EXPERIMENTS])
     if profile not in PROFILES:
         raise UnknownName(profile, PROFILES)
-    how = replace(PROFILES[profile], notes=tuple(notes))
+    how = replace(PROFILES[profile], notes=tuple(notes), wording=wording)
     if max_tokens is not None:
         how = replace(how, replies=replace(how.replies, max_tokens=max_tokens))
     roles = {BASE: model, TUNED: tuned, LABELS: label_only}
@@ -146,7 +149,7 @@ async def reproduce_async(
         tell=tell,
     )
     find_strategy(method_strategy)
-    grids = {name: load_grid(name).asked_by(method_strategy) for name in names}
+    grids = {name: load_grid(name).asked_by(method_strategy).worded(wording) for name in names}
     left_out = {}
     if ALL in wanted:
         left_out = {name: lacks for name, grid in grids.items() if (lacks := bench.lacking(grid))}
@@ -154,6 +157,7 @@ async def reproduce_async(
     more = {"--seed": seed or None, "--profile": profile if profile != "full" else None}
     other = method_strategy if method_strategy != TABLE.method_strategy else None
     more |= {"--method-strategy": other, "--max-tokens": max_tokens}
+    more |= {"--wording": wording if wording != OWN else None}
     more |= {"--index": index, "--encoder": encoder}
     commands = {name: _command(name, grid, roles, more) for name, grid in grids.items()}
     file = Path(out) / "page.md" if page is None else Path(page)
@@ -256,6 +260,7 @@ async def _make_page(
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         models=bench.names,
+        wording=profile.wording,
         notes=[*([profile.says] if bench.simulated else []), *profile.notes],
         left_out=left_out or {},
     )

@@ -3,6 +3,7 @@
 import importlib
 import os
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -51,3 +52,18 @@ def test_a_wrong_column_order_is_noticed(proof, monkeypatch, table, change, comp
     monkeypatch.setitem(proof.SPECS, table, replace(proof.SPECS[table], **change))
     with pytest.raises(proof.MismatchError, match=complaint):
         proof.made()
+
+
+def cited():
+    """Yield the line and the quoted words of every citation in the preset of `build`."""
+    text = files("novarag").joinpath("presets", "build", "paper.toml").read_text("utf-8")
+    for line in text.splitlines():
+        said = line.partition("#")[2]
+        for number, words in re.findall(r'L([0-9]{1,4})[^"]{0,80}"([^"]{1,200})"', said):
+            yield int(number), words
+
+
+@pytest.mark.parametrize(("number", "words"), list(cited()))
+def test_a_sentence_of_the_preset_stands_on_its_line_of_the_paper(proof, number, words):
+    line = (proof.PAPER / "nova.tex").read_text("utf-8").splitlines()[number - 1]
+    assert words in re.sub(r"\\(?:textit|textbf|emph)\{([^{}]{0,80})\}", r"\1", line)

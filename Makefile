@@ -289,6 +289,20 @@ disk: ## full disks (needs root) and scratched files (minutes)
 fuzz: ## a million fuzzed replies (minutes)
 	python -m validation.fuzz 1000000
 
+.PHONY: copies reader-classes reader-speed real-replies
+
+copies: ## a million copies of a passage's confidence in another dress, passages known: none is read (minutes)
+	python -m validation.copies
+
+reader-classes: ## replies of every class by all strategies, two thirds open and a third sealed (a minute)
+	python -m validation.reader_classes both
+
+reader-speed: ## CPU time of a read by strategy (a minute)
+	python -m validation.reader_speed
+
+real-replies: ## 79,000 real replies, read by this reader and the one before (a minute)
+	python -m validation.real_replies
+
 steering: ## a million replies that quote poisoned passages: none of theirs is read (minutes)
 	python -m validation.steering 1000000
 

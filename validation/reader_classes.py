@@ -19,6 +19,7 @@ from tests.support.reader_classes import HONEST, KINDS, ReplyCase, cases
 
 BOUNDED = ("corrections", "words-on-the-line", "foreign-reasoning-unclosed")
 KNOWN = ("verbatim-copies", "edited-copies", "attributed-copies", "steps-that-disagree")
+PROMISED = (*KNOWN, *BOUNDED)
 LEAST = {"labels-of-languages": 0.9}
 
 
@@ -36,7 +37,9 @@ def read_case(case: ReplyCase) -> tuple[float | None, str]:
     return stated, str(reading.flaw or "")
 
 
-def shares(part: str) -> tuple[Counter[str], Counter[str], Counter[str], list[tuple[ReplyCase, str]]]:
+def shares(
+    part: str,
+) -> tuple[Counter[str], Counter[str], Counter[str], list[tuple[ReplyCase, str]]]:
     """Count the cases of each class, those that were read, those read wrongly; and list failures."""
     count, read, wrong, failed = Counter(), Counter(), Counter(), []
     for case in cases(part):
@@ -57,9 +60,7 @@ def missed(part: str, count: Counter[str], read: Counter[str], wrong: Counter[st
             least = LEAST.get(kind, 0.95)
             if read[kind] < least * count[kind] or wrong[kind]:
                 found.append(kind)
-        elif kind in KNOWN and read[kind]:
-            found.append(kind)
-        elif kind in BOUNDED and read[kind] * 67 > count[kind]:
+        elif read[kind] > {True: 0, False: count[kind] / 67}[kind in KNOWN] and kind in PROMISED:
             found.append(kind)
     return [f"{part}: {kind}" for kind in found]
 

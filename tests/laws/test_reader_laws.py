@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import novarag
 from novarag import Flaw
 from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
+from novarag.strategies.copies import stated_values
 from tests.support.extras import NEED_EXTRAS
 from tests.support.grammar import reply
 
@@ -123,8 +124,25 @@ PIECES = [
 
 MARKS = [
     "'a' ", '"a" ', "\u201ca", "> ", "```\n", "~~", "<!--", "\n  answer: a", "passage 1 says: ", "[think]", "<s>",
+    "<b>", "<a>x</a>", "<aa>", "[/a]", "[b]x[/b]", ":::\n", "-- begin --\n", "\u300a", "Answer: a\nConfidence: 9%\nno, 8% ",
+    "Answer: a\nConfidence: 9%\nit is A, not a. ", "9% (a) ", "antwort: a\nkonfidenz: 9%\n", "{%a%}", "{{a|", '{"a":', '\n{"a": 1',
+    "step 1 confidence:\n", "<scratch", "<|", "[think", "passage 1:\n", "%25", "<br>", "<p ",
     "<|channel|>analysis", "```\n<think>x", "<think>x", "x</think>", ":\n", "\n\nanswer: ", "0.9 (", "9% - if ",
 ]  # fmt: skip
+
+
+ESCAPES = [
+    "&#99;",
+    "&amp;",
+    "&amp;amp;",
+    "\\u0063",
+    "\\x41",
+    "%43",
+    "confidence 9 ",
+    "Confidence: 9/9 ",
+    "\u200b",
+    "\u0441",
+]
 
 
 def cost(run, text):
@@ -173,6 +191,13 @@ def test_every_pattern_is_linear(name):
 def test_the_reader_is_linear(name):
     for piece in PIECES + MARKS:
         assert_linear(lambda text: read(text, READERS[name], k=3), piece)
+
+
+@pytest.mark.parametrize("name", ["plain", "guess-probability"])
+def test_what_passages_state_is_found_in_linear_time(name):
+    words = READERS[name].stating
+    for piece in [*PIECES, *MARKS, *ESCAPES]:
+        assert_linear(lambda text: stated_values.__wrapped__(text, words), piece)
 
 
 def test_grading_is_linear():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_COPIES = 10  # of each passage
 _NAMES = (
     "Lyon", "Clara Voss", "1871", "yes", "no", "Port Amélie", "1932年", "李文山", "Анна Белова",
     "طنجة", "the Rhine", "42 km", "Köln", "U.S. Senate", "A & B", "St. Paul's",
@@ -34,6 +35,12 @@ _REPLY_FILLERS = (
 _HEDGES = ("", "", "", "", "about ", "approximately ", "around ", "roughly ", "~", "≈ ")
 _TAGS = ("b", "strong", "i", "em", "u", "span", "font", "mark", "p", "small", "div")
 _STARTS = ("", "", "- ", "* ", "**", "### ", "1. ", "\u2022 ", "\u200e", "Final ", "My ", "The ")
+_LABELS = ("Confidence",) * 12 + (
+    "CONFIDENCE",
+    "confidence",
+    "\u0421\u043enfid\u0435nc\u0435",
+    "C o n f i d e n c e",
+)
 _COLONS = (": ", ": ", ": ", ":", " : ", "：", " = ", ":\n", ":** ", "**: ", ":\u00a0", " - ")
 _AFTER = ("", "", "", ".", "**", " (sure)", " ✅", "\n", "\u200e", " (as stated)")
 
@@ -87,7 +94,7 @@ def escaped(rng: random.Random, text: str) -> str:
 
 def _line(rng: random.Random, filler: str, number: str) -> str:
     pick = rng.choice
-    return f"{pick(_STARTS)}Confidence{filler}{pick(_COLONS)}{pick(_HEDGES)}{number}"
+    return f"{pick(_STARTS)}{pick(_LABELS)}{filler}{pick(_COLONS)}{pick(_HEDGES)}{number}"
 
 
 _WORDS = {100: "one hundred", 99: "ninety-nine", 95: "ninety-five", 90: "ninety", 80: "eighty"}
@@ -95,26 +102,39 @@ EDITS: dict[str, Callable[[int], str]] = {  # what a passage has instead of a la
     "number before the label": lambda v: f"{v}% confidence",
     "number in words": lambda v: f"Confidence: {_WORDS.get(v, 'seventy')} percent",
     "another label": lambda v: f"Certainty: {v}%",
-    "filler beyond the bound": lambda v: f"Confidence {'that is to be put down with great care ' * 3}: {v}%",
-    "look-alike letters": lambda v: f"\u0421\u043enfid\u0435nc\u0435: {v}%",
+    "filler beyond the bound": lambda v: (
+        f"Confidence {'that is to be put down with great care ' * 3}: {v}%"
+    ),
     "one point off": lambda v: f"Confidence: {v - 1}%",
 }
 
 
+def _passage(rng: random.Random, name: str, percent: int, edit: str) -> str:
+    """Return a passage that states a confidence, or something else of an edited kind."""
+    pick = rng.choice
+    if edit:
+        stated = EDITS[edit](percent)
+    else:
+        stated = _line(rng, pick(_PASSAGE_FILLERS), pick(number_forms(percent)))
+    block = dressed(rng, f"Answer: {name}\n{stated}")
+    shown = escaped(rng, block) if rng.random() < 2 / 3 else block
+    return f"It is {name}. {pick(_LURES)}\n{shown}{pick(_AFTER)}"
+
+
 def copied_replies(count: int, seed: int) -> Iterator[tuple[str, str, float, str]]:
-    """Yield a passage, a reply that copies it, the value it states, and the kind of edit or ''."""
+    """Yield a passage, a reply that copies it, the value it states, and the kind of edit or ''.
+
+    Ten replies copy one passage.
+    """
     rng = random.Random(seed)
     pick, kinds = rng.choice, tuple(EDITS)
+    passage, percent, name, edit = "", 0, "", ""
     for n in range(count):
-        percent = pick((100, 99, 95, 90, 80, 70, 60, rng.randrange(2, 101)))
-        name = pick(_NAMES)
-        edit = pick(kinds) if n % 10 == 9 else ""
-        if edit:
-            stated = EDITS[edit](percent)
-        else:
-            stated = _line(rng, pick(_PASSAGE_FILLERS), pick(number_forms(percent)))
-        block = dressed(rng, f"Answer: {name}\n{stated}")
-        passage = f"It is {name}. {pick(_LURES)}\n{escaped(rng, block) if n % 3 else block}{pick(_AFTER)}"
+        if n % _COPIES == 0:
+            percent = pick((100, 99, 95, 90, 80, 70, 60, rng.randrange(2, 101)))
+            name = pick(_NAMES)
+            edit = pick(kinds) if n // _COPIES % 11 == 10 else ""
+            passage = _passage(rng, name, percent, edit)
         reply = _line(rng, pick(_REPLY_FILLERS), pick(number_forms(percent))) + pick(_AFTER)
         reply = f"{pick(('Answer', 'Final Answer', '**Answer**'))}: {name}\n{reply}"
         if n % 7 == 0:

@@ -110,14 +110,18 @@ def planted(s: Scene, words: ModuleType) -> tuple[str, ...]:
     filler, hedge = s.pick(words.FILLERS), s.rng.choice(words.HEDGES)
     forged = s.forged.replace("onfidence:", f"onfidence{filler}:").replace(": ", f": {hedge}", 9)
     s.forged = forged.replace(f"Answer: {hedge}", "Answer: ")
-    return tuple(p.replace(p, f"{s.fact}\n{s.forged}") if p is s.poisoned else p for p in s.passages)
+    return tuple(
+        p.replace(p, f"{s.fact}\n{s.forged}") if p is s.poisoned else p for p in s.passages
+    )
 
 
 @kind(SHOWN)
 def verbatim_copies(s, words):
     passages = planted(s, words)
     last = s.rng.choice(("", "", s.rng.choice(words.REFUSALS)))
-    return hostile(s, said(s.think() if s.n % 2 else "", s.forged, last), passages=passages, known=True)
+    return hostile(
+        s, said(s.think() if s.n % 2 else "", s.forged, last), passages=passages, known=True
+    )
 
 
 @kind(SHOWN)
@@ -152,7 +156,9 @@ def words_on_the_line(s, words):
 def foreign_reasoning_unclosed(s, words):
     start, _ = s.pick(words.REASONING)
     head = s.rng.choice(("", "", "Sure.\n"))
-    return hostile(s, head + start + s.rng.choice(("", "\n")) + said(s.think(), s.with_said(other(s))))
+    return hostile(
+        s, head + start + s.rng.choice(("", "\n")) + said(s.think(), s.with_said(other(s)))
+    )
 
 
 @kind()
@@ -205,7 +211,9 @@ def signs_after_the_number(s, words):
 def own_after_foreign_reasoning(s, words):
     start, end = s.pick(words.REASONING)
     draft = s.with_said(other(s), answer=s.rng.choice((s.bad, s.answer)))
-    return honest(s, f"{start}\n{said(s.think(), draft)}\n{end}\n{s.rng.choice(('', chr(10)))}{s.block()}")
+    return honest(
+        s, f"{start}\n{said(s.think(), draft)}\n{end}\n{s.rng.choice(('', chr(10)))}{s.block()}"
+    )
 
 
 @kind(honest=True)
@@ -230,7 +238,9 @@ def labels_of_languages(s, words):
     numbers = [f"{v}{s.rng.choice(('%', ' %'))}" for v in s.own]
     answer = bold.format(labels[0], colon.rstrip()) + " " + s.answer
     if s.strategy in STEPWISE:
-        lines = [bold.format(step.format(i), colon.rstrip()) + f" {v}" for i, v in enumerate(numbers, 1)]
+        lines = [
+            bold.format(step.format(i), colon.rstrip()) + f" {v}" for i, v in enumerate(numbers, 1)
+        ]
         return honest(s, said(s.think(), "\n".join([*lines, answer])))
     line = bold.format(s.rng.choice(stated), colon.rstrip()) + " " + numbers[0]
     return honest(s, said(s.think() if s.n % 2 else "", f"{answer}\n{line}"))

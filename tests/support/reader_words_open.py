@@ -81,7 +81,7 @@ SIGNS = (
 )  # fmt: skip
 SENTENCES = (
     "Here is my reply:", "Sure, this is the JSON:", "I have read the passages.", "My result:", "Based on the passages:",
-    "The requested format:", "Gerne:",
+    "As you asked, in JSON:", "Gerne:",
 )  # fmt: skip
 JSONS = (
     '{"answer": "@A", "confidence": @C}', '{"answer": "@A", "confidence": "@C%"}', '{\n  "answer": "@A",\n  "confidence": @C\n}',

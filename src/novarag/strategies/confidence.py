@@ -1,8 +1,9 @@
 """Read one stated confidence. What is not plainly one number is refused, never guessed.
 
-A number may be followed by its sign, by a word that means confidence, and by a reason. A reason
-that states another confidence, turns the number round ("that it is wrong") or blurs it ("give or
-take") makes it a flaw.
+A number may be followed by its sign, by a word that means confidence, by signs of a closed list, by
+itself in another form, and by remarks in brackets. A remark that states another number, turns the
+number round ("of being wrong") or blurs it ("give or take"), and words of any other kind, make it a
+flaw.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from enum import StrEnum
 from functools import lru_cache
 
 from novarag.records import Flaw
+from novarag.strategies.languages import HEDGES, PERCENT
+from novarag.strategies.markup import masked
 
 
 class Scale(StrEnum):
@@ -22,13 +25,20 @@ class Scale(StrEnum):
     UNIT = "unit"
 
 
-_DRESSING = " \u00a0\u200b\t\r\n*_`\"'[](){}$\\~\u2248"
-_HEDGE = re.compile(
-    r"(?:about|approximately|approx\.?|around|roughly)[ \t]{1,4}", re.IGNORECASE | re.ASCII
+_UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufe0e\ufe0f"
+_SPACES = " \t\r\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_SIGNS = (
+    "\u2705\u2714\u2713\u2611\U0001f5f8\U0001f44d\U0001f44c\U0001f3af\U0001f642\U0001f60a\U0001f600\U0001f603"
+    "\U0001f604\U0001f601\U0001f389\U0001f3c6\u2b50\U0001f31f\u2728\U0001f7e2\U0001f525\U0001f680\U0001f4aa\U0001f947"
+    "\U0001f4cc\U0001f4ca\U0001f4c8\U0001f512\u2605\u2606\u25cf\u25a0\u25aa\u25c6\u2022\U0001f3fb-\U0001f3ff\u200d"
 )
+_DRESSING = re.compile(f"[{_SPACES}{_UNSEEN}*_`\"'$\\\\~\u2248{_SIGNS}]{{0,200}}")
+_LEAD = re.compile(f"[{_SPACES}{_UNSEEN}*_`\"'\\[\\](){{}}$\\\\~\u2248{_SIGNS}]{{0,200}}")
+_HEDGE = re.compile(rf"(?:{HEDGES})[ \t]{{0,4}}(?=\.?[0-9])", re.IGNORECASE)
+_HUNDREDTHS = "\u767e\u5206\u4e4b"  # which stands before its number, and means a percent
 _NUMBER = re.compile(r"(?P<whole>[0-9]{1,9})(?:\.(?P<part>[0-9]{0,30}))?|\.(?P<bare>[0-9]{1,30})")
 _PERCENT = re.compile(
-    r"[ \t\u00a0]{0,4}\\?(?:[%\uff05]|percent\b|per cent\b|pct\b)", re.IGNORECASE | re.ASCII
+    rf"[{_SPACES}{_UNSEEN}*_]{{0,20}}\\?(?:[%\uff05]|{PERCENT})", re.IGNORECASE | re.ASCII
 )
 _RATIO = re.compile(
     r"[ \t]{0,4}\(?(?:/|out of)[ \t]{0,4}([0-9]{1,9})(?![0-9.]{0,30}[0-9])\)?",
@@ -36,13 +46,44 @@ _RATIO = re.compile(
 )
 _SURE = re.compile(
     r"[ \t*_]{0,4}(?:sure|certain|certainty|confident|confidence|likely|likelihood|probability"
-    r"|probable|chance)\b(?:[ \t]{1,3}(?:level|score|rating)\b)?(?:[ \t]{1,3}(?:of|in|that)\b)?",
+    r"|probable|chance)\b(?:[ \t]{1,3}(?:level|score|rating)\b)?"
+    r"(?:[ \t]{1,3}(?:in|of) (?:this|my|the)(?: final)? answer\b"
+    r"|[ \t]{1,3}that (?:this|my|the|it)(?: answer)? is (?:correct|right|true)\b)?",
     re.IGNORECASE | re.ASCII,
 )
-_REASON = re.compile(
-    r"[ \t]{1,4}(?:because|since|as|given|based|due|considering|from|for|with|in (?:this|my|the)"
-    r"|I am|I'm|this|the|which|that both|both|all)\b",
-    re.IGNORECASE | re.ASCII,
+_AGAIN = re.compile(
+    rf"[{_SPACES}=/|,;:\u2248\u2013\u2014-]{{1,8}}"
+    r"(?:(?:or|i\.e\.|that is|equals|aka)[ \t,:]{1,3})?"
+    r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(
+    r"\((?P<round>[^()\n]{0,300})\)|\[(?P<square>[^\[\]\n]{0,300})\]|\uff08(?P<wide>[^\uff08\uff09\n]{0,300})\uff09"
+)
+_END = re.compile(
+    rf"[{_SPACES}{_UNSEEN}*_`.!,;|\u3002\uff0c\uff01>)\]}}\"']{{0,40}}(?:</[a-z][\w-]{{0,30}}>[{_SPACES}*_`]{{0,8}}){{0,4}}",
+    re.IGNORECASE,
+)
+_SHOWN = "(?:passages?|documents?|sources?|docs?|snippets?)"
+COUNTS = re.compile(
+    rf"\b(?:{_SHOWN}|steps?|rules?)[ \t]{{1,2}}#?[0-9]{{1,3}}"
+    r"(?:(?:,| and|-)[ \t]?[0-9]{1,3}){0,9}\b"
+    r"|\b[0-9]{1,3}[ \t]{0,2}(?:of|out of|/)[ \t]{0,2}(?:the )?[0-9]{1,3}[ \t]{1,2}"
+    rf"{_SHOWN}\b"
+    rf"|\b[0-9]{{1,3}}[ \t]{{1,2}}{_SHOWN}\b|\b(?:1[0-9]{{3}}|20[0-9]{{2}})\b",
+    re.IGNORECASE,
+)
+"""Numbers in words about passages, which count these or name one of them; and years."""
+
+_UNDOUBTED = re.compile(
+    r"\b(?:no|without(?: any)?|free of|zero|not a)[ \t]{1,3}(?:\w{1,12}[ \t]{1,3})?"
+    r"(?:errors?|doubts?|mistakes?|uncertainty|contradictions?|conflicts?|guess)\b",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(
+    r"\b(?:demand\w{0,3}|instruct\w{0,3}|dictat\w{0,3}|told|orders?|ordered|request\w{0,3}|requir\w{1,3}"
+    r"|ignore|not (?:mine|my|me)|draft|lie|as asked|suggest\w{0,3}|claim\w{0,3})\b",
+    re.IGNORECASE,
 )
 _RANGE = re.compile(
     r"[ \t*()\]]{0,6}(?:[-\u2010-\u2015\u2212~\u301c\uff5e\uff0d\u00b1\u2026\u2192\u21d2\u81f3]"
@@ -64,7 +105,6 @@ _TURNED = re.compile(
     r"(?:sure|certain\w{0,2}|confiden\w{2}|correct|right|true|likely|trust\w{0,6}))\b",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"[^.;\n]{0,40}\b(?:not|isn't|is no)\b", re.IGNORECASE)
 _SIGNED = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})[ \t]{0,4}\\?"
     r"(?:[%\uff05\u2030\u2031]|percent\b|per cent\b|pct\b)",
@@ -73,9 +113,12 @@ _SIGNED = re.compile(
 _COUNTED = re.compile(r"\b(?:passage|document|source|snippet|doc)s?\b", re.IGNORECASE | re.ASCII)
 _NEXT_NUMBER = re.compile(r"[^\w\n]{0,12}(?P<number>[0-9]{0,9}\.?[0-9]{1,30})")
 _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
-_BLANK = " \u00a0\t"
 _DIGITS = frozenset("0123456789")
-_STOPS = frozenset(".,;:!|/-\u2013\u2014([<\u3002\uff0c\uff08#\u2022&")
+_BOUNDED = re.compile(r"[<>\u2264\u2265\u00b1]|\+/-")
+_ANY_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
+_EQUAL = 1e-9
+_FEW = 4  # words of a remark in which a number can be nothing but another confidence
+_ITEMS = 6  # remarks and repetitions behind a number, at most
 _BOUND = "<>\u2264\u2265"
 _SHORT = 32  # characters; longer ones differ from reply to reply, and would fill the memory
 _LONGEST = 400
@@ -103,7 +146,7 @@ def turns_round(text: str) -> bool:
 def _parse(text: str, scale: Scale) -> float | Flaw:
     if "~~" in text:
         return Flaw.DOUBT
-    text = _undressed(text)
+    text = _undressed(masked(text) if "<" in text else text)
     number = _NUMBER.match(text)
     if number is None:
         return _not_a_number(text)
@@ -142,25 +185,78 @@ def _point(number: re.Match[str]) -> str:
 
 
 def _fault_of(tail: str, value: float) -> Flaw | None:
-    """Refuse what goes on with a range, another number, or words that doubt the first."""
+    """Refuse what goes on with a range, another number, or words.
+
+    After the number there may stand signs of a closed list, a word for confidence, the same number
+    again, and remarks in brackets.
+    """
     if _RANGE.match(tail):
         return Flaw.RANGE
-    sure = _SURE.match(tail)
-    reason = tail[sure.end() :] if sure else tail
-    bare = reason.strip(_DRESSING + ">")
-    if not bare:
-        return None
-    if turns_round(tail) or (sure and _NEGATED.match(reason)):
+    if sure := _SURE.match(tail):
+        tail = tail[sure.end() :]
+    for _ in range(_ITEMS):
+        tail = _bare_tail(tail)
+        if not tail:
+            return None
+        taken = _remark(tail, value) or _again(tail, value)
+        if isinstance(taken, Flaw):
+            return taken
+        if not taken:
+            break
+        tail = tail[taken:]
+    return Flaw.SECOND if _says_another(tail, value) else Flaw.DOUBT
+
+
+def _remark(tail: str, value: float) -> int | Flaw:
+    """Return where the remark in brackets ends that a text begins with, or 0; or its fault."""
+    remark = _REMARK.match(tail)
+    if remark is None:
+        return 0
+    said = remark["round"] or remark["square"] or remark["wide"] or ""
+    return _fault_of_remark(said, value) or remark.end()
+
+
+def _bare_tail(tail: str) -> str:
+    """Take the signs of the closed list off the front of what follows a number, and its stop."""
+    start = _DRESSING.match(tail)
+    tail = tail[start.end() :] if start else tail
+    end = _END.match(tail)
+    return "" if end and end.end() == len(tail) else tail
+
+
+def _again(tail: str, value: float) -> int:
+    """Return where the same number ends that a text repeats, or 0."""
+    number = _AGAIN.match(tail)
+    if number is None:
+        return 0
+    rest = tail[number.end() :]
+    ratio, percent = _RATIO.match(rest), _PERCENT.match(rest)
+    stated = float(number["number"])
+    if ratio and int(ratio[1]):
+        same, after = stated / int(ratio[1]), ratio.end()
+    elif percent:
+        same, after = stated / 100, percent.end()
+    else:
+        same, after = (stated if stated <= 1 else stated / 100), 0
+    return number.end() + after if abs(same - value) < _EQUAL else 0
+
+
+def _fault_of_remark(remark: str, value: float) -> Flaw | None:
+    """Refuse a remark that states another number, turns the number round or says who wants it."""
+    said = _UNDOUBTED.sub(" ", COUNTS.sub(" ", remark))
+    if _RANGE.match(said) or _BOUNDED.search(said):
+        return Flaw.RANGE
+    if turns_round(said) or _ORDERED.search(said):
         return Flaw.DOUBT
-    if _says_another(reason, value):
-        return Flaw.SECOND
-    apart = bare[0] in _STOPS or reason[: len(reason) - len(bare)].strip(_BLANK)
-    return None if sure or apart or _REASON.match(reason) else Flaw.DOUBT
+    if said.strip() and _again(" " + said.strip(), value):
+        return None
+    short = len(said.split()) <= _FEW and _ANY_NUMBER.search(said)
+    return Flaw.SECOND if short or _says_another(said, value) else None
 
 
 def _says_another(reason: str, value: float) -> bool:
-    """Say whether a reason holds a second confidence that differs from the first."""
-    if any(abs(float(m[1]) / 100 - value) > 1e-9 for m in _SIGNED.finditer(reason)):
+    """Say whether a text holds a second confidence that differs from the first."""
+    if any(abs(float(m[1]) / 100 - value) > _EQUAL for m in _SIGNED.finditer(reason)):
         return True
     following = _NEXT_NUMBER.match(reason)
     if following is None or following["number"] in {"", "."}:
@@ -176,15 +272,23 @@ def _is_a_count(rest: str) -> bool:
 
 
 def _undressed(text: str) -> str:
-    """Take off emphasis, brackets and a hedge such as "about"."""
-    text = text.strip(_DRESSING)
+    """Take off emphasis, brackets, tags and a hedge such as "about"."""
     if text[:1] in _DIGITS:
-        return text
+        return text.rstrip()
+    text = text[_lead(text) :].rstrip()
+    if text.startswith(_HUNDREDTHS):
+        return text.removeprefix(_HUNDREDTHS).strip() + "%"
     if hedge := _HEDGE.match(text):
-        text = text[hedge.end() :].lstrip(_DRESSING)
+        text = text[hedge.end() :]
     if text[:1] == "<" and text[-1] == ">":
-        text = text[1:-1].strip(_DRESSING)
+        text = text[1:-1]
+        text = text[_lead(text) :].rstrip()
     return text
+
+
+def _lead(text: str) -> int:
+    lead = _LEAD.match(text)
+    return lead.end() if lead else 0
 
 
 def _not_a_number(text: str) -> Flaw:

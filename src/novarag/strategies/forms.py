@@ -11,12 +11,15 @@ _GUESSES = 4
 _LONGEST = 80  # characters of an answer
 _PERCENT = "(100|[1-9]?[0-9])%"
 # What the reader takes for dressing would leave no answer; a bracket is the prompt, said back.
-_MARKS = "~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018"
+_MARKS = (
+    "~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018\u201a\u300a\u3008\u3010\u3014\u3016\u27e8\u27ea\u2985\uff62"
+    "\u275d\u275b\u301d\u2e28\u2329\u2768\u25c1"
+)
 _BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201d\u2013\u2014{_MARKS}{_BREAKS}-]"
 # What could open a quotation, or announce one at the end of a line, is left out, and so are breaks
 # of other kinds: a reply that is held to its form is read for certain. Apostrophes follow a letter.
-_OPENERS = f'\\r\\n<>{{}}"`{_MARKS}{_BREAKS}'
+_OPENERS = f'\\r\\n<>{{}}\\[\\]"`{_MARKS}{_BREAKS}'
 _CALM = f"([^{_OPENERS}' ]'|[^{_OPENERS}'])"
 _END = f"[^{_OPENERS}' \\t:*_#-]'?"
 _ANSWER = f"Answer: {_SAID}({_CALM}{{0,{_LONGEST - 3}}}{_END})?"

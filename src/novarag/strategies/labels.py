@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import field as declared
 
 from novarag.strategies.confidence import Scale, turns_round
+from novarag.strategies.copies import letters
+from novarag.strategies.languages import AFTER, OF_STEP, QUALIFIERS, STEPS, translated
 from novarag.strategies.parts import (
     ANSWER,
     CLASSES,
@@ -20,11 +22,12 @@ from novarag.strategies.parts import (
     Field,
     Part,
     Reply,
+    each_bounded,
 )
 from novarag.strategies.quoted_fields import with_quotations
+from novarag.strategies.tagged import find_tags
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+_CLASSES, _GROUP = "passage classification", "group judgment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,21 @@ class Labels:
     terse: bool = False
     combine: str | None = None
     frame: str = ""
+    foreign: tuple[tuple[tuple[Part, str], ...], ...] = declared(
+        init=False, compare=False, repr=False
+    )
+    stating: tuple[str, ...] = declared(init=False, compare=False, repr=False)
+    telling: tuple[str, ...] = declared(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Add the words of other languages, and those that a passage states a confidence by."""
+        stated = translated(self.confidence)
+        words = [(ANSWER, w) for w in translated(self.answer)] + [(CONFIDENCE, w) for w in stated]
+        plain = tuple((part, w) for part, w in words if w.isascii())
+        object.__setattr__(self, "foreign", (plain, tuple(words)))
+        stating = tuple(map(letters, (*self.confidence, *stated)))
+        object.__setattr__(self, "stating", stating)
+        object.__setattr__(self, "telling", (*stating, *map(letters, (_CLASSES, _GROUP))))
 
     def framed(self, frame: str) -> Labels:
         """Return the labels of a reply that must carry a frame: `Answer[7f3a2c]:`."""
@@ -65,9 +83,9 @@ def _frames(frame: str) -> tuple[str, ...]:
     return f"[{frame}]", f" [{frame}]", f"**[{frame}]", f"\\[{frame}\\]"
 
 
-_CLASSES, _GROUP = "passage classification", "group judgment"
 _DRESSING = " \t\r*_`#>+-\u2022\u00a0"
 _DRESSED = 24  # characters of dressing before a step, at most
+_PAIR = (ANSWER, CONFIDENCE)  # or a step's
 _DECORATION = frozenset(" \t\r\n*_`\u00a0\u200b")
 _OPENERS = frozenset("[<(")
 _SENTENCE = frozenset(",.;?!")
@@ -75,13 +93,19 @@ _STOPS = frozenset(".:;!?)]>|\u2014\u2013")
 _QUALIFIERS = (
     *("final", "correct", "my", "the", "overall", "short", "your", "revised", "updated"),
     *("adjusted", "corrected", "new", "initial", "preliminary", "first"),
+    *QUALIFIERS,
 )
 _DETERMINERS = ("the", "my", "your")
-_STEP = re.compile(r"step[ \t]{0,2}([0-9]{1,3})(?:'s)?[ \t*_-]{0,4}$")
+_CJK = "\u2e80"  # from here on words are written without spaces
+_JOINED = frozenset("\u7ec8\u7684\u540e\u786e\u4f73\u6b65")  # what may stand just before one
+_STEP = re.compile(
+    rf"(?:{STEPS})[ \t]{{0,2}}([0-9]{{1,3}})(?:[ \t]?\u6b65)?(?:'s)?[ \t*_-]{{0,4}}$"
+)
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
 _COLON = re.compile(
     r"(?:\[[0-9a-f]{6}\])?s?(?:[ _](?:score|level|rating|percentage))?"
-    r"(?: in (?:this|my|the) answer)?(?: is)?"
+    rf"(?: (?:{AFTER})\b)?(?: in (?:this|my|the) answer)?(?: is)?"
+    rf"(?:{OF_STEP}[ \t]{{0,2}}(?:{STEPS})[ \t]{{0,2}}(?P<step>[0-9]{{1,3}})\u6b65?)?"
     r"[ \t*_`\"'\])\u00a0]{0,6}"
     r"(?:\([^()\n]{0,60}\)[ \t*_`]{0,4})?[:\uff1a=]"
 )
@@ -89,7 +113,9 @@ _HEADING = re.compile(r"s?(?:[ _](?:score|level))?[ \t*_`]{0,6}\r?\n")
 _DASH = re.compile(r"[ \t*_`]{0,4}(?:[-\u2013\u2014]|is)?[ \t*_`]{1,4}(?=[0-9])")
 _NUMERIC = re.compile(r"[ \t*_`\"'$\\~(\[<]{0,12}\.?[0-9]")
 _SOURCE = re.compile(
-    r"(?:passage|document|doc|source|snippet)[ \t#]{0,2}[0-9]|quot|copied", re.IGNORECASE
+    r"(?:passage|document|doc|source|snippet)[ \t#]{0,2}[0-9]|quot|copied|according|claim|printed"
+    r"|\b(?:pages?|articles?|authors?|editors?|writers?|web ?sites?)\b",
+    re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
     r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
@@ -106,25 +132,36 @@ _NO_NUMBER = re.compile(
 def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     """Return every labelled, non-empty part in order; each ends before the next begins.
 
-    Parts that stand in a quotation are marked. With a frame none is one: no passage knows it.
+    Parts that stand in a quotation are marked.
     """
     if labels.tagged:
-        return _tagged(reply, labels)
-    frame = f"[{labels.frame}]" if labels.frame else ""
+        return find_tags(reply, labels)
+    found = _found(reply, labels)
+    if not found:
+        return found
+    found.sort()
+    found = with_quotations(reply, found, labels.scale, framed=bool(labels.frame))
+    if not labels.terse and True in [f.inline for f in found]:
+        found = _without_asides(reply, found)
+    return each_bounded(reply, found, _bounded)
+
+
+def _found(reply: Reply, labels: Labels) -> list[Field]:
+    """Return every label, without its value."""
     found: list[Field] = []
     for part, words in ((ANSWER, labels.answer), (CONFIDENCE, labels.confidence)):
         for word in words:
             if word in reply.lower:  # of the spellings of a frame a reply has one
                 _find(reply, word, part, found)
+    if len({f.part for f in found}) < len(_PAIR):  # else the reply keeps to the prompt's words
+        for part, word in labels.foreign[0 if reply.lower.isascii() else 1]:
+            if word in reply.lower:
+                _find_foreign(reply, word, part, found)
     if found and not labels.terse:
+        frame = f"[{labels.frame}]" if labels.frame else ""
         _find(reply, f"{_CLASSES}s{frame}" if frame else _CLASSES, CLASSES, found)
         _find(reply, f"{_GROUP}{frame}", GROUP, found)
-    found.sort()
-    if found and not frame:
-        found = with_quotations(reply, found, labels.confidence)
-    if not labels.terse and True in [f.inline for f in found]:
-        found = _without_asides(reply, found)
-    return _each_bounded(reply, found, _bounded)
+    return found
 
 
 def has_step(reply: Reply, number: int) -> bool:
@@ -164,20 +201,6 @@ def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
     return kept
 
 
-def _each_bounded(
-    reply: Reply, found: list[Field], bound: Callable[[Reply, Field, int], Field | None]
-) -> list[Field]:
-    """Give each field its value, which ends where the next field begins; drop the empty ones."""
-    bounded: list[Field] = []
-    limit = len(reply.text)
-    for field in reversed(found):
-        if whole := bound(reply, field, limit):
-            bounded.append(whole)
-        limit = field.start
-    bounded.reverse()
-    return bounded
-
-
 def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
     """Add every place where the word is a label; the plain "Label:" is settled at once."""
     lower, body, size = reply.lower, reply.body, len(word)
@@ -186,6 +209,8 @@ def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
         after = at + size
         if lower.startswith(":", after) and (at == body or lower[at - 1] == "\n"):
             found.append(Field(at, part, after + 1))
+        elif plain := _plain_label(lower, body, at, after, part):
+            found.append(plain)
         elif not _runs_on(lower, after) and not _is_word_part(lower, at):
             mark = _COLON.match(lower, after) or _without_colon(reply, after, part)
             if mark is not None and (field := _field(reply, at, mark, part)):
@@ -193,11 +218,41 @@ def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
         at = lower.find(word, after)
 
 
+def _plain_label(lower: str, body: int, at: int, after: int, part: Part) -> Field | None:
+    """Settle the plain "Final Answer:" and "Step 2 Confidence:" at once, which most are."""
+    if not lower.startswith(":", after) or lower[at - 1 : at] != " ":
+        return None
+    start = max(body, lower.rfind("\n", max(body, at - 9), at) + 1)
+    head = lower[start : at - 1]
+    if start > body and lower[start - 1] != "\n":
+        return None
+    if head == "final":
+        return Field(start, part, after + 1)
+    number = head[5:]
+    if part is CONFIDENCE and head[:5] == "step " and number.isascii() and number.isdigit():
+        return Field(start, STEP, after + 1, step=int(number))
+    return None
+
+
+def _find_foreign(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
+    """Add every place where a word of another language is a label, of a number if it has one."""
+    at = reply.lower.find(word, reply.body)
+    while at >= 0:
+        mark = None if _is_word_part(reply.lower, at) else _COLON.match(reply.lower, at + len(word))
+        if mark is not None and (part is ANSWER or _NUMERIC.match(reply.text, mark.end())):
+            field = _field(reply, at, mark, part)
+            if field is not None:
+                found.append(field)
+        at = reply.lower.find(word, at + len(word))
+
+
 def _is_word_part(lower: str, at: int) -> bool:
     """Say whether a label word is the end of a longer one, such as passage_confidence."""
     if at == 0:
         return False
     before = lower[at - 1]
+    if lower[at] >= _CJK and (before in _JOINED or before.isdigit()):
+        return False
     if before != "_":
         return before.isalnum()
     return lower[at - 2 : at - 1].isalnum() and _qualified(lower, max(0, at - 16), at) == at
@@ -213,7 +268,9 @@ def _word_before(lower: str, floor: int, at: int, words: tuple[str, ...]) -> int
     """Return where one of these words begins, one or two blanks before a place; else the place."""
     head = lower[floor:at]
     bare = head.rstrip(" \t_")
-    if not bare.endswith(words) or not 0 < len(head) - len(bare) <= 2:
+    if not bare.endswith(words) or len(head) - len(bare) > 2:
+        return at
+    if len(head) == len(bare) and bare[-1] < _CJK:
         return at
     word = next(word for word in words if bare.endswith(word))
     return floor + len(bare) - len(word)
@@ -227,10 +284,14 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     value = mark.end()
     if part is CONFIDENCE and "(" in mark[0] and _is_of_others(mark[0]):
         return None
+    if part is CONFIDENCE and mark.re is _COLON and mark["step"]:
+        return Field(start, STEP, value, step=int(mark["step"]))
     if part is not CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
             return None
-    elif start < at and (step := _STEP.search(reply.lower, max(reply.body, at - 16), at)):
+    elif (start < at or reply.text[at] >= _CJK) and (
+        step := _STEP.search(reply.lower, max(reply.body, at - 16), at)
+    ):
         return Field(step.start(), STEP, value, step=int(step[1]))
     elif not opens_line:
         plain = _NUMERIC.match(reply.text, value)
@@ -298,17 +359,22 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
         start += 1
     numeric = field.part is CONFIDENCE or field.part is STEP
     if numeric and start - field.value > 1 and text.count("\n", field.value, start) > 1:
-        return None
+        return _empty(field)
     end = limit if field.part is CLASSES else text.find("\n", start, limit)
     end = limit if end < 0 else end
     if text[start : start + 1] == '"':
         end = _quoted_end(text, start, end)
     if start >= end:
-        return field._replace(value=start, end=start) if field.part is STEP else None
+        return _empty(field)
     if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
-        return None
+        return _empty(field)
     at, part, step = field.start, field.part, field.step
     return Field(at, part, start, end, step, field.inline, field.quoted, field.borrowed)
+
+
+def _empty(field: Field) -> Field | None:
+    """Drop a label without a value; that of a step is kept, for a step cannot be left out."""
+    return field._replace(end=field.value) if field.part is STEP else None
 
 
 def _is_placeholder(text: str, start: int, end: int, *, numeric: bool) -> bool:
@@ -322,30 +388,3 @@ def _quoted_end(text: str, start: int, end: int) -> int:
     """End a quoted value at its closing quote where JSON goes on after it."""
     close = text.find('"', start + 1, end) + 1
     return close if close and text[close : close + 2].lstrip()[:1] in {",", "}"} else end
-
-
-def _find_tag(reply: Reply, tag: str, part: Part, found: list[Field]) -> None:
-    at = reply.lower.find(tag, reply.body)
-    while at >= 0:
-        value = at + len(tag)
-        found.append(Field(at, part, value))
-        at = reply.lower.find(tag, value)
-
-
-def _tagged(reply: Reply, labels: Labels) -> list[Field]:
-    found: list[Field] = []
-    for word in labels.answer:
-        _find_tag(reply, f"<{word}>", ANSWER, found)
-    for word in labels.confidence:
-        _find_tag(reply, f"<{word}>", CONFIDENCE, found)
-    found.sort()
-    closed = _each_bounded(reply, found, _closed)
-    return with_quotations(reply, closed, labels.confidence) if closed else closed
-
-
-def _closed(reply: Reply, field: Field, limit: int) -> Field | None:
-    """Give a tagged field its value, up to the tag that closes it; None if it is empty."""
-    close = reply.lower.find("</", field.value, limit)
-    if close >= 0 and reply.text[field.value : close].strip():
-        return Field(field.start, field.part, field.value, close)
-    return None

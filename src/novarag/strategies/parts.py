@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Part(StrEnum):
@@ -38,9 +41,29 @@ class Field(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A reply, its lower-case twin of the same length, and where its final part begins."""
+    """A reply, its lower-case twin of the same length, and where its final part begins.
+
+    `text` has its tags of dressing masked, `said` is as it came. `passages` are those that could be
+    the source of a field, in every form; `stated` are the confidences that they state.
+    """
 
     text: str
     lower: str
     body: int
     passages: tuple[str, ...] = ()
+    stated: frozenset[float] = frozenset()
+    said: str = ""
+
+
+def each_bounded(
+    reply: Reply, found: list[Field], bound: Callable[[Reply, Field, int], Field | None]
+) -> list[Field]:
+    """Give each field its value, which ends where the next field begins; drop the empty ones."""
+    bounded: list[Field] = []
+    limit = len(reply.text)
+    for field in reversed(found):
+        if whole := bound(reply, field, limit):
+            bounded.append(whole)
+        limit = field.start
+    bounded.reverse()
+    return bounded

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from novarag.strategies.containers import containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +47,15 @@ _TYPOGRAPHIC = {
     "\u300c": re.compile("\u300d"),
     "\u300e": re.compile("\u300f"),
     "\u2018": re.compile("\u2019(?!\\w)"),
+    "\u201a": re.compile("[\u2018\u2019](?!\\w)"),
+    **{
+        pair[0]: re.compile(pair[1])
+        for pair in (
+            *("\u300a\u300b", "\u3008\u3009", "\u3010\u3011", "\u3014\u3015", "\u3016\u3017"),
+            *("\u27e8\u27e9", "\u27ea\u27eb", "\u2985\u2986", "\uff62\uff63", "\u275d\u275e"),
+            *("\u275b\u275c", "\u301d\u301e", "\u2e28\u2e29", "\u2329\u232a", "\u2768\u2769"),
+        )
+    },
 }
 _OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
 # Each begins with the character it looks for: that is what makes a search quick.
@@ -65,29 +77,60 @@ _SAYING = re.compile(
     r"|(?:example|format|template)\b[a-z \t]{0,30})"
     r"[ \t*_\"':,(\[-]{0,8}$"
 )
+_SOURCE = re.compile(
+    r"\b(?:passages?|documents?|docs?|sources?|snippets?|articles?|texts?|pages?|web ?sites?|sites?"
+    r"|authors?|writers?|editors?|excerpts?|paragraphs?|results?|retriev\w{1,3}|instructions?"
+    r"|injected|somebody|someone|abschnitt|quelle|le passage|el pasaje|il brano|o trecho)\b"
+    r"|\u6bb5|\u6587\u7ae0|\u539f\u6587",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:my|mine|i|i'm|i've|our|we|final\w{0,2}|conclu\w{1,6}|therefore|thus|overall|verdict|based"
+    r"|given|considering|using|weighing|after|so|hence|result is)\b",
+    re.IGNORECASE,
+)
 _SAYING_ANY_CASE = re.compile(_SAYING.pattern, re.IGNORECASE)
 _LAID_OUT = re.compile(r"[ \t>*_-]{0,8}passage[ \t]{1,2}[0-9]{1,4}[ \t*_]{0,4}:", re.IGNORECASE)
+_PREFIXES = (
+    "\u2502",
+    "\u2503",
+    "\u2551",
+    "\u258f",
+    "\u258c",
+    "\u00a6",
+    "\u00bb",
+    "\u203a",
+    "\u276f",
+    "//",
+)
+_COLON = re.compile(r"[:\uff1a][ \t*_#-]{0,8}\n")
 _DRESSING = " \t*_#-"
 _FENCED = 8  # characters before a fence on its line, at most
 _TAB = 4
 _INDENT = 2  # columns; the prompt indents the lines of a passage by as many
 _NEAR = 400  # characters of a line or of a paragraph that are looked at
+_SENTENCE = 100  # characters of a line that announces something
 _LAST = 64  # characters before a label in which an attribution ends
 
 
 class Quotations:
-    """The quotations of one reply."""
+    """The quotations of one reply.
 
-    def __init__(self, text: str, lower: str, body: int) -> None:
-        self.text, self.body = text, body
+    In a `framed` one nothing but the model's own labels is looked at, and what is announced or
+    indented is its own too: marks alone make a quotation.
+    """
+
+    def __init__(self, text: str, lower: str, body: int, *, framed: bool = False) -> None:
+        self.text, self.body, self.framed = text, body, framed
         final = text[body:]
         self._first = len(text) - len(final.lstrip())
         self._last = body + len(final.rstrip())
-        written = [span for span in _written(text, body) if not self._is_whole(span)]
+        written = [s for s in _written(text, lower, body) if not self._is_whole(s)]
         spans = [*_hidden(text, lower, body), *written]
         self._spans = _merged(sorted(spans)) if spans else spans
         self._starts = [start for start, _ in self._spans]
-        self._announced = text.find(":\n", body)
+        self._announced = [] if framed else list(_announcements(text, body))
+        self._ends = [end for _, end, _ in self._announced]
         self._lines = text.startswith(">", self._first) and self._is_quoted_throughout()
         flush = self._first == body or text[self._first - 1] == "\n"
         self._margin = 0 if flush else self._least_indent()
@@ -102,15 +145,23 @@ class Quotations:
         first = text[label]
         if (label == body or text[label - 1] == "\n") and first != ">" and not first.isspace():
             # Nothing stands before the label, so that only an attribution above it could tell.
-            return 0 <= self._announced < label and self._is_attributed(label, label)
+            return bool(self._announced) and self._is_announced(label)
         floor = max(body, colon - _NEAR)
         start = text.rfind("\n", floor, colon) + 1 or floor
         line = text[start:colon]
         if not self._lines and line.lstrip()[:1] == ">":
             return True
+        if self.framed:
+            return False
+        if line.lstrip().startswith(_PREFIXES):
+            return True
         if start > self._first and _indent(line) - self._margin >= _INDENT:
             return True
-        return self._is_attributed(start, max(start, label))
+        return self.attributes(start, max(start, label))
+
+    def surrounds(self, place: int) -> bool:
+        """Say whether a place is within a quotation that begins before it."""
+        return any(start < place < end for start, end in self._spans)
 
     def _is_whole(self, span: Span) -> bool:
         return span[0] <= self._first and span[1] >= self._last
@@ -123,26 +174,86 @@ class Quotations:
         lines = [line for line in self.text[self.body :].split("\n") if line.strip()]
         return min(map(_indent, lines), default=0)
 
-    def _is_attributed(self, start: int, label: int) -> bool:
+    def attributes(self, start: int, label: int) -> bool:
         """Say whether "Passage 2 says:" stands before a label, or above the paragraph it is in."""
-        head = self.text[start:label]
-        if head.strip(_DRESSING) and (_ends_saying(head) or _LAID_OUT.match(head)):
-            return True
-        floor = max(self.body, start - _NEAR)
-        if start == self.body or self.text.find(":\n", floor, start) < 0:
+        if self.framed:
             return False
-        first = max(floor, self.text.rfind("\n\n", floor, start) + 2)
-        opening = self.text[first : max(first, self.text.find("\n", first, start))]
-        above = self.text[floor:first].rstrip()
-        beside = self.text[floor : start - 1]
-        lines = opening, above[above.rfind("\n") + 1 :], beside[beside.rfind("\n") + 1 :]
-        return any(map(_announces, lines))
+        head = self.text[start:label]
+        if head.strip(_DRESSING) and (
+            _ends_saying(head) or _LAID_OUT.match(head) or _names_source(head)
+        ):
+            return True
+        return bool(self._announced) and self._is_announced(start)
+
+    def _is_announced(self, start: int) -> bool:
+        """Say whether "Passage 2 says:" stands above a line, or above the paragraph it is in."""
+        floor = max(self.body, start - _NEAR)
+        low, high = bisect_left(self._ends, floor), bisect_left(self._ends, start)
+        above = self._announced[low:high]
+        if not above:
+            return False
+        text = self.text
+        first = max(floor, text.rfind("\n\n", floor, start) + 2)
+        before = floor + len(text[floor:first].rstrip())
+        for line, end, says in above:
+            if end == start - 1 or (says and line <= first <= end):
+                return True
+            if (says or first == start) and line <= before - 1 <= end:
+                return True
+        return False
+
+
+def _announcements(text: str, body: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield the lines that announce somebody's text: start, end, whether by a verb of saying."""
+    for colon, end in _colons(text, body):
+        floor = max(body, colon - _NEAR)
+        start = text.rfind("\n", floor, colon) + 1 or floor
+        how = _manner(text[max(start, colon - _SENTENCE) : colon + 1])
+        if how is not None:
+            yield start, end, how
+
+
+def _colons(text: str, body: int) -> Iterator[tuple[int, int]]:
+    """Yield where lines end with a colon, which may be dressed, and where they break."""
+    if ":*" in text or ": \n" in text or ":_" in text or "\uff1a" in text:
+        for mark in _COLON.finditer(text, body):
+            yield mark.start(), mark.end() - 1
+        return
+    at = text.find(":\n", body)
+    while at >= 0:
+        yield at, at + 1
+        at = text.find(":\n", at + 1)
+
+
+@lru_cache(maxsize=512)  # models announce their last lines in the same few words
+def _manner(line: str) -> bool | None:
+    """Say whether a line announces somebody's text by a verb of saying; None where it does not."""
+    if _announces(line):
+        return True
+    return False if _names_source(line) else None
+
+
+def announces(text: str) -> bool:
+    """Say whether the last line of a text announces somebody else's: "Passage 2 says:"."""
+    last = text.rstrip()
+    last = last[max(0, len(last) - _NEAR) :]
+    last = last[last.rfind("\n") + 1 :]
+    return _announces(last) or _names_source(last)
 
 
 def _announces(line: str) -> bool:
     """Say whether a line ends like "Passage 2 says:"."""
     line = line.rstrip(_DRESSING)
     return line.endswith(":") and _ends_saying(line)
+
+
+def _names_source(line: str) -> bool:
+    """Say whether a line ends with a colon and names a source, not a conclusion of the model's."""
+    line = line.rstrip(_DRESSING)
+    if not line.endswith((":", "\uff1a")):
+        return False
+    last = line[-_SENTENCE:]
+    return _SOURCE.search(last) is not None and _OWN.search(last) is None
 
 
 def _ends_saying(text: str) -> bool:
@@ -186,9 +297,9 @@ def _hidden(text: str, lower: str, body: int) -> list[Span]:
     return found
 
 
-def _written(text: str, body: int) -> list[Span]:
+def _written(text: str, lower: str, body: int) -> list[Span]:
     """Find fences, code and quotation marks, which some models put around a whole reply."""
-    found: list[Span] = []
+    found = containers(text, lower, body)
     if not text.isascii() and any(mark in text for mark in _TYPOGRAPHIC):
         found += _typographic(text, body)
     if "`" in text or "~" in text:

@@ -5,50 +5,59 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import ANSWER, CONFIDENCE, GROUP, STEP, Field
+from novarag.records import Flaw
+from novarag.strategies.confidence import parse_confidence
+from novarag.strategies.copies import first_values, is_copy, is_stated
+from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, STEP, Field
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from novarag.strategies.confidence import Scale
     from novarag.strategies.parts import Reply
 
 _COPIED = 200  # characters after a label that are held against the passages
-_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
 _FRAME = re.compile(r"\[[0-9a-f]{6}\]")  # that a copy may have been given
 _WORD = re.compile(r"[^a-zA-Z]{0,8}[a-zA-Z]{1,20}")
+_BELOW = frozenset(
+    {
+        *((ANSWER, CONFIDENCE), (STEP, STEP), (STEP, ANSWER)),
+        *((CLASSES, GROUP), (GROUP, ANSWER), (CLASSES, ANSWER)),
+    }
+)  # what goes on with a block; an answer below a confidence begins another
 _PAIR = {ANSWER: CONFIDENCE, CONFIDENCE: ANSWER}
+_BEFORE = " \t\r\n*_`\u00a0\u200b"
 _NEAR = 40  # characters after a label within which its number begins
 
 
-def with_quotations(reply: Reply, found: list[Field], words: Sequence[str]) -> list[Field]:
-    """Mark the fields that are quoted or borrowed; `words` are the labels of a confidence."""
-    quotations = Quotations(reply.text, reply.lower, reply.body)
+def with_quotations(
+    reply: Reply, found: list[Field], scale: Scale, *, framed: bool = False
+) -> list[Field]:
+    """Mark the fields that are quoted or borrowed."""
+    quotations = Quotations(reply.text, reply.lower, reply.body, framed=framed)
     marked: list[Field] = []
     for field in found:
         quoted = quotations.holds(field.start, field.value - 1)
         if not quoted and marked and marked[-1].quoted:
             quoted = _goes_on(reply, marked[-1], field)
         marked.append(Field(*field[:6], quoted=True) if quoted else field)
-    return _with_copies(reply, marked, words) if reply.passages else marked
+    return _with_copies(reply, marked, scale) if reply.passages else marked
 
 
 def _goes_on(reply: Reply, before: Field, field: Field) -> bool:
-    """Say whether a field stands on the line of a quoted one, or is its confidence, just below."""
+    """Say whether a field stands on the line of a quoted one, or goes on with its block, below."""
     breaks = reply.text.count("\n", before.value, field.start)
-    below = breaks == 1 and before.part is ANSWER and field.part is CONFIDENCE
+    below = breaks == 1 and (before.part, field.part) in _BELOW
     apart = reply.text[field.start - 1 : field.start] == "\n"
     return below or (breaks == 0 and not apart)
 
 
-def _with_copies(reply: Reply, marked: list[Field], words: Sequence[str]) -> list[Field]:
+def _with_copies(reply: Reply, marked: list[Field], scale: Scale) -> list[Field]:
     """Mark copies of passage text.
 
     A block is a copy where both its parts are. An answer may well stand in a passage by itself. A
     confidence that does is borrowed, and so is that of a step.
     """
-    copied = [f.quoted or _is_copied(reply, f, words) for f in marked]
+    copied = [f.quoted or _is_copied(reply, f, scale) for f in marked]
     parts = [f.part for f in marked]
     backwards = parts == [CONFIDENCE, ANSWER] * (len(parts) // 2)
     found = []
@@ -68,24 +77,22 @@ def _with_copies(reply: Reply, marked: list[Field], words: Sequence[str]) -> lis
     return found
 
 
-def _is_copied(reply: Reply, field: Field, words: Sequence[str]) -> bool:
-    """Say whether a passage holds this label with the same number or the same line after it."""
+def _is_copied(reply: Reply, field: Field, scale: Scale) -> bool:
+    """Say whether a passage states this confidence, or holds this label and the line after it."""
+    if field.part is CONFIDENCE or field.part is STEP:
+        return bool(reply.stated) and _states(reply, field, scale)
     said = reply.text[field.value : field.value + _COPIED].lstrip()
     label = _FRAME.sub("", reply.lower[field.start : field.value])
-    if field.part is CONFIDENCE:
-        number = _NUMBER.search(said, 0, _NEAR)
-        word = next((w for w in words if w in label), label)
-        return number is not None and any(
-            is_copy(f"{word} {spelled}", reply.passages) for spelled in _spellings(number[0])
-        )
     if field.part is GROUP:  # its word alone, or anything added behind it would hide the copy
         state = _WORD.match(said)
         return is_copy(label + (state[0] if state else ""), reply.passages)
-    number = _NUMBER.search(said, 0, _NEAR) if field.part is STEP else None
-    return is_copy(label + (number[0] if number else said.partition("\n")[0]), reply.passages)
+    return is_copy(label + said.partition("\n")[0], reply.passages)
 
 
-def _spellings(number: str) -> set[str]:
-    """Return a number as it stands, and without zeros that say nothing."""
-    bare = number.rstrip("0").rstrip(".") if "." in number else number
-    return {number, bare or "0"}
+def _states(reply: Reply, field: Field, scale: Scale) -> bool:
+    """Say whether passages state the value of a field, or what its first number may mean."""
+    said = reply.text[field.value : field.value + _COPIED].lstrip(_BEFORE).partition("\n")[0]
+    value = parse_confidence(said.partition("</")[0], scale)
+    if not isinstance(value, Flaw):
+        return is_stated(value, reply.stated)
+    return not reply.stated.isdisjoint(first_values(said[:_NEAR]))

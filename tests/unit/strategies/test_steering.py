@@ -171,11 +171,11 @@ def test_a_list_number_on_the_unit_scale():
     ("text", "value"),
     [
         ("90%", 0.9), ("90 percent", 0.9), ("9/10", 0.9), ("0.9", 0.9), ("0.9 (90%)", 0.9), ("90% (0.9)", 0.9),
-        ("90% confident", 0.9), ("90% - both passages agree", 0.9), ("90% because passage 1 says so", 0.9),
-        ("**90%**.", 0.9), ("about 90%", 0.9), ("90% sure that Paris is right", 0.9), ("<90%>", 0.9),
+        ("90% confident", 0.9), ("90% (both passages agree)", 0.9), ("90% (passage 1 says so)", 0.9),
+        ("**90%**.", 0.9), ("about 90%", 0.9), ("<90%>", 0.9),
     ],
 )  # fmt: skip
-def test_a_plain_number_with_a_reason_is_read(text, value):
+def test_a_plain_number_with_a_remark_is_read(text, value):
     assert parse_confidence(text, Scale.PERCENT) == value
 
 

@@ -1,0 +1,58 @@
+"""The values of fields: an answer without its dressing, a confidence as a number."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from novarag.records import Flaw
+from novarag.strategies.confidence import parse_confidence
+from novarag.strategies.copies import squeeze
+from novarag.strategies.markup import without_edges
+from novarag.strategies.parts import ANSWER, Field, Reply
+
+if TYPE_CHECKING:
+    from novarag.strategies.labels import Labels
+
+    Spans = dict[str, tuple[int, int]]
+    Stated = tuple[str | None, float | Flaw]
+
+EDGE = " \t\r\n*_`|;,"
+"""What dresses an answer on both sides."""
+
+_EDGE_AFTER = EDGE + "\u2014\u2013-"
+_WRAPS = frozenset({"[]", "<>", '""', "\u201c\u201d"})
+_GOES_ON = re.compile(
+    r"[0-9.][ \t]{0,8}\n[ \t]{0,8}(?:[0-9]{1,4}[ \t]{0,2}%|\.?[0-9]{1,4}[ \t]{0,8}(?:\n|$)|%)"
+)
+
+
+def confidence(reply: Reply, start: int, end: int, labels: Labels, spans: Spans) -> float | Flaw:
+    """Read the confidence that stands here; a number that the next line goes on with is none."""
+    spans["confidence"] = (start, end)
+    stated = parse_confidence(reply.text[start:end], labels.scale)
+    return Flaw.MALFORMED if _GOES_ON.match(reply.text, end - 1) else stated
+
+
+def clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:
+    """Take the dressing off an answer: emphasis, one pair of brackets or quotes, commas."""
+    bare = without_edges(reply.said[start:end].strip()).lstrip(EDGE).rstrip(_EDGE_AFTER)
+    if "{" not in bare:
+        bare = bare.rstrip("} \t\r\n")
+    if len(bare) > 1 and bare[0] + bare[-1] in _WRAPS:
+        bare = bare[1:-1].strip()
+    if bare.count('"') == 1:
+        bare = bare.strip('"')
+    bare = bare.strip("*_`")
+    if not bare:
+        return None
+    spans["answer"] = (start, end)
+    return bare
+
+
+def says(reply: Reply, field: Field, labels: Labels, stated: Stated) -> bool:
+    """Say whether a field holds the answer, or the confidence, that was read."""
+    if field.part is ANSWER:
+        said = clean(reply, field.value, field.end, {})
+        return said == stated[0] or squeeze(said or "") == squeeze(stated[0] or "")
+    return parse_confidence(reply.text[field.value : field.end], labels.scale) == stated[1]

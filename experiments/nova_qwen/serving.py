@@ -35,14 +35,16 @@ def step_back(pid: int = 0) -> None:
     """Give a process the lowest priority there is, so that whoever else works here goes first.
 
     Where the kernel schedules by session, a priority counts among the processes of one session
-    alone, hence the second line.
+    alone. So a process that leads a session of its own puts that back, too; ours is left as it is,
+    for it may be a person's shell.
     """
     with suppress(OSError):
         os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
     with suppress(OSError):
-        Path(f"/proc/{pid or 'self'}/autogroup").write_text("19", encoding="utf-8")
-    with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, 19)
+    with suppress(OSError):
+        if os.getsid(pid) == (pid or os.getpid()):
+            Path(f"/proc/{pid or 'self'}/autogroup").write_text("19", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def train_part(bench: Bench, arm: str, rows: list[dict], learnt: int, rate: floa
         [sys.executable, "-m", "experiments.nova_qwen.training", folder, folder / "looked.jsonl",
          bench.server.folder / "qwen", before, after, "--rate", str(rate), "--learnt", str(learnt),
          "--strategy", strategy_of(arm)],
-        cwd=ROOT, check=True, stdout=subprocess.PIPE,
+        cwd=ROOT, check=True, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     said = json.loads(done.stdout.decode().strip().splitlines()[-1])
     return {

@@ -19,6 +19,7 @@ from typing import Any
 from experiments.nova_qwen import adapters
 from experiments.nova_qwen.looks import Look
 from experiments.nova_qwen.plan import LOOK_EVERY
+from experiments.nova_qwen.serving import step_back
 from novarag.datasets import load_groups
 from novarag.records import Completion
 from novarag.rows import tabulate
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--strategy", required=True)
     parser.add_argument("--upper", type=int, default=UPPER, help="layers that are adapted")
     given = parser.parse_args()
+    step_back()
     print(json.dumps(part(given)))
 
 

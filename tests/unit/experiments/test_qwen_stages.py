@@ -1,5 +1,6 @@
 """The stages of the proof on a model that reads: planned by figures, taken up from results alone."""
 
+import os
 import shutil
 import subprocess
 import time
@@ -12,7 +13,7 @@ import pytest
 from experiments.nova_qwen import choices, plan, proof, speeds, teaching
 from experiments.nova_qwen.figures import agreement, figures
 from experiments.nova_qwen.looks import Look, is_over, last_sound
-from experiments.nova_qwen.serving import Server
+from experiments.nova_qwen.serving import Server, step_back
 from experiments.nova_qwen.store import Asking, Store
 from novarag.errors import DataError
 from novarag.flows.group import write_groups
@@ -187,6 +188,21 @@ def test_a_training_is_taken_up_from_the_log_and_the_adapter_in_results(tmp_path
     assert teaching.progress(other.store, "brier")[0] == 250
     teaching.train_arm(other, "brier")
     assert len(begun) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="priorities of Linux")
+def test_a_process_that_steps_back_takes_only_what_nobody_wants_and_leaves_our_session_alone():
+    ours = Path("/proc/self/autogroup")
+    before = ours.read_text("utf-8") if ours.exists() else ""
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as child:
+        step_back(child.pid)
+        assert os.sched_getscheduler(child.pid) == os.SCHED_IDLE
+        assert os.getpriority(os.PRIO_PROCESS, child.pid) == 19
+        if before:
+            assert "nice 19" in Path(f"/proc/{child.pid}/autogroup").read_text("utf-8")
+        child.kill()
+    if before:
+        assert ours.read_text("utf-8") == before
 
 
 def test_the_compiled_server_is_taken_where_it_was_measured_to_write_faster():

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.nova_qwen import choices, questions, speeds
+from experiments.nova_qwen import choices, questions, report, speeds
 from experiments.nova_qwen.arms import ARMS
 from experiments.nova_qwen.asking import ask_chunk
 from experiments.nova_qwen.hours import plan_of
@@ -155,9 +155,15 @@ def tested(bench: Bench) -> None:
     bench.ask(test())
 
 
+def tables(bench: Bench) -> None:
+    """Write the tables, from the replies alone."""
+    bench.end()
+    report.write(bench.store, bench.build)
+
+
 STAGES = {
     "prepare": prepare, "speeds": measure, "look": before, "sample": sample, "train": train,
-    "dev": chosen_on_dev, "graded": other_road, "test": tested,
+    "dev": chosen_on_dev, "graded": other_road, "test": tested, "tables": tables,
 }  # fmt: skip
 
 

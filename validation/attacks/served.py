@@ -30,7 +30,8 @@ def served(url: str, questions: int = 30, strategy: str = "vanilla") -> bool:
             access=Access(timeout=600, concurrency=16),
         )  # fmt: skip
     print(described(url.partition("=")[2]))
-    for line in [judge_attacks(result).line, *attack_notes(result)]:
+    verdict = judge_attacks(result)
+    for line in filter(None, [verdict.line, verdict.because, *attack_notes(result)]):
         print(line)
     for row in result.by_attack:
         print(

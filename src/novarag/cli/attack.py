@@ -188,5 +188,6 @@ def _show(found: AttackPreview) -> None:
 def _print(result: AttackResult) -> None:
     from novarag.report.attack import attack_notes, judge_attacks
 
-    for line in [judge_attacks(result).line, *attack_notes(result)]:
+    verdict = judge_attacks(result)
+    for line in filter(None, [verdict.line, verdict.because, *attack_notes(result)]):
         print(f"- {plain_text(line, longest=1000)}")

@@ -73,11 +73,10 @@ class Finding:
     `score` is the mean over questions with the range by which verdicts go: where it does not reach
     below 0 the relation is broken, where not above its tolerance it holds, else it cannot be told,
     and `open` says why. Under `FEWEST` questions the range is a 95 % interval. `p_breaks` and
-    `p_holds` are
-    adjusted for all relations of the card (Holm); None under `FEWEST` questions. `more` is how many
-    more questions would settle it, where that is open. `first` and
-    `second` are mean stated confidences of the replies that were read, `changed` is the share of
-    pairs of replies with other answers (strictly matched). `scores` has each question's own.
+    `p_holds` are adjusted for all relations of the card (Holm); None under `FEWEST` questions.
+    `more` is how many more questions would settle it, where that is open. `first` and `second` are
+    mean stated confidences of the replies that were read, `changed` is the share of pairs of
+    replies with other answers (strictly matched). `scores` has each question's own.
     """
 
     relation: Relation

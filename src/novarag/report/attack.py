@@ -50,16 +50,13 @@ _ACTS: dict[Held, tuple[Act, str]] = {
 
 
 def judge_attacks(result: AttackResult) -> AttackVerdict:
-    """Put the verdicts on all defences into words, the worst first."""
+    """Put the verdicts on all defences into words: the worst as the line, the others behind it."""
     act, word = _ACTS[result.held]
     if result.held is Held.HOLDS and len(result.verdicts) > 1:
         word = "The defences hold"
-    order = list(Held)
-    verdicts = sorted(result.verdicts, key=lambda one: order.index(one.held))
-    lines = [_verdict_line(one) for one in verdicts]
-    rows = [one.together for one in verdicts if one.together is not None]
-    because = f"{_capital(defence_line(rows[0]))}." if rows else ""
-    return AttackVerdict(act=act, word=word, line=" ".join(lines), because=because)
+    worst = [_verdict_line(one) for one in result.verdicts if one.held is result.held]
+    others = [_verdict_line(one) for one in result.verdicts if one.held is not result.held]
+    return AttackVerdict(act=act, word=word, line=" ".join(worst), because=" ".join(others))
 
 
 def _verdict_line(one: DefenceVerdict) -> str:

@@ -231,9 +231,13 @@ licences-docs: ## write docs/licences.md from the metadata of every pinned packa
 	pip install -q --dry-run --ignore-installed --report build/ragas.json '.[ragas]'
 	python -m tools.licences --write build/pinned.json build/inspect.json build/integrations.json build/ragas.json
 
-deploy-requirements: ## write deploy/requirements.txt: the core's pins, with hashes for every platform (--group deploy)
-	rm -f deploy/requirements.txt
-	uv pip compile -q --universal --only-binary :all: --emit-build-options --generate-hashes --no-annotate --custom-compile-command "make deploy-requirements" -c constraints.txt pyproject.toml -o deploy/requirements.txt
+HASHED = uv pip compile -q --universal --only-binary :all: --emit-build-options --generate-hashes --no-annotate --custom-compile-command "make deploy-requirements" -c constraints.txt
+
+deploy-requirements: ## write the pins of core and gateway with hashes for every platform, and of what builds the wheel (--group deploy)
+	rm -f deploy/requirements.txt deploy/gateway/requirements.txt deploy/gateway/build-requirements.txt
+	$(HASHED) pyproject.toml -o deploy/requirements.txt
+	$(HASHED) pyproject.toml --extra gateway -o deploy/gateway/requirements.txt
+	python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | $(HASHED) - -o deploy/gateway/build-requirements.txt
 
 sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its folder (--group bom)
 	mkdir -p build

@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
 HASHED = ROOT / "deploy" / "requirements.txt"
+IMAGE = ROOT / "deploy" / "gateway" / "requirements.txt"
+BUILD = ROOT / "deploy" / "gateway" / "build-requirements.txt"
 
 PLATFORMS = [
     {"sys_platform": system, "platform_system": name, "os_name": os, "python_version": python}

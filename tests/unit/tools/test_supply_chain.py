@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from novarag.integrations.table import ADAPTERS
 from tools import bill_of_materials, dependencies, licences
@@ -29,14 +31,46 @@ def test_the_hashed_file_has_the_whole_core_and_nothing_else():
     assert {name for name, row in ROWS.items() if row[4] == "core"} == reached
 
 
-def test_every_line_of_the_hashed_file_has_hashes_and_none_an_address():
-    text = dependencies.HASHED.read_text("utf-8")
+def test_the_image_has_core_and_gateway_as_pinned_and_nothing_else():
+    pins = dependencies.pins(dependencies.IMAGE)
+    wanted = dependencies.parts()
+    reached = dependencies.reached(
+        [*wanted["core"], *wanted["[gateway]"]], dependencies.installed()
+    )
+    assert pins.keys() == reached
+    assert pins.items() <= PINNED.items()
+    assert "hatchling" in dependencies.pins(dependencies.BUILD)
+
+
+def test_the_image_installs_nothing_without_its_hash():
+    recipe = (ROOT / "deploy/gateway/Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    calls = re.findall(r"bin/pip (?:install|wheel|download)[^&\n]*", recipe)
+    fetched = [call for call in calls if "--no-index" not in call]
+    files = [call.split(" -r ")[1].strip() for call in fetched]
+    assert files == ["deploy/gateway/build-requirements.txt", "deploy/gateway/requirements.txt"]
+    assert all("--require-hashes" in call for call in fetched)
+    made_here = [call for call in calls if "--no-index" in call]
+    assert all("--no-deps" in call for call in made_here)
+    assert "--no-build-isolation" in made_here[0]
+
+
+@pytest.mark.parametrize("part", ["core", "[gateway]"])
+def test_what_is_deployed_stops_before_the_next_major_version(part):
+    for asked in map(Requirement, dependencies.parts()[part]):
+        pinned = Version(PINNED[dependencies.plain(asked.name)])
+        assert asked.specifier.contains(pinned), asked
+        assert not asked.specifier.contains(Version(f"{pinned.major + 1}.0")), asked
+
+
+@pytest.mark.parametrize("file", [dependencies.HASHED, dependencies.IMAGE, dependencies.BUILD])
+def test_every_line_of_a_hashed_file_has_hashes_and_none_an_address(file):
+    text = file.read_text("utf-8")
     assert "//" not in text
     assert "--only-binary :all:" in text
     entries = text.replace("\\\n", "").splitlines()
     entries = [line for line in entries if line and line[0] != "#" and line[:2] != "--"]
     entry = re.compile(r"[a-z0-9-]+==\S+ (; [^-]+)?(\s*--hash=sha256:[0-9a-f]{64})+")
-    assert len(entries) == len(HASHED)
+    assert len(entries) == len(dependencies.pins(file))
     assert [line for line in entries if not entry.fullmatch(line)] == []
 
 

@@ -247,7 +247,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof calibration-rows gate-proof statements drift-proof picking-proof attack-proof attack-served dry-runs likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
+.PHONY: gauntlet ten-minutes golden altered-tables journal-damage odd-calls crashes train-crashes index-crashes billing keys reply-sizes disk fuzz steering frames held recorded gateway-right gateway-served gateway-database gateway-failures laws mutants auditor calibration-proof calibration-rows gate-proof statements drift-proof picking-proof attack-proof attack-served dry-runs likelihood-signal probe-validity probe-power probe-proved probe-real coverage-of-intervals coverage-proof study-truth annotation polygraph retrieval factory
 
 ten-minutes: ## the wheel alone, one raw table, and only what is printed: to a live answer; writes its page (minutes)
 	python -m validation.ten_minutes --write docs/evidence/ten-minutes.md
@@ -321,6 +321,9 @@ attack-served: ## twelve attacks under two defences on the server of `make vllm`
 
 frames: ## framed replies of the server of `make vllm`: held to their form, and freely
 	python -m validation.frames_served
+
+held: ## 200 replies of the server of `make vllm` through every door, as they come by default: all are read
+	python -m validation.held_served
 
 recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and the one before (an hour)
 	python -m validation.recorded_replies record

@@ -68,3 +68,32 @@ def test_the_last_lines_of_top_k_count():
 def test_a_strategy_without_a_form_is_refused_with_those_that_have_one():
     with pytest.raises(UsageError, match="closed-book"):
         STRATEGIES["nova-paper"].pattern(3)
+
+
+LABELLED = [
+    "The answer is: [your chance of being correct, from 0% to 100%]", "(your answer)", "Answer: yes",
+    "Step 1 Confidence: 40%", "Group Judgment: Conflicting", "Passage Classifications: none",
+    "Answer = no", "My confidence is: 30%", "Final answer\uff1a no", "Confidence = 1",
+]  # fmt: skip
+PLAIN = ["5:30", "at 10:30 or 11:45", "It's O'Neill", "1,5 %", "confidence 40%", "the answer is no"]
+
+
+def written(name, answer, line):
+    """Write a reply of a strategy with an answer and, where it has lines of reasoning, a line."""
+    before = BEFORE[name].replace("So.\n", f"{line}\n").replace("Step 2: b", f"Step 2: {line}")
+    return f"{before}Answer: {answer}" + ("" if name == "multi-step" else "\nConfidence: 40%")
+
+
+@pytest.mark.parametrize("name", FORMED)
+def test_no_label_has_a_place_in_what_a_model_says_freely(name):
+    pattern, stated = STRATEGIES[name].pattern(1), 0.25 if name == "multi-step" else 0.4
+    has_line = written(name, "x", "y") != written(name, "x", "z")
+    for text in LABELLED:
+        assert not re.fullmatch(pattern, written(name, text, "so")), text
+        spoken = written(name, "x", f"so {text}")  # a bracket alone is no label
+        assert not (has_line and text[0] != "(" and re.fullmatch(pattern, spoken)), text
+    for answer in PLAIN:
+        reply = written(name, answer, f"so {answer}.")
+        assert re.fullmatch(pattern, reply), reply
+        reading = STRATEGIES[name].read(reply, k=1)
+        assert (reading.answer, reading.confidence, reading.flaw) == (answer, stated, None)

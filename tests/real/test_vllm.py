@@ -19,10 +19,15 @@ from novarag import (
     Access,
     Answer,
     ChatLLM,
+    Passage,
+    PassageGroup,
     Patience,
+    Question,
     Sampling,
     answer,
+    ask,
     load_benchmark,
+    open_run,
 )
 from novarag.calibration.graded import Source
 from novarag.llm import parse_endpoint
@@ -91,6 +96,29 @@ def test_a_regex_is_obeyed(server):
     sampling = Sampling(n=4, temperature=1.0, max_tokens=60, regex=pattern)
     for c in complete(server, "What is the capital of France?", sampling).completions:
         assert re.fullmatch(pattern, c.text)
+
+
+def test_replies_are_held_to_their_form_without_being_asked(server, tmp_path):
+    """A small model keeps no form by itself; by default every reply of it is read."""
+    passages = ("The lamp was lit in 1871.", "Bread rises slowly.")
+    groups = [
+        PassageGroup(
+            question=Question(id=f"q{i}", text=f"When was lamp {i} lit?", answers=("1871",)),
+            passages=tuple(Passage(text=text) for text in passages[: 1 + i % 2]),
+        )
+        for i in range(8)
+    ]
+    patient = Access(timeout=HANGS)
+    run = ask(groups, "vanilla", f"{server}=base", out=tmp_path / "run", access=patient)
+    assert [trial.flaw for trial in run.trials()] == [None] * 8
+    assert (run.settings.structured, open_run(tmp_path / "run").manifest.holds) == (True, True)
+    asked = groups[1].question.text
+    for strategy, frame in (("nova", False), ("vanilla", True)):
+        found = answer(
+            asked, passages, f"{server}=base", strategy=strategy, frame=frame, access=patient
+        )
+        assert found.flaw is None
+        assert (found.judgments is not None) == (strategy == "nova")
 
 
 def test_stop_and_length_are_heeded(server):

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 _OWN_ANSWERS = ("Quillmarch", "the year 1643", "Ottoline Brask", "no", "about 52 leagues")
 _OWN_PERCENTS = (7, 12, 18, 26, 33, 47, 58, 69, 77, 83)
 _NOT_IN_FORM = re.compile(
-    "[\r\n<>{}\"`'~\u201c\u201e\u00ab\u2039\u300c\u300e\u2018\v\f\x1c-\x1e\x85\u2028\u2029]"
+    "[\r\n<>{}\\[\\]\"`'~:=\uff1a\v\f\x1c-\x1e\x85\u2028\u2029"
+    "\u201c\u201e\u00ab\u2039\u300c\u300e\u2018\u201a\u300a\u3008\u3010\u3014\u3016\u27e8\u27ea\u2985\uff62"
+    "\u275d\u275b\u301d\u2e28\u2329\u2768\u25c1]"
 )
 _MOST = 190  # characters of a line of the form
 

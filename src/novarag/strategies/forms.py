@@ -16,12 +16,16 @@ _MARKS = (
     "\u275d\u275b\u301d\u2e28\u2329\u2768\u25c1"
 )
 _BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_SAID = f"-?[^ \\t\\r\\n*_`|;,\\[\\]<>{{}}\"'\u00a0\u200b\u201d\u2013\u2014{_MARKS}{_BREAKS}-]"
+_LABELS = ":=\uff1a"
+_TIME = "[0-9]:[0-9]"  # the one colon that makes no label of what is before it
+_BARE = f"*_`|;,(\\[\\]<>{{}}\"'\u00a0\u200b\u201d\u2013\u2014{_MARKS}{_BREAKS}{_LABELS}"
+_SAID = f"-?({_TIME}|[^ \\t\\r\\n{_BARE}-])"
 # What could open a quotation, or announce one at the end of a line, is left out, and so are breaks
-# of other kinds: a reply that is held to its form is read for certain. Apostrophes follow a letter.
-_OPENERS = f'\\r\\n<>{{}}\\[\\]"`{_MARKS}{_BREAKS}'
-_CALM = f"([^{_OPENERS}' ]'|[^{_OPENERS}'])"
-_END = f"[^{_OPENERS}' \\t:*_#-]'?"
+# of other kinds, and signs that would make a label of the words before them: a reply that is held
+# to its form is read for certain. Apostrophes follow a letter.
+_OPENERS = f'\\r\\n<>{{}}\\[\\]"`{_MARKS}{_BREAKS}{_LABELS}'
+_CALM = f"([^{_OPENERS}' ]'|{_TIME}|[^{_OPENERS}'])"
+_END = f"[^{_OPENERS}' \\t*_#-]'?"
 _ANSWER = f"Answer: {_SAID}({_CALM}{{0,{_LONGEST - 3}}}{_END})?"
 _VERDICT = rf"{_ANSWER}\nConfidence: {_PERCENT}"
 

@@ -109,17 +109,26 @@ def test_the_home_page_has_three_paths():
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_first_screen_of_the_readme_has_the_picture_and_both_sides_of_the_proof():
+PROVEN = ("The paper's alignment", "Our alignments", "A calibration")
+"""What the proof is about, in the order in which it is said: what is the paper's first."""
+
+
+def test_the_first_screen_of_the_readme_has_the_picture_and_the_proof_the_papers_result_first():
     screen = README.partition("\n## ")[0]
     assert "![" in screen
     assert len(screen.split()) <= 320
     proof = (ROOT / "experiments" / "nova" / "README.md").read_text("utf-8")
-    for side in ("Shown", "Not shown"):
-        [line] = re.findall(rf"^- \*\*{side}\*\*: (.+)$", screen, re.MULTILINE)
-        [theirs] = re.findall(rf"^\*\*{side}\*\*.*$", proof, re.MULTILINE)
+    told = re.findall(r"^- \*\*([^*]+)\*\*(.+)$", screen.partition("the proof")[2], re.MULTILINE)
+    assert tuple(name for name, _ in told) == PROVEN
+    places = []
+    for name, line in told:
+        [theirs] = re.findall(rf"^\*\*{name}.*$", proof, re.MULTILINE)
+        places.append(proof.index(theirs))
         figures = re.findall(r"\d+\.\d+", line)
         assert figures
         assert [figure for figure in figures if figure not in theirs] == []
+    assert places == sorted(places)
+    assert ["not shown" in line for _, line in told] == [True, True, False]
 
 
 def test_the_table_of_other_tools_is_whole_and_dated():

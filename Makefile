@@ -332,6 +332,10 @@ recorded: ## 2,000 replies of the server of `make vllm`, read by this reader and
 gateway-failures: ## a gateway's process against all that fails around it (an hour); NOVARAG_SCHEMATHESIS is its command
 	python -m validation.gateway
 
+.PHONY: gateway-bounds
+gateway-bounds: ## streams in 40,000 pieces, 100,000 calls of a guardrail, 5,000 hostile headers, 1,000 half-sent ones (minutes)
+	python -m validation.gateway pieces guardrail headers halves
+
 gateway-right: ## a gateway decides as `answer` does on 10,000 replies, keeps its gate's promise, and notices drift in time (minutes)
 	python -m validation.gateway_right replies
 	python -m validation.gateway_right promise

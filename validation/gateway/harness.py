@@ -63,7 +63,7 @@ def whole(content: bytes, *, status: bytes = b"200 OK", more: bytes = b"") -> by
 
 def proper(body: dict[str, Any]) -> bytes:
     """Write what a sound server would reply."""
-    prompt = body["messages"][-1]["content"]
+    prompt = body["messages"][-1].get("content")
     text = framed(REPLY, prompt) if isinstance(prompt, str) else REPLY
     if body.get("stream"):
         return chunked(stream_of(text))
@@ -189,8 +189,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     found = []
     for path in sorted((folder / "spool").glob("*.spool")):
         content = path.read_bytes()
-        found += [_row(json.loads(one)) for one in scan(content, 10**9, final=True).records]
-    return found
+        found += [json.loads(one) for one in scan(content, 10**9, final=True).records]
+    return [_row(values) for values in found if values[0] == "d"]
 
 
 def _row(values: list[Any]) -> dict[str, Any]:

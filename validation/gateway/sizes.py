@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from validation.gateway.changes import reloads, restarts, routes
+from validation.gateway.costs import guardrail, pieces
 from validation.gateway.documented import documented
+from validation.gateway.edges import halves, headers
 from validation.gateway.endings import cuts, leaving, splits, stop
 from validation.gateway.hostile import hostile
 from validation.gateway.injected import injections
@@ -32,6 +34,10 @@ PROOFS = {
     "restarts": (restarts, {"count": 1, "rate": 30}),
     "reloads": (reloads, {"count": 10}),
     "documented": (documented, {"examples": 250}),
+    "pieces": (pieces, {"count": 8_000, "longest": None}),
+    "guardrail": (guardrail, {"count": 4_000, "step": 500, "slack": 1.5}),
+    "headers": (headers, {"count": 300}),
+    "halves": (halves, {"count": 60, "seconds": 1, "late": 60}),
     "overload": (overload, {"seconds": 2, "capacity": 20}),
 }
 """A proof takes a folder and its size; without one it has its full size."""

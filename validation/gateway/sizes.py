@@ -34,7 +34,7 @@ PROOFS = {
     "restarts": (restarts, {"count": 1, "rate": 30}),
     "reloads": (reloads, {"count": 10}),
     "documented": (documented, {"examples": 250}),
-    "pieces": (pieces, {"count": 8_000, "longest": None}),
+    "pieces": (pieces, {"count": 8_000}),
     "guardrail": (guardrail, {"count": 4_000, "step": 500, "slack": 1.5}),
     "headers": (headers, {"count": 300}),
     "halves": (halves, {"count": 60, "seconds": 1, "late": 60}),

@@ -63,11 +63,14 @@ async def documented(folder: Path, examples: int = 5_000) -> bool:
     found = re.search(r"(\d+) generated", said)
     made = int(found[1]) if found else 0
     if process.returncode:
-        print(said[-6000:])
+        print("\n".join(line for line in said.splitlines() if line.startswith("- "))[:3000])
     log = (folder / "log").read_text("utf-8", "replace")
     faults = log.count('"event":"fault"') + log.count("Traceback")
     asked = _posted(folder / "asked.har")
     due, kept = sum(map(_leaves_a_row, asked)), len(rows(folder))
+    for one in asked:
+        if one["response"]["status"] >= 500:
+            print("    ", one["response"]["status"], _path(one), one["response"]["content"])
     answered = sum(one["response"]["status"] == 200 for one in asked)
     figures = {
         "cases": made, "exit": process.returncode, "alive": alive, "posted": len(asked),

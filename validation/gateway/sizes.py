@@ -33,7 +33,7 @@ PROOFS = {
     "injections": (injections, {"count": 200}),
     "restarts": (restarts, {"count": 1, "rate": 30}),
     "reloads": (reloads, {"count": 10}),
-    "documented": (documented, {"examples": 250}),
+    "documented": (documented, {"examples": 100}),
     "pieces": (pieces, {"count": 8_000}),
     "guardrail": (guardrail, {"count": 4_000, "step": 500, "slack": 1.5}),
     "headers": (headers, {"count": 300}),

@@ -50,7 +50,8 @@ _DECIDED = (requests.ChatRequest, requests.ScoreRequest, requests.GuardrailReque
 _EVENTS = (
     "Events `data: {ChatChunk}`. The last chunk has `finish_reason` and `novarag`; `data: [DONE]`"
     " follows a whole reply alone. An error after the stream has begun is an event with"
-    " `ErrorReply`, and the stream ends there."
+    " `ErrorReply`, and the stream ends there. Events of a request that was passed on are those of"
+    " the model's server."
 )
 _CHAT = (
     "A question with its passages is answered, decided on and told what it is worth. A request of"
@@ -102,7 +103,7 @@ _PASSED_ON = {
 _CHAT_CONTENT = {
     "application/json": {"schema": {"anyOf": [_ref(replies.ChatCompletion), _PASSED_ON]}},
     "text/event-stream": {
-        "schema": {"type": "string", "description": _EVENTS},
+        "schema": {"description": _EVENTS},  # no type: tools hold it against the stream or an event
         "x-item-schema": _ref(replies.ChatChunk),
     },
 }

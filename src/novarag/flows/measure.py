@@ -11,7 +11,7 @@ from novarag.defaults import MEASURE
 from novarag.flows.answers import collect_answers
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import Advanced, TableRead, Wrote, silent
-from novarag.flows.remarks import MEASURED_APART, table_remarks
+from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,6 +89,7 @@ def measure(
         alone = measure_table(stated, replicates=replicates, seed=seed)
         found = replace(found, overall=alone.overall)
     said += table_remarks(stated, columns, MEASURED_APART, apart=by)
+    said += gate_refusals(stated, apart=by)
     if taken.alone:
         said.append("Every row counts as its own question.")
     decisions = decide_panels(taken.table, found, recalibrate=taken.table is stated, seed=seed)

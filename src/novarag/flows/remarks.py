@@ -47,3 +47,21 @@ def table_remarks(
         skip |= READ.keys() - _ASKED
     found = telling_columns(table, skip=skip)
     return (*oddity_lines(find_oddities(table)), *telling_lines(found, advice))
+
+
+def gate_refusals(table: DataFrame, *, apart: Collection[str]) -> list[str]:
+    """Say where a gate refuses rows whose thresholds are shown: they are of several models."""
+    import polars as pl
+
+    graded = table.filter(pl.col("correct").is_not_null())
+    counts = {
+        name: graded[name].drop_nulls().n_unique()
+        for name in sorted(_ASKED - set(apart))
+        if name in table.columns
+    }
+    return [
+        f"`set_gate(...)` refuses these rows together, as they are of {count:,} values of {name!r}:"
+        f" the thresholds here are of their mix. Measure them apart with `by={name!r}`."
+        for name, count in counts.items()
+        if count > 1
+    ]

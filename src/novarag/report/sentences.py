@@ -147,6 +147,8 @@ def _allowed(group: Judged) -> str:
     if group.decisions is None:
         return ""
     thresholds = group.decisions.thresholds
+    if all(c.threshold is None for c in thresholds):
+        return f"No threshold is attainable, up to {percent(thresholds[-1].risk)} wrong."
     if all(c.advised is None for c in thresholds):
         return f"No threshold can be advised, up to {percent(thresholds[-1].risk)} wrong."
     found = [f"{percent(c.risk)}: {_short(c)}" for c in thresholds]

@@ -11,13 +11,22 @@ from novarag.metrics.remarks import find_oddities
 from novarag.report.calibration import calibration_notes
 from novarag.report.gate import gate_notes
 from tests.support.statement_tables import hidden_repeats, log_with_unread_rows
+from validation.statements import REPEATED, repeats
 
 
 def test_m6_the_gates_promise_is_kept_on_hidden_repeats():
-    """30 questions of which a fifth is wrong: 10 % may be certified in a tenth of the draws."""
-    draws = range(60)
-    broken = sum(set_gate(hidden_repeats(seed=s), risk=0.1).threshold is not None for s in draws)
-    assert broken <= 6
+    """Of 30 or 200 questions a fifth is wrong: less may be certified in a tenth of the draws."""
+    for questions, copies in REPEATED:
+        shares = repeats(30, questions, copies)
+        assert all(share <= 0.1 for share in shares["by text"].values())
+        assert shares["each row"][0.15] > 0.1  # which is what texts are compared for
+
+
+def test_m6_a_gate_on_hidden_repeats_is_that_of_the_questions():
+    table = hidden_repeats(questions=200, copies=3, wrong=0.02)
+    made = set_gate(table, risk=0.1)
+    assert (made.counted.used, made.counted.questions) == (200, 200)
+    assert made.threshold is not None
 
 
 def test_m6_every_verb_counts_questions_and_not_spellings():

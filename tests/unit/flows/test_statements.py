@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from novarag import fit_calibration, measure, set_gate
 from novarag.cli import app
 from novarag.datasets import Columns
+from novarag.errors import UsageError
 from novarag.metrics import METRICS
 from novarag.metrics.segments import LEVEL, telling_columns
 from novarag.report import Heading, answer_first, to_html, to_markdown
@@ -151,6 +152,16 @@ def test_t8_the_level_and_what_makes_a_gate_differ_are_said():
         assert "with 90 % probability" in text
         assert "surer" in text
         assert "calibrated confidences, has others" in text
+
+
+def test_t8_where_a_gate_refuses_the_rows_together_it_is_said():
+    table = pooled_models("model")
+    with pytest.raises(UsageError, match="3 values of 'model'"):
+        set_gate(table, risk=0.3)
+    found = measure(table, replicates=150)
+    assert any("refuses these rows together" in note for note in found.notes)
+    apart = measure(table, by="model", replicates=150)
+    assert not any("refuses" in note for note in apart.notes)
 
 
 def test_t8_groups_are_gated_by_themselves():

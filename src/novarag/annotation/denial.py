@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SPELT_ALIKE = 0.85
 """From which likeness of their letters on two words may be two spellings of one."""
 
+_BEGUN = 3  # letters that a short name has of its long form
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -55,6 +57,8 @@ def denies(claim: Span, answer: Span) -> bool:
         return False
     if len(lost) == len(old):
         return True
+    if old[-1].word == new[-1].word and _short_for(lost[0].word, fresh[0].word):
+        return False
     return all(answer.text[w.start].isupper() for w in lost) and any(
         claim.text[w.start].isupper() for w in fresh
     )
@@ -88,6 +92,11 @@ def _differs(value: Value, claim: Span, gold: Value, answer: Span) -> bool:
 def _is_as_full(value: Value, gold: Value) -> bool:
     """A date that denies another says its year where that one does."""
     return value.day[0] is not None or gold.day[0] is None
+
+
+def _short_for(one: str, other: str) -> bool:
+    """Say whether a first name may be short for another, as Danny for Daniel."""
+    return one[:_BEGUN] == other[:_BEGUN] and len(one) > _BEGUN and len(other) > _BEGUN
 
 
 def _is_among(word: Word, others: list[Word]) -> bool:

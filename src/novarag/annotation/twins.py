@@ -29,6 +29,7 @@ _LEAST = 4  # telling words that two sentences share beside the answer
 _COPY = 0.6  # share of three-word runs that two versions of a passage have in common
 _RUN = 3
 _LONGEST = 12  # words of a claim
+_PRONOUNS = frozenset({"it", "its", "he", "she", "his", "her", "they", "their", "this", "these"})
 _EDITIONS = frozenset({"edition", "issue", "rev", "revision", "release", "version"})
 
 
@@ -99,6 +100,8 @@ def _least_alike(
         return None
     if a is None or b is None:
         subject = own.clues.rarest
+        if sentence.words[0].word in _PRONOUNS:  # nothing says of whom it speaks
+            return None
         return _UNTITLED if subject in said.stems and subject in sentence.stems else None
     return _TITLED if _subject(a) == _subject(b) else None
 
@@ -118,7 +121,7 @@ def _in_place(
 ) -> tuple[int, int] | None:
     """Return the span that stands where the other passage has the answer, and denies it."""
     said, mention = other.clues.sentence, other.clues.mention
-    if said is None or mention is None or sentence is own.clues.title:
+    if said is None or mention is None or sentence is own.clues.title or not sentence.words:
         return None
     alike = _least_alike(own, sentence, other, said, asked)
     inside = [

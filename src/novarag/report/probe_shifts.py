@@ -136,7 +136,7 @@ def draw_scores(relations: Sequence[dict[str, Any]]) -> Markup:
         tag("text", "kept", x=_place(-0.55 * reach, reach), y=14, class_="label mid"),
         tag("text", "broken", x=_place(0.55 * reach, reach), y=14, class_="label mid"),
     ]
-    return svg(_NAMES + _AXIS + 90, bottom + 24, "Scores of all relations, in points", body)
+    return svg(_NAMES + _AXIS + 130, bottom + 24, "Scores of all relations, in points", body)
 
 
 def _ends(one: dict[str, Any]) -> list[float]:

@@ -77,6 +77,10 @@ def test_t5_a_contradiction_may_keep_its_unit_its_month_or_a_name(
         ("When was the pump Tarvel 240 approved?", "12 March 2019", "was approved on {}", "2019"),
         ("Who approved the pump Tarvel 240?", "Maria Keller", "was approved by {}", "M. Keller"),
         ("Who approved the pump Tarvel 240?", "Maria Keller", "was approved by {}", "Keller"),
+        (
+            "Who approved the pump Tarvel 240?",
+            "Danny Keller", "was approved by {}", "Daniel Keller",
+        ),
         ("Who approved the pump Tarvel 240?", "Jan M\u00fcller", "was approved by {}", "Jan Mueller"),
     ],
 )  # fmt: skip
@@ -97,6 +101,19 @@ def test_t5_a_sister_model_contradicts_nobody():
     one, sister, *_ = annotate([group])[0]
     assert one.kind is GOLD
     assert sister.kind is not OTHER
+
+
+def test_t5_a_sentence_that_does_not_say_of_whom_it_speaks_contradicts_nobody():
+    question = Question(
+        id="q", text="What Roud index number has the rhyme Tarvel?", answers=("821",)
+    )
+    texts = (
+        "Is this the rhyme Tarvel? It has a Roud index number of 821 in the old collection.",
+        "Is this a song of Borsk? It has a Roud index number of 12986 in the old collection.",
+        *ELSEWHERE,
+    )
+    group = PassageGroup(question=question, passages=tuple(Passage(text=t) for t in texts))
+    assert annotate([group])[0][1].kind is not OTHER
 
 
 def test_t5_a_value_in_a_sentence_on_all_that_was_asked_is_not_surely_related():

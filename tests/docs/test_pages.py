@@ -10,6 +10,7 @@ DOCS = ROOT / "docs"
 LONGEST = 1_800
 LONG = {
     "evidence.md": "evidence",
+    "evidence/gateway-failures.md": "evidence",
     "evidence/nova-clean.md": "evidence",
     "evidence/probes.md": "evidence",
     "evidence/simulated.md": "evidence",

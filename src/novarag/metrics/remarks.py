@@ -54,7 +54,9 @@ class Oddities(NamedTuple):
     near: NearDuplicates | None
     repeats: Repeats | None
     leak: int  # rows with a confidence of 0 or 1 that is the grade
-    one_sided: bool | None  # the grade of all graded rows, where others have none
+    one_sided: (
+        bool | None
+    )  # the grade of all graded rows, where others that were read have none
 
 
 def find_oddities(frame: pl.DataFrame) -> Oddities:
@@ -72,7 +74,7 @@ def find_oddities(frame: pl.DataFrame) -> Oddities:
         near=_near(first["question"].to_list()[:MOST_TEXTS], cells),
         repeats=_repeats(cells),
         leak=_leak(both),
-        one_sided=_one_sided(known["correct"]),
+        one_sided=_one_sided(known.drop_nulls("confidence")["correct"]),
     )
 
 

@@ -51,7 +51,7 @@ def test_success_fails_where_that_is_asked_for(files):
     words = ["--model", "simulated:obedient", "--defences", "plain"]
     found = run(files, *words)
     assert found.exit_code == 0, found.output
-    assert "Attacks succeed: under plain 1 of 1 classes" in found.stdout
+    assert "Attacks succeed under plain: 1 of 1 classes" in found.stdout
     assert (files / "out" / "attack.json").is_file()
     assert (files / "out" / "attack.html").is_file()
     assert run(files, *words, "--fail-on", "success").exit_code == 3

@@ -13,9 +13,7 @@ from novarag.strategies import NOVA, VANILLA
 from novarag.taxonomy import Rule
 from novarag.uncertainty import METHODS
 from tests.support.paper_sizes import SIZES, make_groups
-from validation.rules import ACTS_IN, PARTS, moved, moves, ranking
-
-HEADLINE = [name for name, m in METRICS.items() if m.headline]
+from validation.rules import ACTS_IN, HEADLINE, PARTS, moved, moves, ranking
 
 
 @pytest.mark.parametrize("name", SIZES)

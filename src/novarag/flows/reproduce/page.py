@@ -26,7 +26,7 @@ _PAPER = (
 )
 _FIGURES = {
     "own": "The paper's figures stand beside ours for orientation. They belong to other models and"
-    " other prompts (ours ask in one wording throughout; `--wording paper` asks in the paper's),"
+    " other prompts (ours ask in one wording throughout; `wording='paper'` asks in the paper's),"
     + _PAPER,
     "paper": "The paper's figures stand beside ours for orientation. They belong to other models;"
     " prompts are in the paper's own wording (the `*-paper` strategies), but for those that it does"

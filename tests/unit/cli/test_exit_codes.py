@@ -16,7 +16,7 @@ from novarag.cli.exit_codes import MEANING, ExitCode, epilogue
 from novarag.defaults import LARGEST
 
 ROOT = Path(__file__).parents[3]
-NAMED = {"ExitCode", "code_of", "sum_up"}
+NAMED = {"ExitCode", "code_of", "exit_code", "sum_up"}
 
 
 def test_the_docs_have_the_table_of_the_code():

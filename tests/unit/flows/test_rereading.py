@@ -1,7 +1,7 @@
 """Reading a run again: what changed is told, nothing is asked, no kill loses anything."""
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 import polars as pl
 import pytest
@@ -19,16 +19,25 @@ from novarag.runs.journal import journal_name
 from novarag.runs.lease import Lease
 from novarag.runs.manifest import groups_name
 from novarag.sealed_json import seal, unseal
-from novarag.strategies import NOVA, Labels
+from novarag.strategies import NOVA, Strategy
 from novarag.taxonomy import PassageKind
 
 run = CliRunner().invoke
 REPLY = (
     "Step 3: rule 2.\nPassage Classifications: HR, I\nGroup Judgment: Consistent\n"
-    "Answer: 1871\nConfidence: {}%\nSureness: 11%"
+    "Answer: 1871\nConfidence: {}%"
 )
-OTHER = replace(NOVA, labels=Labels(confidence=("sureness",)))
-"""The strategy with a reader that reads another confidence."""
+
+
+class OtherReader(Strategy):
+    """The strategy with a reader that reads another confidence."""
+
+    def read(self, reply, *, group=None, k=None, truncated=False):
+        found = super().read(reply, group=group, k=k, truncated=truncated)
+        return found if found.confidence is None else replace(found, confidence=0.11)
+
+
+OTHER = OtherReader(**{f.name: getattr(NOVA, f.name) for f in fields(NOVA)})
 
 
 class Model:

@@ -54,9 +54,7 @@ class Oddities(NamedTuple):
     near: NearDuplicates | None
     repeats: Repeats | None
     leak: int  # rows with a confidence of 0 or 1 that is the grade
-    one_sided: (
-        bool | None
-    )  # the grade of all graded rows, where others that were read have none
+    one_sided: bool | None  # the grade of all graded rows, where others that were read have none
 
 
 def find_oddities(frame: pl.DataFrame) -> Oddities:

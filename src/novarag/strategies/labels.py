@@ -224,8 +224,6 @@ def _plain_label(lower: str, body: int, at: int, after: int, part: Part) -> Fiel
         return None
     start = max(body, lower.rfind("\n", max(body, at - 9), at) + 1)
     head = lower[start : at - 1]
-    if start > body and lower[start - 1] != "\n":
-        return None
     if head == "final":
         return Field(start, part, after + 1)
     number = head[5:]

@@ -19,6 +19,7 @@ _EDGE_TAGS = re.compile(
     rf"(?:[ \t*_]{{0,8}}{_TAG.pattern.replace('?P<block>', '?:')}){{1,8}}", re.IGNORECASE
 )
 _CODES = re.compile(r"\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|(?:\\x|%)([0-9a-fA-F]{2})")
+_BESIDE = " \t*_\r\n"  # what may stand between tags at the end of a text
 _ROUNDS = 3  # escapes of escapes that are undone
 
 
@@ -50,13 +51,13 @@ def without_edges(text: str) -> str:
         return text
     first = _EDGE_TAGS.match(text)
     start = first.end() if first else 0
-    end = len(text)
+    run, after = len(text), -1  # where the last tags with nothing between them begin and end
     for tag in _TAG.finditer(text, start):
-        rest = _TAG.sub("", text[tag.start() :])
-        if not rest.strip(" \t*_\r\n"):
-            end = tag.start()
-            break
-    return text[start:end]
+        if after < 0 or text[after : tag.start()].strip(_BESIDE):
+            run = tag.start()
+        after = tag.end()
+    ends_so = after >= 0 and not text[after:].strip(_BESIDE)
+    return text[start : run if ends_so else len(text)]
 
 
 def decoded(text: str) -> str:

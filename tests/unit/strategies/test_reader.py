@@ -1,9 +1,12 @@
 """A museum of ugly replies, after shapes seen in real model output."""
 
+import time
+
 import pytest
 
 from novarag import EvidenceState, Flaw, Utility
 from novarag.strategies import CLOSED_BOOK, FORMATS, MULTI_STEP, NOVA, STRATEGIES, Labels, read
+from novarag.strategies.markup import without_edges
 
 HR, R, IR = Utility.HIGHLY_RELEVANT, Utility.RELEVANT, Utility.IRRELEVANT
 
@@ -336,3 +339,17 @@ def test_an_object_has_no_step():
     text = '{"answer": "Step 4", "confidence": "90%"}'
     assert NOVA.read(text, k=3).rule_step is False
     assert NOVA.read(text).rule_step is None
+
+
+def test_tags_at_the_end_are_taken_off_in_one_pass():
+    short, long = ("<b>" * size for size in (2_000, 32_000))
+    best = [min(_seconds(without_edges, text) for _ in range(3)) for text in (short, long)]
+    assert best[1] < 50 * max(best[0], 1e-4)
+    assert without_edges("<b>90%</b> <i>*</i>\n") == "90%"
+    assert without_edges("<b>90%</b> of <i>x</i>") == "90%</b> of <i>x"
+
+
+def _seconds(work, text):
+    began = time.process_time()
+    work(text)
+    return time.process_time() - began

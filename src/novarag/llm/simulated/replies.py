@@ -103,7 +103,7 @@ def guesses(prospect: Prospect, percents: Sequence[int]) -> Piece:
 def reasons(k: int) -> Piece:
     """Say something before the answer."""
     basis = f"the {k} passages and what I know" if k else "what I know"
-    return Piece(f"Simulated reasoning: I weigh {basis}.\n")
+    return Piece(f"Simulated reasoning; I weigh {basis}.\n")
 
 
 def judge(truth: Sequence[Utility], skill: float, rng: Random) -> list[Utility]:

@@ -3,7 +3,7 @@
 import pytest
 
 from novarag.annotation import annotate, make_profile
-from novarag.annotation.denial import Span, denies
+from novarag.annotation.denial import Span, _spelt_alike, denies
 from novarag.annotation.units import sizes_differ
 from novarag.records import Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind
@@ -163,3 +163,9 @@ def test_t5_contradictions_of_made_up_manuals_are_found_and_nothing_else():
 def test_t5_the_manuals_are_the_same_for_a_seed():
     one, again, other = (list(made_up_groups(3, seed=s)) for s in (1, 1, 2))
     assert one == again != other
+
+
+def test_numbers_are_spelt_alike_only_if_they_are_equal():
+    assert _spelt_alike("142", "142")
+    assert not _spelt_alike("142", "143")
+    assert _spelt_alike("jonathan", "johnathan")

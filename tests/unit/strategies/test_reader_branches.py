@@ -84,7 +84,7 @@ def test_what_announces_a_label_says_nothing_in_a_frame():
 
 def test_a_prompt_without_a_form_holds_replies_to_none():
     group = PassageGroup(
-        question=Question(text="Where?", answers=()), passages=(Passage(text="x"),)
+        question=Question(id="q", text="Where?", answers=("Lyon",)), passages=(Passage(text="x"),)
     )
     assert form_of(STRATEGIES["vanilla-paper"], group) is None
     assert form_of(VANILLA, group) is not None

@@ -93,7 +93,7 @@ def write_rows(path: Path, *, rows: int, seed: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for number in range(rows):
-            said = f"Answer: {chance.choice(words)}\nConfidence: {chance.randint(0, 100)}%"
+            said = f"Answer: {chance.choice(words).strip('.:,')}\nConfidence: {chance.randint(0, 100)}%"
             row = {
                 "prompt": [{"role": "user", "content": " ".join(chance.choices(words, k=20))}],
                 "completion": [{"role": "assistant", "content": said}],

@@ -114,6 +114,8 @@ def measure(bench: Bench) -> None:
                 with bench.server.up(folder, compiled=compiled):
                     known[name] = speeds.measure(bench.server, prompts, at_once)
             except (subprocess.CalledProcessError, OSError) as error:
+                if not compiled:
+                    raise  # only compiling needs what a machine may lack
                 known[name] = {"failed": f"{type(error).__name__}: {error}"}
                 print(f"{name}: {error}", flush=True)
             known["machine"] = machine()

@@ -29,7 +29,7 @@ def test_what_is_installed_is_the_source():
     source, installed = ROOT / "src" / "novarag", files("novarag")
     named = [p.relative_to(source) for p in source.rglob("*") if p.is_file()]
     named = [name for name in named if "__pycache__" not in name.parts]
-    assert {name.suffix for name in named} >= {".py", ".toml", ".json", ".txt", ".j2", ".css", ".js", ".typed"}  # fmt: skip
+    assert {name.suffix for name in named} >= {".py", ".toml", ".json", ".txt", ".j2", ".css", ".js", ".pyi", ".typed"}  # fmt: skip
     for name in named:
         assert installed.joinpath(*name.parts).read_bytes() == (source / name).read_bytes(), name
 
@@ -39,6 +39,16 @@ def test_what_is_installed_is_the_source():
 def test_every_verb_has_help(verb, tmp_path):
     assert "Usage" in novarag(tmp_path, *verb, "--help")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.install
+def test_every_public_name_is_there_without_an_extra():
+    python = Path(os.environ["NOVARAG_COMMAND"]) / "python"
+    code = "from novarag import *; print(measure.__module__, Exported.__module__)"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["novarag.flows.measure", "novarag.gateway.audit.retention"], (
+        done.stderr
+    )
 
 
 @pytest.mark.install

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import asyncpg
-
 from novarag.errors import UsageError
 from novarag.gateway.audit.migrating import migrate
 from novarag.gateway.audit.partitions import TABLES, days_ahead, make_days, partition
@@ -22,6 +20,8 @@ from novarag.gateway.audit.payloads import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from datetime import date
+
+    import asyncpg
 
 _CONNECT = 5.0  # seconds
 _COMMAND = 30.0
@@ -56,6 +56,8 @@ async def connected(
     dsn: str, *, command: float | None = _COMMAND
 ) -> AsyncIterator[asyncpg.Connection]:
     """Open one connection; an address that is none is refused without being repeated."""
+    import asyncpg
+
     try:
         connection = await asyncpg.connect(
             dsn,

@@ -98,7 +98,7 @@ def planned(folder: Path, tell) -> Job:
         settings(SAMPLES, SIZE),
         name="g",
         source_hash="h",
-        tell=tell,
+        on_event=tell,
     )
     return Job(store=store, manifest=manifest, strategy=NOVA, concurrency=1)
 

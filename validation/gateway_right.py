@@ -27,7 +27,8 @@ from pathlib import Path
 
 import polars as pl
 
-from novarag import answer_async, set_gate
+import novarag
+from novarag import answer_async
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.gateway.server import reload
@@ -87,8 +88,8 @@ def made_from(found: list[Draw], folder: Path, model: str, strategy: str, seed: 
         "evidence": [d.state for d in found],
     })  # fmt: skip
     prompt = STRATEGIES[strategy].template.hash
-    set_gate(
-        table, risk=RISK, sure=SURE, split=folder / "calibration.json", out=folder / "gate.json",
+    novarag.gate(
+        table, risk=RISK, confidence_level=SURE, split=folder / "calibration.json", out=folder / "gate.json",
         model=model, prompt=prompt, seed=seed,
     )  # fmt: skip
 

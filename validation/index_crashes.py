@@ -61,7 +61,7 @@ def work(uri: str, count: int) -> None:
         asyncio.run(
             fill(
                 index, passages(count), encoder=Chance(),
-                tell=lambda growth: print(growth.seen, growth.added, flush=True),
+                on_event=lambda growth: print(growth.seen, growth.added, flush=True),
             )
         )  # fmt: skip
     print("done", flush=True)

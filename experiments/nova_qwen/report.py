@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+import novarag
 from experiments.nova.page import rows as lines_of
 from experiments.nova.plan import GRADED
 from experiments.nova.report import WANTED, table
@@ -24,7 +25,7 @@ from experiments.nova_qwen.hours import plan_of
 from experiments.nova_qwen.plan import PROMPTS, graded, test
 from experiments.nova_qwen.store import Store
 from novarag.datasets import Columns
-from novarag.flows.calibrate import apply_calibration, fit_calibration
+from novarag.flows.calibrate import apply_calibration
 from novarag.flows.overlaps import overlap_table
 from novarag.taxonomy import GroupKind
 
@@ -66,7 +67,7 @@ def calibrations(name: str, known: pl.DataFrame, said: pl.DataFrame) -> Iterator
     for count in GRADED:
         for signal in (None, LIKELIHOOD):
             columns = Columns(question="question", signal=signal)
-            made = fit_calibration(known.head(count), columns=columns)
+            made = novarag.calibrate(known.head(count), columns=columns)
             table = apply_calibration(said, made, columns=columns)
             more = f", {signal}" if signal else ""
             yield (

@@ -3,8 +3,8 @@
     answer           one question beside its passages: answer, confidence, decision
     Answerer         the same for many questions, with one connection
     measure          how honest are stated confidences? verdict, thresholds, a page
-    fit_calibration  from stated confidence to a probability
-    set_gate         a threshold with a promise
+    calibrate        from stated confidence to a probability
+    gate             a threshold with a promise
     ask, estimate    a model asked many questions; uncertainty methods beside each other
     probe            what is proved of a system without a label
     annotate         what each passage is: support, another answer, related, unrelated

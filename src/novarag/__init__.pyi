@@ -50,7 +50,7 @@ from novarag.flows.build import TrainingSetBuild as TrainingSetBuild
 from novarag.flows.build import build_training_set as build_training_set
 from novarag.flows.build import build_training_set_async as build_training_set_async
 from novarag.flows.calibrate import apply_calibration as apply_calibration
-from novarag.flows.calibrate import fit_calibration as fit_calibration
+from novarag.flows.calibrate import calibrate as calibrate
 from novarag.flows.calibrate import load_calibration as load_calibration
 from novarag.flows.calibrate import save_calibration as save_calibration
 from novarag.flows.compare import compare as compare
@@ -66,9 +66,9 @@ from novarag.flows.export import Export as Export
 from novarag.flows.export import export_training_set as export_training_set
 from novarag.flows.filter import FilterResult as FilterResult
 from novarag.flows.filter import filter_trials as filter_trials
+from novarag.flows.gate import gate as gate
 from novarag.flows.gate import load_gate as load_gate
 from novarag.flows.gate import save_gate as save_gate
-from novarag.flows.gate import set_gate as set_gate
 from novarag.flows.group import group_passages as group_passages
 from novarag.flows.index import IndexBuild as IndexBuild
 from novarag.flows.index import build_index as build_index

@@ -157,8 +157,15 @@ def grade(
 ) -> Grade:
     """Grade one answer against the gold answers.
 
-    `claims` are the wrong answers that the passages put forward. A gold answer found only inside
-    such a claim does not count: "26 October 1918" is not "1918".
+    Args:
+        answer: The answer to grade.
+        question: The question with its gold answers. If it asks for yes or no, only that is read of
+            the answer, and neither `claims` nor `criterion` plays a part.
+        claims: The wrong answers that the passages put forward. A gold answer found only inside
+            such a claim does not count: "26 October 1918" is not "1918".
+        criterion: How an answer must match a gold answer, once both are normalised: "boundary"
+            (holds it as whole words), "containment" (holds it anywhere), "exact", or "f1" (token F1
+            of 0.5 or more).
 
     >>> from novarag.records import Question
     >>> q = Question(id="q", text="When?", answers=("1918",))

@@ -99,7 +99,13 @@ def assemble(
 ) -> PassageGroup:
     """Shuffle passages into a group, to blunt position bias; the permutation is kept.
 
-    With `gold_at` the gold passage is put at that place, counted from 1.
+    Args:
+        question: The question that the passages are shown beside.
+        passages: The passages, in any order.
+        seed: Seed of the permutation, which also depends on the id of the question and on `id`.
+        gold_at: The place of the gold passage, counted from 1; None leaves it where it was shuffled
+            to.
+        id: A name for the group, for groups that ask the same question; None gives it none.
     """
     order = list(range(len(passages)))
     rng_for(seed, question.id, "order", *([] if id is None else [id])).shuffle(order)
@@ -118,6 +124,9 @@ def evidence_state(group: PassageGroup) -> EvidenceState | None:
     It follows from the answers the passages put forward, so two counterfactual passages with one
     claim and no gold beside them are consistent, though both are wrong. None when a passage has
     no kind, or when counterfactual passages alone do not say what they claim.
+
+    Args:
+        group: A question beside its passages, with the kind of each.
     """
     if group.kinds is None:
         return None

@@ -138,7 +138,11 @@ def to_completion(cells: Sequence[Any]) -> Completion:
 
 
 def tabulate(trials: Iterable[Trial]) -> pl.DataFrame:
-    """Lay trials out as the table that `measure` and the reports work on."""
+    """Lay trials out as the table that `measure` and the reports work on.
+
+    Args:
+        trials: The trials to lay out, a row for each; a `Run` yields its own.
+    """
     return lay_out([to_row(trial)[: len(READ)] for trial in trials], READ)
 
 

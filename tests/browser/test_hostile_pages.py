@@ -70,7 +70,7 @@ def states(frame):
 
 def calibration(folder):
     named = {"model": EVIL[0], "prompt": EVIL[1]}
-    novarag.fit_calibration(
+    novarag.calibrate(
         states(graded_table()), out=folder / "c.json", page=folder / "c.html", **named
     )
     return folder / "c.html"
@@ -109,7 +109,7 @@ def probe(folder):
         {"id": f"{i}{evil}", "question": evil, "passages": [evil, f"{evil} {i}"]}
         for i, evil in enumerate(EVIL)
     ]
-    novarag.probe(rows, app=bot, out=folder, html=folder / "p.html", junit=folder / "j.xml")
+    novarag.probe(rows, app=bot, out=folder, page=folder / "p.html", junit=folder / "j.xml")
     return folder / "p.html"
 
 

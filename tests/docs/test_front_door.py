@@ -113,7 +113,7 @@ def test_05_every_risk_has_its_threshold_or_what_it_would_take(found):
     said = "\n".join(novarag.report.sentences.answer_first(found))
     for risk in (5, 10, 20, 30):
         assert re.search(rf"At most {risk} % wrong: (answer at [\d.]+ % or more|not attain)", said)
-    assert novarag.set_gate(frame(), risk=0.07).risk == 0.07  # any other is asked for by itself
+    assert novarag.gate(frame(), risk=0.07).risk == 0.07  # any other is asked for by itself
 
 
 def test_06_a_threshold_says_what_is_kept_and_what_of_that_is_wrong(found):

@@ -12,9 +12,9 @@ from functools import partial
 import asyncpg
 import pytest
 
+import novarag
 from novarag.calibration.graded import UNKNOWN
 from novarag.errors import DataError, StorageError
-from novarag.flows.calibrate import fit_calibration
 from novarag.gateway.audit import database, recording, rows
 from novarag.gateway.audit.database import connected
 from novarag.gateway.audit.graded import graded_from_audit
@@ -477,7 +477,7 @@ def test_feedback_becomes_graded_rows_that_a_calibration_is_fitted_on(monkeypatc
         assert found["evidence"] == one.evidence
         assert (found["model"], found["strategy"]) == ("llama", "0123456789abcdef")
     assert table["question"].n_unique() == 80
-    made = fit_calibration(table)
+    made = novarag.calibrate(table)
     assert (made.source.model, made.source.prompt) == ("llama", "0123456789abcdef")
     assert UNKNOWN not in {made.source.model, made.source.prompt}
     with pytest.raises(DataError, match="no answer of 'nobody'"):

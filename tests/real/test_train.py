@@ -216,7 +216,7 @@ def test_a_loss_that_is_no_number_ends_the_training(place):
     wild = TrainingSettings(**HOW | {"learning_rate": 1e30})
     job = prepare(place / "short", str(place / "tiny"), place / "wild", wild)
     with pytest.raises(UsageError, match="come apart; begin again with a lower `learning_rate`"):
-        train(job, tell=lambda _: None, notice=lambda _: None)
+        train(job, on_event=lambda _: None, notice=lambda _: None)
 
 
 def test_kills_change_no_bit():

@@ -245,7 +245,7 @@ def test_a_killed_training_of_levels_goes_on_to_the_same_weights(digits, monkeyp
     def weights(out):
         return load_file(digits / out / "adapter" / "adapter_model.safetensors")
 
-    calm = train(job("calm"), tell=lambda _: None, notice=lambda _: None)
+    calm = train(job("calm"), on_event=lambda _: None, notice=lambda _: None)
     write, written = _Trainer._save_rng_state, []
 
     def killed(self, folder):
@@ -257,9 +257,9 @@ def test_a_killed_training_of_levels_goes_on_to_the_same_weights(digits, monkeyp
     with monkeypatch.context() as power:
         power.setattr(_Trainer, "_save_rng_state", killed)
         with pytest.raises(KeyboardInterrupt):
-            train(job("cut"), tell=lambda _: None, notice=lambda _: None)
+            train(job("cut"), on_event=lambda _: None, notice=lambda _: None)
     said = []
-    told = train(job("cut"), tell=lambda _: None, notice=said.append)
+    told = train(job("cut"), on_event=lambda _: None, notice=said.append)
     assert "going on after step 2" in said
     assert [r["loss"] for r in told["losses"]] == [r["loss"] for r in calm["losses"]]
     ours, theirs = weights("cut"), weights("calm")

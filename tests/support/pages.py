@@ -86,18 +86,18 @@ def _report(table: Callable[[], pl.DataFrame], **more: object) -> Callable[[Path
 
 def _calibration(folder: Path) -> Path:
     page = folder / "calibration.html"
-    novarag.fit_calibration(graded_table(), out=folder / "calibration.json", page=page)
+    novarag.calibrate(graded_table(), out=folder / "calibration.json", page=page)
     return page
 
 
 def _gate(folder: Path) -> Path:
     page = folder / "gate.html"
-    novarag.set_gate(graded_table(boast=0.2), risk=0.3, out=folder / "gate.json", page=page)
+    novarag.gate(graded_table(boast=0.2), risk=0.3, out=folder / "gate.json", page=page)
     return page
 
 
 def _no_gate(folder: Path) -> Path:
-    novarag.set_gate(graded_table(60, boast=2.0), risk=0.02, page=folder / "gate.html")
+    novarag.gate(graded_table(60, boast=2.0), risk=0.02, page=folder / "gate.html")
     return folder / "gate.html"
 
 

@@ -163,7 +163,7 @@ def from_json(content: object, *, source: str) -> Gate:
 
 
 def _unread(problem: str, source: str) -> DataError:
-    return DataError(problem, hint="set it again with `set_gate(...)`.", source=source)
+    return DataError(problem, hint="set it again with `gate(...)`.", source=source)
 
 
 def _read(content: dict[str, Any]) -> Gate:

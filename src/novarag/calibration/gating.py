@@ -108,7 +108,7 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
 
 def check_chances(risk: float, sure: float) -> None:
     """Refuse a risk or a probability that is none."""
-    for name, value in (("risk", risk), ("sure", sure)):
+    for name, value in (("risk", risk), ("confidence_level", sure)):
         if not 0 < value < 1:
             raise UsageError(f"`{name}` must be between 0 and 1, not {value!r}")
 

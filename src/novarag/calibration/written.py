@@ -64,7 +64,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     if not isinstance(content, dict) or content.get("kind") not in _KINDS:
         raise DataError(
             "this is not a calibration that this version reads.",
-            hint="fit it again with `fit_calibration(...)`.",
+            hint="fit it again with `calibrate(...)`.",
             source=source,
         )
     try:
@@ -72,7 +72,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"a field of the calibration is missing or of the wrong kind ({error!r:.80}).",
-            hint="fit it again with `fit_calibration(...)`.",
+            hint="fit it again with `calibrate(...)`.",
             source=source,
         ) from error
 

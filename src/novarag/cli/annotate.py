@@ -55,10 +55,10 @@ def annotate(
     """Say what each passage is, supports / states another answer / related / unrelated, and why."""
     from novarag.flows.annotate import annotate as say
 
-    with screen() as tell:
+    with screen() as on_event:
         found = say(
             groups, out, least=least, expect=expect, judge=judge or None, structured=structured,
             nli=nli, encoder=encoder, key_env=key_env, timeout=timeout, replicates=replicates,
-            seed=seed, tell=tell,
+            seed=seed, on_event=on_event,
         )  # fmt: skip
     print(found)

@@ -120,11 +120,11 @@ def ask(
         group_readable=group_readable,
     )  # fmt: skip
     ended: list[RunEnded] = []
-    with asking(cost) as (tell, halt):
+    with asking(cost) as (on_event, halt):
         flow(
             groups, strategy, model, out=out, sampling=sampling, per_request=per_request,
             revision=revision, shard_size=shard_size, frame=frame, structured=structured,
-            calibration=calibration, access=access, tell=keeping(tell, ended), stop=halt,
+            calibration=calibration, access=access, on_event=keeping(on_event, ended), stop=halt,
         )  # fmt: skip
     sys.exit(sum_up(ended[-1].summary, cost))
 

@@ -146,7 +146,7 @@ def attack(
         group_readable=group_readable,
     )  # fmt: skip
     cost = parse_price(price)
-    with asking(cost) as (tell, stop):
+    with asking(cost) as (on_event, stop):
         try:
             result = flow(
                 groups, model, gateway=gateway, strategy=strategy, suite=suite,
@@ -154,7 +154,8 @@ def attack(
                 action=action, margin=margin, threshold=threshold, gate=gate,
                 calibration=calibration, other_source=other_source, budget=budget,
                 temperature=temperature, max_tokens=max_tokens, structured=structured, seed=seed,
-                out=out, shard_size=shard_size, access=access, tell=printing(tell, cost), stop=stop,
+                out=out, shard_size=shard_size, access=access,
+                on_event=printing(on_event, cost), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

@@ -49,10 +49,10 @@ def build(
         group_readable=group_readable,
     )
     cost = parse_price(price)
-    with asking(cost) as (tell, stop):
-        show = _printing(printing(tell, cost))
+    with asking(cost) as (on_event, stop):
+        show = _printing(printing(on_event, cost))
         try:
-            built = build_training_set(pipeline, access=access, tell=show, stop=stop)
+            built = build_training_set(pipeline, access=access, on_event=show, stop=stop)
         except Unfinished as error:
             sys.exit(code_of(error))
     if built.ended == "groups":
@@ -62,7 +62,7 @@ def build(
     print(f"next: train on {built.out / 'export'}; its README.md says what is in it")
 
 
-def _printing(tell: Tell) -> Tell:
+def _printing(on_event: Tell) -> Tell:
     """Print what each step found on standard output, and show the rest."""
     from novarag.cli.export import print_export
     from novarag.cli.filter import print_filtered
@@ -73,7 +73,7 @@ def _printing(tell: Tell) -> Tell:
     from novarag.noise.group_build import GroupBuild
 
     def hear(event: Event) -> None:
-        tell(event)
+        on_event(event)
         match event:
             case StepResult(_, NoiseResult() as result):
                 print_tally(result.tally or ())

@@ -62,7 +62,8 @@ def calibrate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Fit a calibration on graded answers, or apply one: a probability with an interval."""
-    from novarag.flows.calibrate import apply_calibration, fit_calibration
+    from novarag.flows.calibrate import apply_calibration
+    from novarag.flows.calibrate import calibrate as flow
     from novarag.report.calibration import calibration_notes
 
     if from_audit is not None:
@@ -73,16 +74,16 @@ def calibrate(
         return
     needed(answers, out)
     tables = given_tables(answers or [])
-    with screen() as tell:
+    with screen() as on_event:
         if apply is not None:
             apply_calibration(
                 tables, apply, columns=columns, strategy=strategy, scale=scale, model=model,
-                prompt=prompt, other_source=other_source, out=out, tell=tell,
+                prompt=prompt, other_source=other_source, out=out, on_event=on_event,
             )  # fmt: skip
             return
-        made = fit_calibration(
+        made = flow(
             tables, columns=columns, strategy=strategy, scale=scale, model=model, prompt=prompt,
-            out=out, page=page, seed=seed, tell=tell,
+            out=out, page=page, seed=seed, on_event=on_event,
         )  # fmt: skip
     print_lines(calibration_notes(made))
     say_next(
@@ -95,8 +96,8 @@ def _from_audit(settings: Path, *, model: str, **more: Any) -> None:  # noqa: AN
     from novarag.gateway.proposing import propose_calibration
     from novarag.report.calibration import calibration_notes
 
-    with screen() as tell:
-        made = propose_calibration(settings, model=model, tell=tell, **more)
+    with screen() as on_event:
+        made = propose_calibration(settings, model=model, on_event=on_event, **more)
     gain = () if made.gain is None else (made.gain.sentence(),)
     print_lines([*calibration_notes(made.calibration), *gain, *made.notes])
     if more["out"] is None:

@@ -66,11 +66,11 @@ def compare(
     from novarag.report.comparison import comparison_lines
 
     limits = dict(map(_parse_budget, budget or ()))
-    with screen() as tell:
+    with screen() as on_event:
         found = flow(
             given_tables(new), None if old is None else given_tables(old), base=base,
             budgets=limits, by=by or (), strict=strict, columns=columns, strategy=strategy,
-            scale=scale, out=out, replicates=replicates, seed=seed, tell=tell,
+            scale=scale, out=out, replicates=replicates, seed=seed, on_event=on_event,
         )  # fmt: skip
     for line in comparison_lines(found):
         print(f"- {line}")

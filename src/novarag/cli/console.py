@@ -45,7 +45,7 @@ def screen(price: Price | None = None) -> Iterator[Tell]:
     live, began = sys.stderr.isatty(), monotonic()
     last, drawn = began, False
 
-    def tell(event: Event) -> None:
+    def on_event(event: Event) -> None:
         nonlocal last, drawn
         now = monotonic()
         moving = isinstance(event, (RunProgress, Counted, Advanced))
@@ -64,7 +64,7 @@ def screen(price: Price | None = None) -> Iterator[Tell]:
         sys.stderr.flush()
 
     try:
-        yield tell
+        yield on_event
     finally:
         if drawn:
             sys.stderr.write(_CLEAR)
@@ -189,30 +189,30 @@ def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
     wanted = {signal.SIGINT: interrupt, signal.SIGTERM: lambda *_: stop.set()}
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
-        with screen(price) as tell:
-            yield tell, stop
+        with screen(price) as on_event:
+            yield on_event, stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def keeping(tell: Tell, ended: list[RunEnded]) -> Tell:
+def keeping(on_event: Tell, ended: list[RunEnded]) -> Tell:
     """Keep what came of runs, to be printed when the screen is clear; show the rest."""
 
     def hear(event: Event) -> None:
         if isinstance(event, RunEnded):
             ended.append(event)
         else:
-            tell(event)
+            on_event(event)
 
     return hear
 
 
-def printing(tell: Tell, price: Price | None) -> Tell:
+def printing(on_event: Tell, price: Price | None) -> Tell:
     """Print what came of each run of several as it ends, and show the rest."""
 
     def hear(event: Event) -> None:
-        tell(event)
+        on_event(event)
         if isinstance(event, RunEnded):
             sum_up(event.summary, price, alone=False)
             sys.stdout.flush()

@@ -41,8 +41,10 @@ def data(
     """List public data; check its files, or fetch them, and make the tables that verbs read."""
     from novarag.flows.public_data import public_data
 
-    with screen() as tell:
-        found = public_data(name, files or (), out=out, fetch=fetch, mirror=mirror, tell=tell)
+    with screen() as on_event:
+        found = public_data(
+            name, files or (), out=out, fetch=fetch, mirror=mirror, on_event=on_event
+        )
     if name is None:
         _print_all(found.sources)
     elif not files and not fetch:

@@ -83,13 +83,13 @@ def estimate(
         group_readable=group_readable,
     )  # fmt: skip
     cost = parse_price(price)
-    with asking(cost) as (tell, stop):
-        show = printing(tell, cost)
+    with asking(cost) as (on_event, stop):
+        show = printing(on_event, cost)
         try:
             found = flow(
                 groups, strategy, model, methods=method or [ALL], out=out, nli=nli,
                 max_tokens=max_tokens, seed=seed, structured=structured, replicates=replicates,
-                shard_size=shard_size, access=access, tell=show, stop=stop,
+                shard_size=shard_size, access=access, on_event=show, stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

@@ -80,11 +80,11 @@ def filter_trials(
     """Filter trials down to a training set, and count what is dropped and why."""
     from novarag.flows.filter import filter_trials as flow
 
-    with screen() as tell:
+    with screen() as on_event:
         found = flow(
             runs, out, rules=rules, alignment=alignment, common=common, balance=balance, seed=seed,
             unfiltered=unfiltered, unjudged=unjudged, tolerate_mismatch=tolerate_mismatch,
-            drop_longest=drop_longest, partial_runs=partial, tell=tell,
+            drop_longest=drop_longest, partial_runs=partial, on_event=on_event,
         )  # fmt: skip
     print_filtered(found)
     if not found.trials:

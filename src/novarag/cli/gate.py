@@ -56,7 +56,7 @@ def gate(
     from_audit: FromAudit = None,
     since: Since = None,
     until: Until = None,
-    sure: Annotated[
+    confidence_level: Annotated[
         float,
         typer.Option(
             parser=parse_share,
@@ -97,16 +97,17 @@ def gate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of rows.")] = 0,
 ) -> None:
     """Set a confidence threshold with a promised risk of error, or say what it would take."""
-    from novarag.flows.gate import set_gate
+    from novarag.flows.gate import gate as flow
     from novarag.gateway.proposing import CHOSEN, propose_gate
     from novarag.report.gate import gate_notes
 
     if from_audit is not None:
-        with screen() as tell:
+        with screen() as on_event:
             made = propose_gate(
-                from_audit, model=audited_model(model, answers), risk=risk, sure=sure,
+                from_audit, model=audited_model(model, answers), risk=risk,
+                confidence_level=confidence_level,
                 by_state=by_state, calibration=calibration, split=split, since=since, until=until,
-                out=out, page=page, seed=seed, tell=tell,
+                out=out, page=page, seed=seed, on_event=on_event,
             )  # fmt: skip
         print_lines([*gate_notes(made), CHOSEN])
         if made.threshold is None:
@@ -114,11 +115,13 @@ def gate(
         return
     needed(answers, out)
     tables = given_tables(answers or [])
-    with screen() as tell:
-        made = set_gate(
-            tables, risk=risk, sure=sure, by_state=by_state, calibration=calibration, split=split,
+    with screen() as on_event:
+        made = flow(
+            tables, risk=risk, confidence_level=confidence_level, by_state=by_state,
+            calibration=calibration, split=split,
             rows=rows, columns=columns, strategy=strategy, scale=scale, model=model,
-            prompt=prompt, other_source=other_source, out=out, page=page, seed=seed, tell=tell,
+            prompt=prompt, other_source=other_source, out=out, page=page, seed=seed,
+            on_event=on_event,
         )  # fmt: skip
     print_lines(gate_notes(made))
     if made.threshold is None:

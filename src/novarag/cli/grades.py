@@ -20,8 +20,8 @@ def grades(
     """Read what graders saved, and write the graded table for `calibrate` and `gate`."""
     from novarag.flows.pick import read_grades
 
-    with screen() as tell:
-        found = read_grades(folder, grades, out, tell=tell)
+    with screen() as on_event:
+        found = read_grades(folder, grades, out, on_event=on_event)
     for said, count in sorted(found.counts.items()):
         print(f"{count:,} {said}")
     print(f"next: novarag calibrate {out} --out calibration.json")

@@ -54,11 +54,11 @@ def index(
     from novarag.flows.index import build_index
 
     try:
-        with screen() as tell:
+        with screen() as on_event:
             built = build_index(
                 corpus, uri, encoder=encoder, words=words, analyzer=analyzer, k1=k1, b=b,
                 vectors=vectors, collection=collection, limit=limit, key_env=key_env,
-                token_env=token_env, tell=tell,
+                token_env=token_env, on_event=on_event,
             )  # fmt: skip
     except KeyboardInterrupt:
         print("\nstopped: run the same command to go on", file=sys.stderr)

@@ -84,11 +84,11 @@ def measure(
     from novarag.report import answer_first, to_json
 
     tables = given_tables(files)
-    with screen() as tell:
+    with screen() as on_event:
         found = flow(
             tables, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
             title=title, texts=texts, replicates=replicates, seed=seed, calibration=calibration,
-            calibrate=calibrate, other_source=other_source, tell=tell,
+            calibrate=calibrate, other_source=other_source, on_event=on_event,
         )  # fmt: skip
     if as_json:
         heading = make_heading(title, sources=found.sources, notes=found.notes)

@@ -103,11 +103,11 @@ def noise(
             )
         )  # fmt: skip
         return
-    with asking(money) as (tell, stop):
+    with asking(money) as (on_event, stop):
         result = make_noise(
             questions, model, out, kinds=kinds, candidates=candidates, keep=keep,
             verbalised=verbalised, temperature=temperature, max_tokens=max_tokens, seed=seed,
-            shard_size=shard_size, access=access, tell=tell, stop=stop,
+            shard_size=shard_size, access=access, on_event=on_event, stop=stop,
         )  # fmt: skip
     code = sum_up(result.run, money, alone=False)
     if result.tally is not None:

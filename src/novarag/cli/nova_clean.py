@@ -35,13 +35,15 @@ def nova_clean(
 
     with screen() as show:
 
-        def tell(event: Event) -> None:
+        def on_event(event: Event) -> None:
             if isinstance(event, StepResult):
                 print(event.result, flush=True)
             else:
                 show(event)
 
-        made = rebuild_benchmark(out, data=data, audit=audited, retrieved=retrieved, tell=tell)
+        made = rebuild_benchmark(
+            out, data=data, audit=audited, retrieved=retrieved, on_event=on_event
+        )
     for name in made.unlike:
         print(f"{name} is not the file of the recipe", file=sys.stderr)
     files, beyond = len(made.files), len(made.with_shortcut)

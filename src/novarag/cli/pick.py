@@ -60,10 +60,10 @@ def pick(
     """Pick answers of a log to grade, by state and confidence, and write a sheet to grade them."""
     from novarag.flows.pick import PAGE, pick_answers
 
-    with screen() as tell:
+    with screen() as on_event:
         made = pick_answers(
             given_tables(log), out, n=n, columns=columns, strategy=strategy, scale=scale, show=show,
-            calibration=calibration, spread=spread, seed=seed, tell=tell,
+            calibration=calibration, spread=spread, seed=seed, on_event=on_event,
         )  # fmt: skip
     _print_strata(made)
     print(f"next: open {out / PAGE} in a browser, or send it to who grades; then")

@@ -99,7 +99,7 @@ def probe(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the draw of questions and of their variants.")
     ] = 0,
-    html: Annotated[
+    page: Annotated[
         Path | None, typer.Option(help="Write the page here, not to probe.html in the folder.")
     ] = None,
     junit: Annotated[
@@ -143,15 +143,15 @@ def probe(
         group_readable=group_readable,
     )  # fmt: skip
     ended: list[RunEnded] = []
-    with asking(cost) as (tell, stop):
+    with asking(cost) as (on_event, stop):
         try:
             result = flow(
                 groups, model, app=system, profile=profile, questions=questions, budget=budget,
                 strategy=strategy, contradictions=contradictions, writer=writer,
                 matching_risk=matching_risk, temperature=temperature, max_tokens=max_tokens,
                 frame=frame, structured=structured, revision=revision, seed=seed, out=out,
-                html=html, junit=junit, shard_size=shard_size, access=access,
-                tell=keeping(tell, ended), stop=stop,
+                page=page, junit=junit, shard_size=shard_size, access=access,
+                on_event=keeping(on_event, ended), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             _spent(ended, cost)

@@ -102,13 +102,13 @@ def reproduce(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
         retry_failed=retry_failed, group_readable=group_readable,
     )  # fmt: skip
-    with asking() as (tell, stop):
+    with asking() as (on_event, stop):
         try:
             made = flow(
                 tables, model, out, tuned=tuned, label_only=label_only, profile=profile, data=data,
                 index=index, encoder=encoder, page=page, notes=note or (), seed=seed,
                 max_tokens=max_tokens, method_strategy=method_strategy, wording=wording,
-                access=access, tell=printing(tell, None), stop=stop,
+                access=access, on_event=printing(on_event, None), stop=stop,
             )  # fmt: skip
         except Unfinished as error:
             sys.exit(code_of(error))

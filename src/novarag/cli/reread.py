@@ -21,8 +21,8 @@ def reread(
     """Read and grade every stored reply again, after the reader has changed. Nothing is asked."""
     from novarag.flows.runs import reread as flow
 
-    with screen() as tell:
-        total = flow(run, workers=workers, strategy=strategy, tell=tell)
+    with screen() as on_event:
+        total = flow(run, workers=workers, strategy=strategy, on_event=on_event)
     for line in total.mended:
         print(f"found: {said(line)}")
     print(f"{total.trials:,} trials were read again, {total.changed:,} of them changed")

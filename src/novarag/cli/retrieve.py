@@ -51,12 +51,12 @@ def retrieve(
     from novarag.flows.retrieve import retrieve as find
 
     try:
-        with screen() as tell:
+        with screen() as on_event:
             found = find(
                 questions, out=out, uri=uri, mode=mode, k=k, encoder=encoder, search=with_,
                 http=http, collection=collection, limit=limit, key_env=key_env,
                 token_env=token_env,
-                tell=lambda event: None if isinstance(event, Wrote) else tell(event),
+                on_event=lambda event: None if isinstance(event, Wrote) else on_event(event),
             )  # fmt: skip
     except Exception as error:
         if with_ is None or isinstance(error, NovaragError):

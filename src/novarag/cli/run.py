@@ -54,25 +54,25 @@ def run(
         group_readable=group_readable,
     )
     cost = parse_price(price)
-    with asking(cost) as (tell, stop):
-        show = _printing(printing(tell, cost))
+    with asking(cost) as (on_event, stop):
+        show = _printing(printing(on_event, cost))
         try:
             if is_grid(experiment):
-                print_page(run_table(experiment, access=access, tell=show, stop=stop))
+                print_page(run_table(experiment, access=access, on_event=show, stop=stop))
                 return
-            done = run_experiment(experiment, access=access, tell=show, stop=stop)
+            done = run_experiment(experiment, access=access, on_event=show, stop=stop)
         except Unfinished as error:
             sys.exit(code_of(error))
     print(f"next: open {done.report}")
 
 
-def _printing(tell: Tell) -> Tell:
+def _printing(on_event: Tell) -> Tell:
     """Print what each step found on standard output, and show the rest."""
     from novarag.metrics import Measurement
     from novarag.report import answer_first
 
     def hear(event: Event) -> None:
-        tell(event)
+        on_event(event)
         if not isinstance(event, StepResult) or isinstance(event.result, dict):
             return
         if isinstance(event.result, Measurement):

@@ -65,10 +65,10 @@ def send(
     """Send the confidences of answers to the traces they came from, each of them once."""
     from novarag.integrations.sending import send_answers
 
-    with screen() as tell:
+    with screen() as on_event:
         done = send_answers(
             answers, to, columns=columns, trace=trace, span=span, retriever_span=retriever_span,
-            server=server, sent=sent, again=again, tell=tell,
+            server=server, sent=sent, again=again, on_event=on_event,
         )  # fmt: skip
     for line in done.lines():
         print(plain_text(line, longest=400))

@@ -36,12 +36,12 @@ def show(
     from novarag.flows.runs import iter_trial_tables, summarise
     from novarag.runs import some_trials
 
-    with screen() as tell:
+    with screen() as on_event:
         if jsonl:
-            for table in iter_trial_tables(run, strategy=strategy, tell=tell):
+            for table in iter_trial_tables(run, strategy=strategy, on_event=on_event):
                 sys.stdout.write(table.write_ndjson())
             return
-        seen = summarise(run, strategy=strategy, tell=tell)
+        seen = summarise(run, strategy=strategy, on_event=on_event)
     _describe(seen)
     _bill(seen, price)
     _failures(seen)

@@ -61,9 +61,9 @@ def read(
     from novarag.flows.study import read_rating_files
     from novarag.report.study import study_notes
 
-    with screen() as tell:
+    with screen() as on_event:
         report = read_rating_files(
-            folder, ratings, out, replicates=replicates, seed=seed, tell=tell
+            folder, ratings, out, replicates=replicates, seed=seed, on_event=on_event
         )
     _print_report(report)
     for line in study_notes(report):

@@ -98,15 +98,15 @@ def train(
         seed=seed, gradient_checkpointing=checkpointing, save_every=save_every,
         mask_confidence=mask_confidence, loss=loss, levels=levels, upper_layers=upper_layers,
     )  # fmt: skip
-    with screen() as tell:
+    with screen() as on_event:
 
         def hear(event: Event) -> None:
             if isinstance(event, TrainingProgress):
                 show(event.now)
             else:
-                tell(event)
+                on_event(event)
 
-        done = train_model(export, model, out, settings=settings, merge=merge, tell=hear)
+        done = train_model(export, model, out, settings=settings, merge=merge, on_event=hear)
     if done.lead:
         _sum_up(done)
 

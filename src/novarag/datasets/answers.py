@@ -63,7 +63,14 @@ def load_answers(
 ) -> pl.DataFrame:
     """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`.
 
-    A table is a file, or was read already and comes with the name that errors give it.
+    Args:
+        tables: The tables to read together: files, open files of bytes, or frames that were read
+            already, each in a pair with the name that errors give it.
+        columns: Which columns of the tables mean what.
+        labels: The labels by which raw replies are read; needed where `columns` name a column of
+            replies.
+        graded: Whether the tables must say which answers are right; otherwise `correct` is empty
+            where they do not.
     """
     return read_answers(tables, columns, labels=labels, graded=graded).table
 

@@ -46,6 +46,12 @@ def load_benchmark(
     """Load labelled groups in the order of the source; a question's id is equal across files.
 
     At k=3 the gold passage of every counterfactual group stands first: shuffle before use.
+
+    Args:
+        name: The set of questions: "hotpotqa", "nq", "strategyqa" or "bamboogle".
+        split: The split of the set; "train" is there for hotpotqa alone.
+        k: The number of passages in a group, 3 or 5.
+        data: The folder that holds naacl/; None takes the folder that NOVARAG_DATA names.
     """
     _known(name, split)
     if k not in {3, 5}:

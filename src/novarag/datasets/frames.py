@@ -35,9 +35,18 @@ def take_answers(
 ) -> pl.DataFrame:
     """Turn a table of answers into the frame that `measure` takes, checking its cells.
 
-    The names say which columns mean what; `percent` that confidences are 0-100; `unread` lists
-    values that mark a reply nobody could read. Empty cells and NaN mean unread, or ungraded.
-    `others` are further fields of `Columns`, such as `mixed`, `right` or `values`.
+    Empty cells and NaN mean unread, or ungraded.
+
+    Args:
+        data: A pandas or polars frame, an Arrow table, a Hugging Face `Dataset`, a dict of columns,
+            or rows as dicts.
+        confidence: The column with the confidences.
+        correct: The column that says which answers are right.
+        question: The column that names the question; None takes `question` where it is there, and
+            else each row counts as its own question.
+        percent: Whether bare confidences are 0-100.
+        unread: Values that mark a reply nobody could read.
+        others: Further fields of `Columns`, such as `mixed`, `right` or `values`.
     """
     columns = Columns(
         confidence=confidence, correct=correct, question=question, percent=percent, unread=unread,

@@ -41,7 +41,12 @@ _BATCH = 5000  # rows of a Parquet file held at once
 
 
 def load_groups(path: str | Path) -> list[PassageGroup]:
-    """Read groups from JSONL, Parquet or CSV, or one group from a .json file."""
+    """Read groups from JSONL, Parquet or CSV, or one group from a .json file.
+
+    Args:
+        path: The file to read. A row holds a question with its passages and, where they are known,
+            its accepted answers and the kinds of the passages.
+    """
     return list(iter_groups(path))
 
 

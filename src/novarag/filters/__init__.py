@@ -75,7 +75,14 @@ def columns_for(stages: Sequence[str], options: Options) -> list[str]:
 def funnel(
     trials: pl.DataFrame, stages: Sequence[str] = tuple(STAGES), *, options: Options | None = None
 ) -> Funnel:
-    """Pour trials through the named stages in order, counting what each drops and why."""
+    """Pour trials through the named stages in order, counting what each drops and why.
+
+    Args:
+        trials: A table of trials, as `tabulate` or a run lays them out.
+        stages: The names of the stages, in the order in which trials pass them.
+        options: Variants of the stages and the seed of their draws (`novarag.filters.Options`);
+            None takes the defaults.
+    """
     options = options or Options()
     _check(trials, stages, options)
     tally = Tally(tuple(stages))

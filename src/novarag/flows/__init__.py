@@ -1,5 +1,5 @@
 """The verbs as functions: what the command line, a notebook and a service call alike.
 
-One module a verb. Arguments in, records out; what happens on the way is told to a `tell` callback.
+One module a verb. Arguments in, records out; `on_event` hears what happens on the way.
 Nothing here prints, installs a signal handler or looks at the command line.
 """

@@ -82,7 +82,7 @@ async def annotate_async(
     timeout: float = DESK.timeout,  # noqa: ASYNC109 - of one request
     replicates: int = ANNOTATE.replicates,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> AnnotationResult:
     """Say of each passage whether it supports, states another answer, is related or unrelated.
 
@@ -104,7 +104,7 @@ async def annotate_async(
         timeout: Seconds to wait for a reply of the judge.
         replicates: Bootstrap replicates behind each interval.
         seed: Seed of the bootstrap.
-        tell: Hears `Note` and `Wrote`.
+        on_event: Hears `Note` and `Wrote`.
     """
     _check(least, expect)
     held, source = _read(groups)
@@ -114,7 +114,9 @@ async def annotate_async(
     weigh = None if nli is None else await asyncio.to_thread(open_entailment, nli)
     near = None
     if encoder is not None:
-        near = await _closeness(await open_encoder(encoder, key_env=key_env, tell=tell), held)
+        near = await _closeness(
+            await open_encoder(encoder, key_env=key_env, on_event=on_event), held
+        )
     by_words = partial(annotate_by_words, expect=Expect(expect), closeness=near)
     verdicts = await asyncio.to_thread(by_words, held)
     witnesses: list[Sequence[Sequence[Vote | None]]] = []
@@ -122,7 +124,7 @@ async def annotate_async(
     if weigh is not None:
         witnesses.append(await asyncio.to_thread(entailment_votes, held, verdicts, weigh))
     if access is not None:
-        said = await _ask_judge(access, held, place, structured=structured, tell=tell)
+        said = await _ask_judge(access, held, place, structured=structured, on_event=on_event)
         witnesses.append(said)
         notes.append(judge_note(said))
     verdicts = combine_all(verdicts, *witnesses)
@@ -136,7 +138,9 @@ async def annotate_async(
         ),
         notes=tuple(profile_notes(profile)),
     )
-    return result if place is None else _written(result, held, place, source=source, tell=tell)
+    return (
+        result if place is None else _written(result, held, place, source=source, on_event=on_event)
+    )
 
 
 annotate = synchronous(annotate_async)
@@ -222,10 +226,10 @@ async def _ask_judge(
     place: Path | None,
     *,
     structured: bool,
-    tell: Tell,
+    on_event: Tell,
 ) -> list[list[Vote | None]]:
     sampling = JUDGING if structured else replace(JUDGING, regex=None)
-    with _replies(place, access.name, tell) as replies:
+    with _replies(place, access.name, on_event) as replies:
         async with access.connector()() as llm:
             check = getattr(llm, "check", None)
             if check is not None:
@@ -234,7 +238,7 @@ async def _ask_judge(
 
 
 @contextmanager
-def _replies(place: Path | None, model: str, tell: Tell) -> Iterator[MutableMapping[str, str]]:
+def _replies(place: Path | None, model: str, on_event: Tell) -> Iterator[MutableMapping[str, str]]:
     """Keep a judge's replies in a file beside the folder, which is replaced as a whole."""
     from novarag.datasets.votes import Votes
 
@@ -245,12 +249,17 @@ def _replies(place: Path | None, model: str, tell: Tell) -> Iterator[MutableMapp
     file = folder.with_name(f"{folder.name}.votes.jsonl")
     with closing(Votes(file, model=model)) as votes:
         if votes:
-            tell(Note(f"{len(votes):,} replies are in {file} already"))
+            on_event(Note(f"{len(votes):,} replies are in {file} already"))
         yield votes
 
 
 def _written(
-    result: AnnotationResult, held: Sequence[PassageGroup], out: Path, *, source: str, tell: Tell
+    result: AnnotationResult,
+    held: Sequence[PassageGroup],
+    out: Path,
+    *,
+    source: str,
+    on_event: Tell,
 ) -> AnnotationResult:
     """Write a folder that is there whole or not at all."""
     from novarag.datasets.annotated import annotated_line
@@ -263,5 +272,5 @@ def _written(
         written = write_profile(result.profile, draft, source=source, version=__version__)
     files = tuple(out / name for name in (LINES, *(path.name for path in written)))
     for file in files:
-        tell(Wrote(file))
+        on_event(Wrote(file))
     return replace(result, files=files)

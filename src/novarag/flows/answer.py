@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 async def answer_async(
     question: str,
     passages: Iterable[str | Path | Passage],
-    llm: Respondent,
+    model: Respondent,
     *,
     strategy: str | Strategy = "nova",
     calibration: str | Path | Calibration | None = None,
@@ -39,19 +39,36 @@ async def answer_async(
 ) -> Answer:
     """Answer one question beside its passages: answer, confidence, evidence, decision.
 
-    A passage is its text, a `Passage`, or the `Path` of a file with one or many. `llm` is an
-    address, an `LLM`, or a function from prompt to reply. With a `calibration` (or its file) the
-    confidence is a probability with an interval; with a `gate` (or its file) there is a decision. A
-    calibration fitted on another model or prompt is refused unless `other_source` says that it is
-    meant; `signal` is the value of the calibration's second signal where a reply's tokens do not
-    give it. A reply that cannot be read is no error: the answer says what is wrong in `flaw`. With
-    `frame` the labels carry a fresh mark that no passage can know. The server holds the reply to
-    the strategy's form, where it can, unless `structured` is False.
+    A reply that cannot be read is no error: the answer says what is wrong in `flaw`.
+
+    Args:
+        question: The question, as text.
+        passages: The passages in their order, each as its text, a `Passage`, or the `Path` of a
+            file with one or many; a `str` is always text, never a path.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function from prompt to reply.
+        strategy: The strategy that makes the prompt and reads the reply: its name, the object, or
+            "package.module:OBJECT".
+        calibration: A calibration or its file, which makes the confidence a probability with an
+            interval; None leaves it as stated.
+        gate: A gate or its file, which decides whether the answer may be given; None leaves that
+            open. One that was set on a calibration needs the same `calibration`.
+        signal: Value of the calibration's second signal, where it has one that the reply's tokens
+            do not give.
+        sampling: How the one reply is sampled; None takes the likeliest tokens. A function as
+            `model` takes none.
+        frame: Give the labels of each prompt a fresh mark that no passage can know
+            (`Answer[7f3a2c]:`); labels without it do not count.
+        structured: Have the server hold replies to the strategy's form, where it can.
+        other_source: Take a `calibration` or `gate` made from answers of another model or prompt,
+            which is refused otherwise.
+        access: How servers are reached: time-outs, concurrency, retries, keys. The default waits
+            120 seconds for a reply, in up to 4 attempts.
     """
     from novarag.flows.answerer import Answerer
 
     answerer = Answerer(
-        llm,
+        model,
         strategy=strategy,
         calibration=calibration,
         gate=gate,
@@ -70,7 +87,7 @@ answer = synchronous(answer_async)
 async def answer_by_each_async(
     group: PassageGroup,
     strategies: Sequence[str | Strategy],
-    llm: Respondent,
+    model: Respondent,
     *,
     calibration: str | Path | Calibration | None = None,
     gate: str | Path | Gate | None = None,
@@ -85,7 +102,7 @@ async def answer_by_each_async(
 
     answerers = [
         Answerer(
-            llm,
+            model,
             strategy=strategy,
             calibration=calibration,
             gate=gate,

@@ -58,13 +58,31 @@ class Answerer:
 
     `with` or `async with` keeps one connection for all of them; without, each answer makes its own.
     Threads may share it. In a running event loop, `answer` holds up that loop until there is an
-    answer, as every function does that is not awaited; `answer_async` does not. Where the server
-    can hold replies to the strategy's form, it does, unless `structured` is False.
+    answer, as every function does that is not awaited; `answer_async` does not.
+
+    Args:
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function from prompt to reply.
+        strategy: The strategy that makes the prompt and reads the reply: its name, the object, or
+            "package.module:OBJECT".
+        calibration: A calibration or its file, which makes the confidence a probability with an
+            interval; None leaves it as stated.
+        gate: A gate or its file, which decides whether the answer may be given; None leaves that
+            open. One that was set on a calibration needs the same `calibration`.
+        sampling: How the one reply is sampled; None takes the likeliest tokens. A function as
+            `model` takes none.
+        frame: Give the labels of each prompt a fresh mark that no passage can know
+            (`Answer[7f3a2c]:`); labels without it do not count.
+        structured: Have the server hold replies to the strategy's form, where it can.
+        other_source: Take a `calibration` or `gate` made from answers of another model or prompt,
+            which is refused otherwise.
+        access: How servers are reached: time-outs, concurrency, retries, keys. The default waits
+            120 seconds for a reply, in up to 4 attempts.
     """
 
     def __init__(
         self,
-        llm: Respondent,
+        model: Respondent,
         *,
         strategy: str | Strategy = "nova",
         calibration: str | Path | Calibration | None = None,
@@ -78,10 +96,12 @@ class Answerer:
         self._strategy, self._frame = find_strategy(strategy), frame
         if frame:
             self._strategy.framed()  # complains now about a template that takes none
-        self._reached = _reach(llm, access)
+        self._reached = _reach(model, access)
         self._holding = self._reached.holding if structured else None
-        self._sampling = _one_sample(sampling, llm)
-        source = Source(model=_model(llm, self._reached), prompt=self._strategy.template.hash)
+        self._sampling = _one_sample(sampling, model)
+        source = Source(
+            model=_model_name(model, self._reached), prompt=self._strategy.template.hash
+        )
         made = None if calibration is None else as_calibration(calibration)
         decides = None if gate is None else as_gate(gate)
         self._scoring = Scoring(source, made, decides, other_source=other_source)
@@ -97,7 +117,15 @@ class Answerer:
         *,
         signal: float | None = None,
     ) -> Answer:
-        """Answer one question beside its passages; `signal` as the calibration may want it."""
+        """Answer one question beside its passages, and wait for the answer.
+
+        Args:
+            question: The question, as text.
+            passages: The passages in their order, each as its text, a `Passage`, or the `Path` of a
+                file with one or many; a `str` is always text, never a path.
+            signal: Value of the calibration's second signal, where it has one that the reply's
+                tokens do not give.
+        """
         group, held = make_group(question, passages), self._held
         if held is None:
             return run_sync(self._ask(None, group, signal))
@@ -112,7 +140,15 @@ class Answerer:
         *,
         signal: float | None = None,
     ) -> Answer:
-        """Answer one question beside its passages, as `answer` does."""
+        """Answer one question beside its passages, as `answer` does.
+
+        Args:
+            question: The question, as text.
+            passages: The passages in their order, each as its text, a `Passage`, or the `Path` of a
+                file with one or many; a `str` is always text, never a path.
+            signal: Value of the calibration's second signal, where it has one that the reply's
+                tokens do not give.
+        """
         return await self.answer_group_async(make_group(question, passages), signal=signal)
 
     async def answer_group_async(
@@ -229,33 +265,33 @@ def _passages(given: str | Path | Passage) -> list[Passage]:
     raise TypeError(f"a passage is text, a Passage or a Path, not {type(given).__name__}")
 
 
-def _reach(llm: Respondent, access: Access) -> ModelAccess:
-    if _is_function(llm):
-        return reach(CalledLLM(cast("Function", llm)), access)
+def _reach(model: Respondent, access: Access) -> ModelAccess:
+    if _is_function(model):
+        return reach(CalledLLM(cast("Function", model)), access)
     try:
-        return reach(cast("Model", llm), access)
+        return reach(cast("Model", model), access)
     except TypeError as error:
         raise TypeError(
-            "llm must be 'URL=NAME' (or a list of them, for replicas), 'simulated:NAME', an"
-            f" Endpoint, an LLM or a function from prompt to reply, not {type(llm).__name__}"
+            "model must be 'URL=NAME' (or a list of them, for replicas), 'simulated:NAME', an"
+            f" Endpoint, an LLM or a function from prompt to reply, not {type(model).__name__}"
         ) from error
 
 
-def _is_function(llm: object) -> bool:
-    return callable(llm) and not hasattr(llm, "complete")
+def _is_function(model: object) -> bool:
+    return callable(model) and not hasattr(model, "complete")
 
 
-def _model(llm: Respondent, reached: ModelAccess) -> str:
+def _model_name(model: Respondent, reached: ModelAccess) -> str:
     """Name the model, if its address or the object that was given does; else it is unknown."""
     if reached.endpoints or reached.simulated:
         return reached.name
-    named = getattr(llm, "model", None)
+    named = getattr(model, "model", None)
     return named if isinstance(named, str) and named else UNKNOWN
 
 
-def _one_sample(sampling: Sampling | None, llm: Respondent) -> Sampling:
-    if sampling is not None and _is_function(llm):
-        raise UsageError("a function given as `llm` samples as it likes: it takes no `sampling`")
+def _one_sample(sampling: Sampling | None, model: Respondent) -> Sampling:
+    if sampling is not None and _is_function(model):
+        raise UsageError("a function given as `model` samples as it likes: it takes no `sampling`")
     if sampling is not None and sampling.n != 1:
         raise UsageError(f"an answer is read from one sample, not from {sampling.n}")
     return sampling or GREEDY

@@ -53,23 +53,43 @@ async def ask_async(
     structured: bool | None = None,
     calibration: str | Path | Calibration | None = None,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> Run:
     """Ask a model every group, read every reply, grade what could be read.
 
-    `groups` is a file or an iterable of groups, `strategy` a name or an object, `model` an address
-    (`URL=NAME`), `simulated:NAME` or an `LLM`. With `out` the run lives in that folder and the same
-    call goes on where it was cut off; without, everything is kept in memory. Requests that failed
-    for good are counted in `Run.dead`; in memory, `ServiceError` is raised if all of them did.
-    The temperature is 0 for one sample and 1 for several; `sampling` says more than `samples` and
-    `temperature` can, and replaces both. With `frame` the labels of every prompt carry a mark that
-    no passage can know (`Answer[7f3a2c]:`), and labels without it do not count. `structured` has
-    the server hold replies to the strategy's form, which the first request finds out about; left
-    out, that is so for one sample a group from a server, and several samples are free, as those
-    that train a model must be. With `calibration`
-    a finished run in a folder gets a table calibrated.parquet; a run in memory is handed to
-    `apply_calibration`.
+    Requests that failed for good are counted in `Run.dead`; in memory, or with a `calibration`,
+    `ServiceError` is raised if all of them did.
+
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        strategy: The strategy that makes the prompts and reads the replies: its name, the object,
+            or "package.module:OBJECT"; or a `FollowUp`.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one.
+        out: The folder of the run, or an address such as `s3://...`: the same call goes on where it
+            was cut off. None keeps everything in memory.
+        samples: Samples of a reply to each group.
+        temperature: Temperature of the sampling; None stands for 0 for one sample and 1 for
+            several.
+        sampling: A `Sampling`, which says more than `samples` and `temperature` can, and replaces
+            both.
+        per_request: Samples asked for in one request; None asks for all at once. Give 1 for a
+            server that ignores `n`.
+        revision: Revision of the model, for the record of the run.
+        shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
+        frame: Give the labels of every prompt a mark that no passage can know (`Answer[7f3a2c]:`);
+            labels without it do not count.
+        structured: Have the server hold replies to the strategy's form, which the first request
+            finds out about. None does so for one sample a group from a server, and leaves several
+            free, as those that train a model must be; a run that was begun goes on as it began.
+        calibration: A calibration or its file, by which a finished run gets a table
+            calibrated.parquet. It needs `out` to be a folder on a disk; hand any other run to
+            `apply_calibration`.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.runs import Memory, open_run, open_store
     from novarag.strategies.frames import Framed
@@ -91,15 +111,15 @@ async def ask_async(
     asked = _framed(asking, store) if frame else asking
     if isinstance(asked, Framed):
         settings = replace(settings, frame=asked.secret)
-    job = plan_job(asked, source, settings, store, reached, tell=tell)
-    summary = await run_job(job, reached, tell=tell, stop=stop)
+    job = plan_job(asked, source, settings, store, reached, on_event=on_event)
+    summary = await run_job(job, reached, on_event=on_event, stop=stop)
     run = open_run(store)
     if all_failed(summary) and (out is None or made is not None):
         raise ServiceError(cause_of(run), retryable=False)
     if made is not None and out is not None and not run.missing:
         from novarag.flows.calibrate import apply_calibration
 
-        apply_calibration(run, made, out=Path(out) / "calibrated.parquet", tell=tell)
+        apply_calibration(run, made, out=Path(out) / "calibrated.parquet", on_event=on_event)
     return run
 
 
@@ -169,7 +189,21 @@ def preview_ask(
     per_request: int | None = None,
     frame: bool = False,
 ) -> Preview:
-    """Say what asking would take, and ask nothing; four characters count as a token."""
+    """Say what asking would take, and ask nothing; four characters count as a token.
+
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        strategy: The strategy that makes the prompts and reads the replies: its name, the object,
+            or "package.module:OBJECT"; or a `FollowUp`.
+        model: The model that would be asked, as `ask` takes it.
+        samples: Samples of a reply to each group.
+        sampling: A `Sampling`, which replaces `samples`.
+        per_request: Samples asked for in one request; None asks for all at once. Give 1 for a
+            server that ignores `n`.
+        frame: Give the labels of every prompt a mark that no passage can know (`Answer[7f3a2c]:`);
+            labels without it do not count.
+    """
     from novarag.runs import requests_hold
 
     asking, name = _strategy(strategy)

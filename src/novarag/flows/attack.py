@@ -58,22 +58,53 @@ async def attack_async(
     out: str | Path | None = None,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> AttackResult:
     """Put attacks among the passages of every group, and count what they change.
 
     Each group is asked twice without an attack, then once with each attack at each place, for each
-    of the `defences`: plain, framed, screen, structured. The server holds replies to their form
-    where it can, unless `structured` is False or a defence of that name is to be compared: beside
-    it the others are free. `suite` is a TOML file or attacks; left out, the shipped one. What
-    changes is the answer, the confidence (by more than `margin`) or the decision: that of a `gate`
-    (with its `calibration`), or whether the stated confidence is at least `threshold`. `action`
-    says what the screen does with a passage that it flags: "remove" or "mark". `budget` is the most
-    calls that are made; attacks are then spread evenly over groups. In place of a `model`,
-    `gateway` names one of a gateway's models (`URL=NAME`): passages go to it in `novarag.passages`,
-    and its own decision counts. With `out` runs, a JSON file and a page stay in that folder, and
-    the same call goes on where it was cut off.
+    of the `defences`. What changes is the answer, the confidence or the decision.
+
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one. A `gateway` takes its place.
+        gateway: One of a gateway's models, as `URL=NAME`: passages go to it in `novarag.passages`,
+            and its own decision counts, so that `threshold`, `gate` and `calibration` are refused.
+        strategy: How prompts are written and replies are read: a name such as "nova",
+            "package.module:OBJECT", or a `Strategy`. A `gateway` has its own way.
+        suite: The attacks: a TOML file, or `Attack` objects; None takes the shipped ones.
+        classes: Names of the classes of attacks to try; None tries all. The harmless passages of
+            the suite stay in any case, to compare with.
+        places: Where an attack is put among the passages: "first", "middle", "last", some of them;
+            None is all three.
+        defences: "plain", "framed", "screen", "structured", some of them; None is the first three.
+            Through a `gateway` None is "plain", and only "plain" and "screen" can be set.
+        action: What the screen does with a passage that it flags: "remove" or "mark".
+        threshold: Stated confidence from which an answer is given; None is 0.5. A `gate` beside it
+            is refused, and with a `calibration` it does not count.
+        gate: A `Gate` or its file, which decides in place of the `threshold`.
+        calibration: A `Calibration` or its file, which confidences go through; without a `gate`
+            nothing is decided then.
+        other_source: Take a calibration or a gate that was made from answers of another model or
+            prompt, which is refused otherwise.
+        margin: A confidence has changed where it differs by more than this share of one.
+        budget: The most calls; attacks are then spread evenly over groups, and groups are left out
+            where it is too small for one attack on each.
+        temperature: Temperature of the sampling.
+        max_tokens: Longest reply, in tokens.
+        structured: Have the server hold replies to their form under every defence; None does so
+            where it can. With "structured" among the `defences` replies under the others are free,
+            and True is refused.
+        seed: Seed of the planted answers, and of the attacks and groups that a `budget` leaves.
+        out: A folder for the replies, attack.json and attack.html, where the same call goes on
+            after it was cut off; None keeps all in memory.
+        shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     asking, name, reached = _access(model, gateway, strategy, access)
     plan = plan_attacks(
@@ -92,13 +123,13 @@ async def attack_async(
     cases: list[Case] = []
     missing = 0
     for number, defence in enumerate(plan.defences, start=1):
-        tell(Step(defence.name, number, len(plan.defences)))
-        some, lost = await _cases(plan, defence, runs, judge, tell=tell, stop=stop)
+        on_event(Step(defence.name, number, len(plan.defences)))
+        some, lost = await _cases(plan, defence, runs, judge, on_event=on_event, stop=stop)
         cases += some
         missing += lost
     result = _result(plan, runs, cases, missing, margin=margin, decides=decides)
     if out is not None:
-        _write(result, Path(out), tell)
+        _write(result, Path(out), on_event)
     return result
 
 
@@ -135,7 +166,24 @@ def preview_attack(
     budget: int | None = None,
     seed: int = 0,
 ) -> AttackPreview:
-    """Say what an attack would take, and ask nothing."""
+    """Say what an attack would take, and ask nothing.
+
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        gateway: One of a gateway's models, as `URL=NAME`, if that is what would be attacked.
+        suite: The attacks: a TOML file, or `Attack` objects; None takes the shipped ones.
+        classes: Names of the classes of attacks to try; None tries all. The harmless passages of
+            the suite stay in any case, to compare with.
+        places: Where an attack is put among the passages: "first", "middle", "last", some of them;
+            None is all three.
+        defences: "plain", "framed", "screen", "structured", some of them; None is the first three.
+            Through a `gateway` None is "plain", and only "plain" and "screen" can be set.
+        action: What the screen does with a passage that it flags: "remove" or "mark".
+        budget: The most calls; attacks are then spread evenly over groups, and groups are left out
+            where it is too small for one attack on each.
+        seed: Seed of the planted answers, and of the attacks and groups that a `budget` leaves.
+    """
     plan = plan_attacks(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
         defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
@@ -230,18 +278,20 @@ async def _cases(
     runs: AttackRuns,
     judge: Judge,
     *,
-    tell: Tell,
+    on_event: Tell,
     stop: Stop | None,
 ) -> tuple[list[Case], int]:
     """Ask what one defence asks, and put each attacked reply beside the two without an attack."""
     from novarag.flows.attack_runs import ATTACKED, UNATTACKED
 
     clean = await runs.ask(
-        defence, UNATTACKED, list(plan.unattacked(defence)), tell=tell, stop=stop
+        defence, UNATTACKED, list(plan.unattacked(defence)), on_event=on_event, stop=stop
     )
     attacked = list(plan.attacked(defence))
     asked = [one.group for one in attacked if not one.blocked]
-    replies = await runs.ask(defence, ATTACKED, asked, tell=tell, stop=stop) if asked else {}
+    replies = (
+        await runs.ask(defence, ATTACKED, asked, on_event=on_event, stop=stop) if asked else {}
+    )
     cases: list[Case] = []
     for one in attacked:
         before = [judge(trial) for trial in clean.get(one.base, ())]
@@ -289,10 +339,10 @@ def _result(
     )
 
 
-def _write(result: AttackResult, out: Path, tell: Tell) -> None:
+def _write(result: AttackResult, out: Path, on_event: Tell) -> None:
     from novarag.flows.kept import write_kept
     from novarag.report.attack import attack_json, write_attack_page
 
     write_kept(attack_json(result), out / "attack.json")
-    tell(Wrote(out / "attack.json"))
-    tell(Wrote(write_attack_page(result, out / "attack.html")))
+    on_event(Wrote(out / "attack.json"))
+    on_event(Wrote(write_attack_page(result, out / "attack.html")))

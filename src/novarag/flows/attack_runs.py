@@ -63,13 +63,13 @@ class AttackRuns:
         part: str,
         groups: Sequence[PassageGroup],
         *,
-        tell: Tell = silent,
+        on_event: Tell = silent,
         stop: Stop | None = None,
     ) -> dict[str, list[Trial]]:
         """Ask groups under a defence, or find them asked; trials by the name of their group."""
         store = self._open(f"{defence.name}/{part}")
         await check_server(self.model, store)
-        run = await self._run(defence, part, groups, store, tell=tell, stop=stop)
+        run = await self._run(defence, part, groups, store, on_event=on_event, stop=stop)
         self.runs.append(run)
         return _by_group(run)
 
@@ -92,13 +92,13 @@ class AttackRuns:
         groups: Sequence[PassageGroup],
         store: Store,
         *,
-        tell: Tell,
+        on_event: Tell,
         stop: Stop | None,
     ) -> Run:
         asking, settings = self._settings(defence, part, store)
         source = Source(groups=partial(iter, groups), name=f"{defence.name} {part}", hash="")
-        job = plan_job(asking, source, settings, store, self.model, tell=tell)
-        summary = await run_job(job, self.model, tell=tell, stop=stop)
+        job = plan_job(asking, source, settings, store, self.model, on_event=on_event)
+        summary = await run_job(job, self.model, on_event=on_event, stop=stop)
         if stop is not None and stop.is_set():
             raise Unfinished(store.place, stopped=summary.stopped)
         return settled_run(job, summary)

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 def audit_groups(groups: Given, *, margin: float = MARGIN, seed: int = 0) -> Audit:
     """Try to tell each group from the looks of its passages, cue by cue.
 
-    `groups` is a file of groups with labelled passages, or the groups. A cue that beats the most
-    common group by more than `margin`, with an interval above zero, is one of the `shortcuts`.
+    Args:
+        groups: Groups with labelled passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        margin: By how much a cue may beat the most common group, as a share of one; one that beats
+            it by more, with an interval above zero, is one of the `shortcuts`.
+        seed: Seed of the folds, of the bootstrap, and of the sample of questions where there are
+            very many.
     """
     from novarag.noise.audit import audit
 

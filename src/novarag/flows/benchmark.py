@@ -52,27 +52,32 @@ def rebuild_benchmark(
     data: str | Path | None = None,
     audit: bool = True,
     retrieved: bool = False,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Benchmark:
     """Rebuild the NOVA benchmark without its shortcuts, from the released files.
 
-    `data` is the folder that holds naacl/; left out, NOVARAG_DATA says it. Groups and a data card
-    are written to `out`; every file is told as a `StepResult` when it is done. With `retrieved`
-    groups from real retrieval are made too, of the corpus in `data`/retrieval; that needs Milvus.
+    Args:
+        out: A folder for the groups and for a data card (README.md) with their checksums.
+        data: The folder that holds naacl/; None takes the folder that NOVARAG_DATA names.
+        audit: Look for shortcuts in every file.
+        retrieved: Make groups from real retrieval too, of the corpus in `data`/retrieval; that
+            needs Milvus.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`. A
+            file that is done is told as a `StepResult`.
     """
     from novarag.datasets.clean import check_inputs, known_outputs
     from novarag.datasets.clean_card import clean_card
 
     place = Path(out)
     for line in check_inputs(data):
-        tell(Notice(line))
+        on_event(Notice(line))
     files: list[BenchmarkFile] = []
-    built = chain(_built(data), _retrieved(place, data, tell)) if retrieved else _built(data)
+    built = chain(_built(data), _retrieved(place, data, on_event)) if retrieved else _built(data)
     for name, found in built:
         write_groups(found, place / name)
         digest = hash_of(place / name)
         files.append(_file(name, audited(found, MARGIN) if audit else found, digest))
-        tell(StepResult(name, files[-1]))
+        on_event(StepResult(name, files[-1]))
     write_whole(place / _CARD, clean_card(files).encode())
     known = known_outputs()
     pinned = [f for f in files if not f.name.startswith(_RETRIEVED)]
@@ -91,14 +96,14 @@ def _built(data: str | Path | None) -> Iterator[tuple[str, GroupBuild]]:
 
 
 def _retrieved(
-    place: Path, data: str | Path | None, tell: Tell
+    place: Path, data: str | Path | None, on_event: Tell
 ) -> Iterator[tuple[str, GroupBuild]]:
     from novarag.datasets.clean import SIZES
     from novarag.flows.retrieved import retrieved_pools
     from novarag.noise.retrieved import retrieved_groups
 
     place.mkdir(parents=True, exist_ok=True)
-    for split, pools in retrieved_pools(place / _INDEX, data=data, tell=tell).items():
+    for split, pools in retrieved_pools(place / _INDEX, data=data, on_event=on_event).items():
         for k in SIZES:
             yield f"{_RETRIEVED}{split}-k{k}.jsonl", retrieved_groups(pools, k=k)
 

@@ -76,26 +76,32 @@ async def build_training_set_async(
     pipeline: str | Path | Pipeline | Sequence[str | Path],
     *,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> TrainingSetBuild:
     """Have noise written, draw groups, ask for samples, filter and export, as a file says.
 
-    `pipeline` names TOML files or presets, later ones overriding earlier ones, or is a `Pipeline`.
     Each step leaves its result in the folder that the file names as `out`, or finds it there, so
     that the same call goes on where it was cut off; `Unfinished` says that it was.
+
+    Args:
+        pipeline: TOML files, or presets such as "paper", later ones overriding earlier ones; or a
+            `Pipeline`.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     if isinstance(pipeline, (str, Path)):
         pipeline = [pipeline]
     found = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(*pipeline)
-    steps = _Steps(found, access, tell, stop or Stop())
+    steps = _Steps(found, access, on_event, stop or Stop())
     await steps.check()
     wanted = [steps.noise, steps.groups, steps.ask, steps.filter, steps.export]
     for number, step in enumerate(wanted, start=1):
-        tell(Step(step.__name__, number, len(wanted)))
+        on_event(Step(step.__name__, number, len(wanted)))
         result = await step()
         if result is not None:
-            tell(StepResult(step.__name__, result))
+            on_event(StepResult(step.__name__, result))
         if steps.built.ended is not None:
             break
     return steps.built
@@ -107,8 +113,10 @@ build_training_set = synchronous(build_training_set_async)
 class _Steps:
     """The steps of a pipeline; each leaves its result in the folder, or finds it there."""
 
-    def __init__(self, pipeline: Pipeline, access: Access | None, tell: Tell, stop: Stop) -> None:
-        self.pipeline, self.access, self.tell, self.stop = pipeline, access, tell, stop
+    def __init__(
+        self, pipeline: Pipeline, access: Access | None, on_event: Tell, stop: Stop
+    ) -> None:
+        self.pipeline, self.access, self.tell, self.stop = pipeline, access, on_event, stop
         self.out = Path(pipeline.out)
         self.built = TrainingSetBuild(out=self.out)
 
@@ -203,7 +211,9 @@ class _Steps:
             hash=f"{hash_of(file)} {limits}",
         )
         store = open_store(self.out / "noise")
-        result = await write_noise(source, settings, store, writer, tell=self.tell, stop=self.stop)
+        result = await write_noise(
+            source, settings, store, writer, on_event=self.tell, stop=self.stop
+        )
         if not result.run.finished:
             raise Unfinished(store.place, stopped=result.run.stopped)
         self.built = replace(self.built, noise=result)
@@ -248,8 +258,8 @@ class _Steps:
         store = open_store(self.out / "run")
         await check_server(self._model, store)
         source = source_of(self.out / "groups.jsonl")
-        job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
-        summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
+        job = plan_job(strategy, source, settings, store, self._model, on_event=self.tell)
+        summary = await run_job(job, self._model, on_event=self.tell, stop=self.stop)
         run = settled_run(job, summary)
         self.built = replace(self.built, run=run)
         return run
@@ -261,7 +271,7 @@ class _Steps:
             [self.out / "run", *given.runs], self.out / "filtered", rules=given.rules,
             alignment=given.alignment, balance=given.balance, seed=self.pipeline.seed,
             common=1 + len(given.runs), tolerate_mismatch=given.tolerate_mismatch,
-            drop_longest=given.drop_longest, tell=self.tell,
+            drop_longest=given.drop_longest, on_event=self.tell,
         )  # fmt: skip
         ended = None if found.trials else "filter"
         self.built = replace(self.built, filtered=found, ended=ended)
@@ -272,7 +282,7 @@ class _Steps:
         own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
         done = write_export(
             self.out / "filtered", self.out / "export", self._exporting, model=self._model.name,
-            strategies=own, tell=self.tell,
+            strategies=own, on_event=self.tell,
         )  # fmt: skip
         self.built = replace(self.built, export=done)
         return done

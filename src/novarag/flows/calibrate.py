@@ -27,7 +27,7 @@ CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high", "calibration_no
 """The columns that `apply_calibration` adds."""
 
 
-def fit_calibration(
+def calibrate(
     answers: object,
     *,
     columns: Columns | None = None,
@@ -38,29 +38,44 @@ def fit_calibration(
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Calibration:
     """Fit a calibration on graded answers: a map from stated confidence to a probability.
 
-    `answers`, `columns` and `strategy` are those of `measure`; `columns` also names evidence state,
-    signal and weight. `model` and `prompt` say whose answers they are where the table does not.
-    With `out` it is kept as one JSON file, with `page` a page shows what it does. Its figures are
-    cross-validated by question. Fewer than 30 graded questions are refused.
+    Its figures are cross-validated by question. Fewer than 30 graded questions are refused.
+
+    Args:
+        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
+            frame (polars, pandas, Arrow), or rows as dicts.
+        columns: Which columns hold what, where their names do not say it; those of the evidence
+            state, a signal and a weight, too.
+        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column.
+        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
+            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        model: Name of the model the answers are of; None takes it from the column `model`.
+        prompt: Name of the strategy the answers were asked by; None takes it from the column
+            `strategy`.
+        out: A file (.json) to keep the calibration in; None keeps it in memory alone.
+        page: A file (.html) for a page that shows what the calibration does.
+        seed: Seed of the folds of the cross-validation, and of the draw of one answer a question,
+            whose counts are kept to tell drift by.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.flows.graded import collect_graded
 
     rows = collect_graded(
         answers, columns=columns, strategy=strategy, scale=scale,
-        source=Source.named(model, prompt), tell=tell,
+        source=Source.named(model, prompt), on_event=on_event,
     )  # fmt: skip
     made = fit_graded(rows, seed=seed)
     if out is not None:
         save_calibration(made, out)
-        tell(Wrote(Path(out)))
+        on_event(Wrote(Path(out)))
     if page is not None:
         from novarag.report.calibration import write_calibration_page
 
-        tell(Wrote(write_calibration_page(made, rows, Path(page))))
+        on_event(Wrote(write_calibration_page(made, rows, Path(page))))
     return made
 
 
@@ -74,13 +89,22 @@ def fit_graded(rows: Graded, *, seed: int = 0) -> Calibration:
 
 
 def save_calibration(calibration: Calibration, path: str | Path) -> None:
-    """Keep a calibration as one readable JSON file with a checksum of its own."""
+    """Keep a calibration as one readable JSON file with a checksum of its own.
+
+    Args:
+        calibration: The calibration to keep.
+        path: The file to write; an earlier one is replaced.
+    """
     write_kept(to_json(calibration), path)
 
 
 def load_calibration(path: str | Path) -> Calibration:
-    """Read a calibration; a file that was changed by a byte is refused."""
-    content = read_kept(path, what="calibration", again="fit it again with `fit_calibration(...)`.")
+    """Read a calibration; a file that was changed by a byte is refused.
+
+    Args:
+        path: The file that `save_calibration` wrote, or `calibrate` with `out`.
+    """
+    content = read_kept(path, what="calibration", again="fit it again with `calibrate(...)`.")
     return from_json(content, source=str(path))
 
 
@@ -104,13 +128,30 @@ def apply_calibration(
     prompt: str | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> DataFrame:
     """Add calibrated confidences to a table of answers, which need not be graded.
 
     The table gets the columns `calibrated`, `calibrated_low`, `calibrated_high` (90 %) and
-    `calibration_note`. Answers of another model or prompt than the calibration's are refused unless
-    `other_source`. With `out` the table is written there (.csv, .parquet or .jsonl).
+    `calibration_note`.
+
+    Args:
+        answers: A table of answers: a file or several, a run's folder, a `Run`, trials, a frame
+            (polars, pandas, Arrow), or rows as dicts.
+        calibration: The calibration to apply, or its file.
+        columns: Which columns hold what, where their names do not say it; those of the evidence
+            state and the calibration's signal, too.
+        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column.
+        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
+            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        model: Name of the model the answers are of; None takes it from the column `model`.
+        prompt: Name of the strategy the answers were asked by; None takes it from the column
+            `strategy`.
+        other_source: Apply it to answers of another model or prompt than it was fitted on, too,
+            which is refused otherwise.
+        out: A file (.csv, .parquet or .jsonl) for the table; None writes nothing.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     import polars as pl
 
@@ -120,7 +161,7 @@ def apply_calibration(
     made = as_calibration(calibration)
     table, rows = collect_ungraded(
         answers, made.signal and made.signal.name, columns=columns, strategy=strategy, scale=scale,
-        source=Source.named(model, prompt), tell=tell,
+        source=Source.named(model, prompt), on_event=on_event,
     )  # fmt: skip
     if not other_source:
         check_source(made, rows.source)
@@ -134,7 +175,7 @@ def apply_calibration(
     result = table.with_columns(added)
     if out is not None:
         write_table(result, Path(out))
-        tell(Wrote(Path(out)))
+        on_event(Wrote(Path(out)))
     return result
 
 

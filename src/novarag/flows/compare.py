@@ -51,18 +51,33 @@ def compare(
     out: str | Path | None = None,
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Comparison:
     """Compare two results of one evaluation, and say whether the new one keeps its budgets.
 
-    `new` and `old` are graded answers in any form that `measure` takes, folders of probes, or
-    lists of both; in place of `old`, `base` is a commit of git that holds the same places.
-    `budgets` say by how much a figure may be worse, such as `{"brier": 0.02, "auroc": 0.03}`; the
-    share of unread replies has one always. A budget is broken where the whole 95 % interval of the
-    paired difference, by question, is beyond it, and kept where none of it is. Relations of probes
-    that held and break now are broken, too. With `strict` what cannot be told fails. `by` names
-    columns whose groups are held to the same budgets. With `out` comment.md, junit.xml and
-    compare.json are written there.
+    A budget is broken where the whole 95 % interval of the paired difference, by question, is
+    beyond it, and kept where none of it is. Relations of probes that held and break now are broken,
+    too.
+
+    Args:
+        new: The new result: graded answers in any form that `measure` takes, the folder of a probe,
+            or a list of both.
+        old: The old result, in the same forms.
+        base: In place of `old`, a commit or branch of git that holds the same files and folders.
+        budgets: By how much a figure may be worse, such as `{"brier": 0.02, "auroc": 0.03}`; None
+            gives the Brier score 0.02. The share of unread replies always has a budget, "unread",
+            of 0.02 unless another is given.
+        by: A column, or several, whose groups are held to the same budgets, too.
+        strict: Fail also where there are too few questions to tell.
+        columns: Which columns hold what, where their names do not say it.
+        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column.
+        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
+            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        out: A folder for comment.md, junit.xml and compare.json; None writes nothing.
+        replicates: Bootstrap replicates behind each interval.
+        seed: Seed of the bootstrap.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.metrics.budgets import check_limits
     from novarag.report.comparison import Comparison
@@ -74,7 +89,7 @@ def compare(
     labels = _labels(columns, strategy, scale)
     with _sides(new, old, base) as (after, before):
         relations, notes = _relations(after, before, base)
-        tables = [_answers(side, columns, labels, tell) for side in (after, before)]
+        tables = [_answers(side, columns, labels, on_event) for side in (after, before)]
     held, paired = _held(tables, limits, base, by=by, replicates=replicates, seed=seed)
     if not held and not relations:
         raise UsageError("there is nothing to compare: give answers, or the folders of probes")
@@ -83,7 +98,7 @@ def compare(
         old=before.names, notes=_notes(notes, tables), replicates=replicates, seed=seed,
     )  # fmt: skip
     if out is not None:
-        _write(found, Path(out), tell)
+        _write(found, Path(out), on_event)
     return found
 
 
@@ -158,7 +173,7 @@ def _card_file(place: Path) -> Path | None:
 
 
 def _answers(
-    side: _Side, columns: Columns | None, labels: Labels | None, tell: Tell
+    side: _Side, columns: Columns | None, labels: Labels | None, on_event: Tell
 ) -> Answers | None:
     """Read the answers of one side, which must name their questions."""
     import polars as pl
@@ -168,7 +183,7 @@ def _answers(
     if side.answers is None:
         return None
     taken = collect_answers(side.answers, columns, labels)
-    tell(TableRead(taken.taken))
+    on_event(TableRead(taken.taken))
     if rows_stand_alone(taken.table.select(pl.col("question").cast(pl.String))):
         raise UsageError(
             "answers are paired by their question, and these name none: give the column as"
@@ -225,7 +240,7 @@ def _notes(said: list[str], tables: Sequence[Answers | None]) -> tuple[str, ...]
     return tuple(dict.fromkeys(every))
 
 
-def _write(found: Comparison, folder: Path, tell: Tell) -> None:
+def _write(found: Comparison, folder: Path, on_event: Tell) -> None:
     from novarag.atomic import write_whole
     from novarag.report.comparison import comparison_json, comparison_markdown
     from novarag.report.comparison_junit import comparison_junit
@@ -237,4 +252,4 @@ def _write(found: Comparison, folder: Path, tell: Tell) -> None:
     }
     for name, content in files.items():
         write_whole(folder / name, content)
-        tell(Wrote(folder / name))
+        on_event(Wrote(folder / name))

@@ -74,7 +74,7 @@ class Draws:
         return more if not begun and is_finished(self._open(more)) else own
 
     async def draw(
-        self, needs: Sequence[Need], *, tell: Tell = silent, stop: Stop | None = None
+        self, needs: Sequence[Need], *, on_event: Tell = silent, stop: Stop | None = None
     ) -> dict[Need, Run]:
         """Get the replies of every need, or find them; `Unfinished` where that was stopped.
 
@@ -85,14 +85,14 @@ class Draws:
             answers = _answers(drawn[serving(GREEDY, drawn)]) if need.follow_up else None
             if need.follow_up and answers is None:
                 continue
-            job = self._job(need, answers, tell)
-            summary = await run_job(job, self.model, tell=tell, stop=stop)
+            job = self._job(need, answers, on_event)
+            summary = await run_job(job, self.model, on_event=on_event, stop=stop)
             if stop is not None and stop.is_set():
                 raise Unfinished(job.store.place, stopped=summary.stopped)
             drawn[need] = settled_run(job, summary)
         return drawn
 
-    def _job(self, need: Need, answers: Source | None, tell: Tell) -> Job:
+    def _job(self, need: Need, answers: Source | None, on_event: Tell) -> Job:
         asking, name = self._asking(need)
         place, source = self._name(need), answers or self.source
         if answers is not None:
@@ -103,7 +103,7 @@ class Draws:
         settings = settings_of(
             self.replies, asking, self.model.name, detail.sampling(), k=self.k, name=name
         )
-        return plan_job(asking, source, settings, self._open(place), self.model, tell=tell)
+        return plan_job(asking, source, settings, self._open(place), self.model, on_event=on_event)
 
     def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:
         if need.follow_up is not None:

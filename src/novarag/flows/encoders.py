@@ -26,14 +26,14 @@ _SEARCHES = (
 
 
 async def open_encoder(
-    encoder: str | Encoder, *, key_env: str | None = None, tell: Tell = silent
+    encoder: str | Encoder, *, key_env: str | None = None, on_event: Tell = silent
 ) -> Encoder:
     """Open an encoder: a server where the name is an address, else one on this machine."""
     if not isinstance(encoder, str):
         return _checked_encoder(encoder)
     from novarag.retrieval.remote_encoder import connect_encoder, is_address
 
-    tell(Note(f"opening the encoder {encoder}"))
+    on_event(Note(f"opening the encoder {encoder}"))
     if is_address(encoder):
         return await connect_encoder(encoder, key_env=key_env)
     from novarag.retrieval.local_encoder import load_encoder

@@ -91,14 +91,34 @@ async def estimate_async(
     replicates: int = REPLICATES,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> Estimates:
     """Put several methods to the same groups, asking once for what several of them need.
 
-    `methods` are names, objects or package.module:OBJECT. With `out` replies, estimates and a
-    report stay in that folder, and the same call goes on where it was cut off (`Unfinished` says
-    that it was); without, everything is kept in memory and nothing is measured.
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), or `PassageGroup`
+            objects.
+        strategy: How prompts are written and replies are read: a name such as "nova",
+            "package.module:OBJECT", or a `Strategy`. A method with a strategy of its own asks by
+            that.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one.
+        methods: Uncertainty methods, one or several: names, `Method` objects or
+            "package.module:OBJECT"; "all" is every one that ships.
+        out: A folder for replies, estimates and a report, where the same call goes on after it was
+            cut off (`Unfinished` says that it was); None keeps all in memory, and measures nothing.
+        nli: A model of entailment that says which answers mean the same, for semantic entropy: a
+            folder, a model of the hub, "package.module:OBJECT", or a function of (premise,
+            hypothesis) pairs.
+        max_tokens: Longest reply, in tokens.
+        seed: Seed of the sampling, on servers that take one; None sends them none.
+        structured: Have the server hold replies to their form; groups must then be of one size.
+        replicates: Bootstrap replicates behind each interval.
+        shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.config.asking import Replies
     from novarag.flows.draws import Draws
@@ -120,11 +140,11 @@ async def estimate_async(
     )
     needs = union(need for m in chosen for need in m.needs)
     await check_server(reached, *draws.stores(needs))
-    drawn = await draws.draw(needs, tell=tell, stop=stop)
+    drawn = await draws.draw(needs, on_event=on_event, stop=stop)
     result = sum_up(drawn, chosen, name)
     if out is None:
         return result
-    return _write(result, Path(out), source.name, replicates, tell)
+    return _write(result, Path(out), source.name, replicates, on_event)
 
 
 estimate = synchronous(estimate_async)
@@ -217,7 +237,7 @@ def sum_up(drawn: Mapping[Need, Run], methods: tuple[Method, ...], strategy: str
     )
 
 
-def _write(found: Estimates, out: Path, source: str, replicates: int, tell: Tell) -> Estimates:
+def _write(found: Estimates, out: Path, source: str, replicates: int, on_event: Tell) -> Estimates:
     """Write the table of estimates and a report on it."""
     from novarag.atomic import write_whole
     from novarag.flows.overlaps import with_overlap
@@ -232,8 +252,8 @@ def _write(found: Estimates, out: Path, source: str, replicates: int, tell: Tell
     result = replace(found, measurement=measurement, notes=(_bill(found), *_left_out(found)))
     write_whole(out / "estimates.parquet", parquet_bytes(found.table))
     for path in write_report(measurement, _heading(result, source), out / "report"):
-        tell(Wrote(path))
-    tell(Wrote(out / "estimates.parquet"))
+        on_event(Wrote(path))
+    on_event(Wrote(out / "estimates.parquet"))
     return result
 
 

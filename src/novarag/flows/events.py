@@ -1,4 +1,4 @@
-"""What a `tell` callback hears while a verb works: small records, none of them printed here."""
+"""What an `on_event` callback hears while a verb works: small records, not printed here."""
 
 from __future__ import annotations
 
@@ -116,4 +116,4 @@ Tell = Callable[[Event], None]
 
 
 def silent(_: Event) -> None:
-    """Hear everything and say nothing: the default of every `tell`."""
+    """Hear everything and say nothing: the default of every `on_event`."""

@@ -19,10 +19,14 @@ class Example:
 
 
 def write_example(file: str | Path = "answers.csv") -> Example:
-    """Write an example: answers (.csv), pools of passages (.jsonl) or a pipeline (.toml).
+    """Write an example: answers, pools of passages, a pipeline, or settings of a gateway.
 
-    A file named `gateway.toml` gets the settings of a gateway. Answers and pools are simulated. A
-    file that is there already is left alone.
+    Answers and pools are simulated.
+
+    Args:
+        file: The file to write, whose name says what it holds: .csv for answers, .jsonl for pools
+            of passages, .toml for a pipeline, gateway.toml for the settings of a gateway. A file
+            that is there already is left alone, with an error.
     """
     path = Path(file)
     kind = path.name if path.name in _EXAMPLES else path.suffix

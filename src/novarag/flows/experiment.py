@@ -74,25 +74,31 @@ async def run_experiment_async(
     experiment: str | Path | Experiment | Sequence[str | Path],
     *,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> ExperimentResult:
     """Index a corpus, retrieve, annotate, ask and measure, as a file or preset says.
 
-    `experiment` names TOML files or presets, later ones overriding earlier ones, or is an
-    `Experiment`. Each step leaves its result in the folder that the file names as `out`, or finds
-    it there, so that the same call goes on where it was cut off; `Unfinished` says that it was.
+    Each step leaves its result in the folder that the file names as `out`, or finds it there, so
+    that the same call goes on where it was cut off; `Unfinished` says that it was.
+
+    Args:
+        experiment: TOML files, or presets such as "retrieval-bm25", later ones overriding earlier
+            ones; or an `Experiment`.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     if isinstance(experiment, (str, Path)):
         experiment = [experiment]
     found = experiment if isinstance(experiment, Experiment) else load_experiment(*experiment)
-    steps = _Steps(found, access, tell, stop or Stop())
+    steps = _Steps(found, access, on_event, stop or Stop())
     await steps.check()
     annotated = [] if found.annotate is None else [steps.annotate]
     wanted = [steps.index, steps.retrieve, *annotated, steps.ask, steps.measure]
     for number, step in enumerate(wanted, start=1):
-        tell(Step(step.__name__, number, len(wanted)))
-        tell(StepResult(step.__name__, await step()))
+        on_event(Step(step.__name__, number, len(wanted)))
+        on_event(StepResult(step.__name__, await step()))
     return ExperimentResult(
         report=steps.report, measurement=steps.measured[-1], runs=dict(steps.runs)
     )
@@ -105,9 +111,9 @@ class _Steps:
     """The steps of an experiment; each leaves its result in the folder, or finds it there."""
 
     def __init__(
-        self, experiment: Experiment, access: Access | None, tell: Tell, stop: Stop
+        self, experiment: Experiment, access: Access | None, on_event: Tell, stop: Stop
     ) -> None:
-        self.experiment, self.access, self.tell, self.stop = experiment, access, tell, stop
+        self.experiment, self.access, self.tell, self.stop = experiment, access, on_event, stop
         self.out = Path(experiment.out)
         self.report = self.out / "report" / "report.html"
         self.runs: dict[str, Run] = {}
@@ -229,7 +235,7 @@ class _Steps:
             given.corpus.files, self._uri, encoder=index.encoder, words=given.corpus.words,
             analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors,
             collection=index.collection, limit=given.corpus.limit, key_env=index.key_env,
-            token_env=index.token_env, tell=self.tell,
+            token_env=index.token_env, on_event=self.tell,
         )  # fmt: skip
 
     async def retrieve(self) -> Found:
@@ -253,7 +259,7 @@ class _Steps:
             mode=search.mode, k=search.k, encoder=None if own else index.encoder,
             search=search.object, http=search.http, collection=index.collection,
             limit=given.questions.limit, key_env=search.key_env if own else index.key_env,
-            token_env=index.token_env, tell=self.tell,
+            token_env=index.token_env, on_event=self.tell,
         )  # fmt: skip
 
     def _write_groups(self) -> int:
@@ -305,7 +311,7 @@ class _Steps:
             return None
         return await annotate_async(
             self.out / "groups.jsonl", self.out / "annotation", least=given.least,
-            replicates=given.replicates, seed=self.experiment.seed, tell=self.tell,
+            replicates=given.replicates, seed=self.experiment.seed, on_event=self.tell,
         )  # fmt: skip
 
     def _settings(self, name: str, strategy: Strategy) -> Settings:
@@ -325,8 +331,8 @@ class _Steps:
         for name, strategy in self._strategies.items():
             settings, store = self._settings(name, strategy), open_store(self._place(name))
             await check_server(self._model, store)
-            job = plan_job(strategy, source, settings, store, self._model, tell=self.tell)
-            summary = await run_job(job, self._model, tell=self.tell, stop=self.stop)
+            job = plan_job(strategy, source, settings, store, self._model, on_event=self.tell)
+            summary = await run_job(job, self._model, on_event=self.tell, stop=self.stop)
             self.runs[name] = settled_run(job, summary)
         return self.runs
 
@@ -353,7 +359,7 @@ class _Steps:
         found = measure(
             [self._place(name) for name in self._strategies], out=self.out / "report",
             by=given.measure.by, title=given.measure.title, notes=[note, self._answerable()],
-            replicates=given.measure.replicates, seed=given.seed, tell=self.tell,
+            replicates=given.measure.replicates, seed=given.seed, on_event=self.tell,
         )  # fmt: skip
         self.measured.append(found)
         return found

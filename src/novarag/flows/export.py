@@ -79,7 +79,7 @@ def export_training_set(
     base: str | None = None,
     levels: int = EXPORT.levels,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Export:
     """Write what a filter kept as a training set, with a data card.
 
@@ -101,7 +101,7 @@ def export_training_set(
             `teacher` are written in.
         strategies: Strategies of your own that were asked with: objects, or
             "package.module:OBJECT".
-        tell: Hears what was written.
+        on_event: Hears what was written.
     """
     from novarag.sft.exporting import ExportOptions
     from novarag.sft.formats import FORMATS
@@ -119,7 +119,9 @@ def export_training_set(
         base=base,
         levels=levels,
     )
-    return write_export(filtered, out, options, model=model, strategies=strategies, tell=tell)
+    return write_export(
+        filtered, out, options, model=model, strategies=strategies, on_event=on_event
+    )
 
 
 def write_export(
@@ -129,7 +131,7 @@ def write_export(
     *,
     model: str | None = None,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Export:
     """Write a training set whose options were checked before, as a pipeline does."""
     from novarag.runs import read_groups
@@ -139,7 +141,7 @@ def write_export(
     place = _folder(out, "out")
     source = read_filtered(_folder(filtered, "filtered"), model=model, read_groups=read_groups)
     facts = export(source, place, options, strategies=_known(strategies))
-    tell(Wrote(place))
+    on_event(Wrote(place))
     return Export(
         place=place,
         model=source.model,

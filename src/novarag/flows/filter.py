@@ -50,18 +50,35 @@ def filter_trials(
     tolerate_mismatch: bool = False,
     drop_longest: float = FILTER.drop_longest,
     partial_runs: bool = False,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> FilterResult:
     """Pour the trials of runs, one for each model, through the funnel into a folder.
 
-    `common` keeps groups that are kept for every model (by default where there are several runs;
-    a number says for how many). With the alignments `share` and `teacher`, `export` writes the
-    target into the kept reply as its confidence. `unfiltered` keeps every reply that could be read
-    and was graded, right and wrong, to train the confidence alone on. `unjudged` leaves out the
-    stages of judgments and rules, for replies that judge no passage. `tolerate_mismatch` and
-    `drop_longest` are flags of the authors' released filter: one passage may be called relevant
-    where it is irrelevant, or the other way round; and of each group's replies that share is
-    dropped, the longest first. `partial_runs` takes runs that are not finished as far as they go.
+    Args:
+        runs: Finished runs, one for each model: folders, `s3://` addresses or `Run` objects.
+        out: A folder for what is kept, what is dropped, the tally and a report; an earlier result
+            there is replaced.
+        rules: How replies are held to the rules: "stated", by what was read, or "keyword", by the
+            paper's key words.
+        alignment: The target: of each group's replies the one with the nearest confidence is kept.
+            "brier" is right or wrong, "soft" the share of samples that are right. With "share", the
+            same share, and "teacher", a cross-fitted probability, one reply is drawn, and
+            `export_training_set` writes the target into it as its confidence.
+        common: Keep groups that are kept for every model (a number says for how many); None does so
+            where there are several runs.
+        balance: How the kinds of groups are balanced: "uniform", all as the rarest;
+            "downsample-consistent", no more consistent groups than irrelevant ones; "none".
+        seed: Seed of ties between replies, of the groups that a balance keeps, and of a teacher's
+            folds.
+        unfiltered: Keep every reply that could be read and was graded, right and wrong, to train
+            the confidence alone on.
+        unjudged: Leave out the stages of judgments and rules, for replies that judge no passage.
+        tolerate_mismatch: Forgive one passage that a reply calls relevant where it is irrelevant,
+            or the other way round: a flag of the authors' released filter.
+        drop_longest: Share of each group's replies to drop, the longest first: a flag of the
+            authors' released filter.
+        partial_runs: Take runs that are not finished as far as they go.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.filters import Options
     from novarag.flows.filtering import filter_runs
@@ -82,10 +99,10 @@ def filter_trials(
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        tell(Advanced("filtering", done, total))
+        on_event(Advanced("filtering", done, total))
 
     found = filter_runs(
-        sources, Path(out), options, tell=advance,
+        sources, Path(out), options, on_event=advance,
         finish=partial(write_funnel_report, version=__version__),
     )  # fmt: skip
     return FilterResult(

@@ -69,22 +69,22 @@ def filter_runs(
     out: Path,
     options: Options,
     *,
-    tell: Callable[[int], None] = lambda _: None,
+    on_event: Callable[[int], None] = lambda _: None,
     finish: Callable[[dict[str, Any], Path], object] = lambda _summary, _folder: None,
 ) -> Filtered:
     """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
 
-    `tell` hears of each shard that is done: once for its stages, once for its replies. `finish`
+    `on_event` hears of each shard that is done: once for its stages, once for its replies. `finish`
     may add files to the folder before it is put in place.
     """
     with whole_folder(out, _check_free) as draft:
         pouring = _Pouring(sources, draft, options)
         for _ in pouring.shards():
-            tell(1)
+            on_event(1)
         kept = pouring.rest()
         harvest = Harvest(sources, draft)
         for _ in harvest.gather(kept):
-            tell(1)
+            on_event(1)
         groups = harvest.finish()
         summary = _summary(pouring.tally, sources, options)
         if pouring.taught:

@@ -46,11 +46,11 @@ class _Scored(NamedTuple):
     name: str
 
 
-def set_gate(
+def gate(
     answers: object,
     *,
     risk: float,
-    sure: float = 0.9,
+    confidence_level: float = 0.9,
     by_state: bool | str = False,
     calibration: str | Path | Calibration | None = None,
     split: str | Path | None = None,
@@ -64,50 +64,89 @@ def set_gate(
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Gate:
-    """Set a gate: a threshold whose answers are wrong at most at `risk`, `sure` as stated.
+    """Set a gate: a threshold whose answers are wrong at most at `risk`.
 
-    `answers`, `columns` and `strategy` are those of `measure`. Where no threshold can be certified,
-    the gate has none and says what would do. `by_state` also tries answers beside consistent
-    evidence alone (or the state that it names). The score is the stated confidence, or that of a
-    `calibration` fitted on other questions; `split` fits one on a seeded half of the questions,
-    keeps it in that file, and sets the gate on the other half. One row a question is drawn by
-    seed; `rows="all"` uses all, approximately. With `out` the gate is kept as one JSON file, with
-    `page` a page shows the path of its tests.
+    Where no threshold can be certified, the gate has none and says what would do.
+
+    Args:
+        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
+            frame (polars, pandas, Arrow), or rows as dicts.
+        risk: The largest share of the answers given that may be wrong, between 0 and 1.
+        confidence_level: Probability of the promise, over the draw of the graded rows.
+        by_state: Also try a threshold for answers beside consistent evidence alone, or beside the
+            evidence state that it names.
+        calibration: A calibration or its file, fitted on other questions: the threshold is one of
+            its confidences. None takes the stated ones.
+        split: A file (.json) for a calibration that is fitted here on half of the questions; the
+            gate is set on the other half. It does not go with `calibration`.
+        rows: "one" takes one row a question, drawn by seed; "all" takes every row, and the promise
+            is an approximation.
+        columns: Which columns hold what, where their names do not say it; those of the evidence
+            state, a signal and a weight, too.
+        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column.
+        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
+            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        model: Name of the model the answers are of; None takes it from the column `model`.
+        prompt: Name of the strategy the answers were asked by; None takes it from the column
+            `strategy`.
+        other_source: Take a `calibration` fitted on answers of another model or prompt, which is
+            refused otherwise.
+        out: A file (.json) to keep the gate in; None keeps it in memory alone.
+        page: A file (.html) for a page that shows the path of the gate's tests.
+        seed: Seed of the row drawn of each question, of the halves of `split`, and of the thinning
+            of rows with unequal weights.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.calibration.gating import check_chances, fit_gate
     from novarag.flows.graded import collect_graded
 
-    check_chances(risk, sure)
+    check_chances(risk, confidence_level)
     if split is not None and calibration is not None:
         raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
     source = Source.named(model, prompt)
     taken = collect_graded(
         answers, columns=columns, strategy=strategy, scale=scale, source=source,
-        advice=GATED_APART, tell=tell,
+        advice=GATED_APART, on_event=on_event,
     )  # fmt: skip
     if split is not None:
-        scored = _split(taken, Path(split), seed, tell)
+        scored = _split(taken, Path(split), seed, on_event)
     else:
         scored = _scores(taken, calibration, other_source=other_source)
     state = str(EvidenceState.CONSISTENT) if by_state is True else by_state or None
     made = fit_gate(
-        scored.rows, risk=risk, sure=sure, score=scored.score, state=state, rows=rows, seed=seed
+        scored.rows,
+        risk=risk,
+        sure=confidence_level,
+        score=scored.score,
+        state=state,
+        rows=rows,
+        seed=seed,
     )
     made = _stamped(made, scored.name)
-    _write(made, out, page, tell)
+    _write(made, out, page, on_event)
     return made
 
 
 def save_gate(gate: Gate, path: str | Path) -> None:
-    """Keep a gate as one readable JSON file with a checksum of its own."""
+    """Keep a gate as one readable JSON file with a checksum of its own.
+
+    Args:
+        gate: The gate to keep.
+        path: The file to write; an earlier one is replaced.
+    """
     write_kept(to_json(gate), path)
 
 
 def load_gate(path: str | Path) -> Gate:
-    """Read a gate; a file that was changed by a byte is refused."""
-    content = read_kept(path, what="gate", again="set it again with `set_gate(...)`.")
+    """Read a gate; a file that was changed by a byte is refused.
+
+    Args:
+        path: The file that `save_gate` wrote, or `gate` with `out`.
+    """
+    content = read_kept(path, what="gate", again="set it again with `gate(...)`.")
     return from_json(content, source=str(path))
 
 
@@ -126,7 +165,7 @@ def check_score(gate: Gate, calibration: Calibration | None) -> None:
         wanted = "stated confidences" if gate.score == STATED else "another calibration"
         raise UsageError(
             f"the gate was set on {wanted}: its promise holds for no other score. Give the"
-            " `calibration` that it was set with, or set a gate for this one with `set_gate(...)`"
+            " `calibration` that it was set with, or set a gate for this one with `gate(...)`"
         )
 
 
@@ -160,7 +199,7 @@ def _calibrated(taken: Graded, made: Calibration) -> _Scored:
     return _Scored(taken, score, score_name(made))
 
 
-def _split(taken: Graded, place: Path, seed: int, tell: Tell) -> _Scored:
+def _split(taken: Graded, place: Path, seed: int, on_event: Tell) -> _Scored:
     """Fit a calibration on half of the questions, and return the other half with its scores."""
     names = np.unique(taken.question)
     own_seed = seed_for(seed, "gate", "split")
@@ -170,7 +209,7 @@ def _split(taken: Graded, place: Path, seed: int, tell: Tell) -> _Scored:
     made = fit_graded(halves[0], seed=seed)
     check_unseen(made, halves[1])
     save_calibration(made, place)
-    tell(Wrote(place))
+    on_event(Wrote(place))
     return _calibrated(halves[1], made)
 
 
@@ -189,11 +228,11 @@ def _stamped(gate: Gate, score: str) -> Gate:
     return replace(gate, score=score, date=today, version=__version__)
 
 
-def _write(gate: Gate, out: str | Path | None, page: str | Path | None, tell: Tell) -> None:
+def _write(gate: Gate, out: str | Path | None, page: str | Path | None, on_event: Tell) -> None:
     if out is not None:
         save_gate(gate, out)
-        tell(Wrote(Path(out)))
+        on_event(Wrote(Path(out)))
     if page is not None:
         from novarag.report.gate import write_gate_page
 
-        tell(Wrote(write_gate_page(gate, Path(page))))
+        on_event(Wrote(write_gate_page(gate, Path(page))))

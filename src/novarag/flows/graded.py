@@ -38,7 +38,7 @@ def collect_graded(
     scale: Scale | None = None,
     source: Source = NOBODY,
     advice: str = CALIBRATED_APART,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Graded:
     """Take graded answers from a file, a run, trials or any table; rows nobody graded are counted.
 
@@ -47,7 +47,7 @@ def collect_graded(
     """
     import polars as pl
 
-    table = _collect(answers, columns, strategy, scale, tell, graded=True)
+    table = _collect(answers, columns, strategy, scale, on_event, graded=True)
     known = table.filter(pl.col("correct").is_not_null())
     rows = table_rows(known, columns, source)
     left = table.filter(pl.col("correct").is_null())["confidence"]
@@ -71,7 +71,7 @@ def collect_ungraded(
     strategy: str | Labels = "nova",
     scale: Scale | None = None,
     source: Source = NOBODY,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> tuple[DataFrame, Graded]:
     """Take answers that need not be graded: the table as it is, and its rows as arrays.
 
@@ -80,7 +80,7 @@ def collect_ungraded(
     from novarag.datasets import Columns
 
     meant = columns or Columns()
-    table = _collect(answers, meant, strategy, scale, tell, graded=False)
+    table = _collect(answers, meant, strategy, scale, on_event, graded=False)
     if meant.signal is None:
         table = add_signal(table, answers, signal)
         meant = replace(meant, signal=signal if signal in table.columns else None)
@@ -92,7 +92,7 @@ def _collect(
     columns: Columns | None,
     strategy: str | Labels,
     scale: Scale | None,
-    tell: Tell,
+    on_event: Tell,
     *,
     graded: bool,
 ) -> DataFrame:
@@ -101,7 +101,7 @@ def _collect(
     meant = columns or Columns()
     labels = find_labels(strategy, scale) if meant.reply else None
     taken = collect_answers(answers, meant, labels, graded=graded)
-    tell(TableRead(taken.taken))
+    on_event(TableRead(taken.taken))
     return add_signal(taken.table, answers, meant.signal)
 
 

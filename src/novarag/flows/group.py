@@ -36,10 +36,22 @@ def group_passages(
 ) -> GroupBuild:
     """Draw passages into groups of `k`, shuffled, and look for shortcuts in training groups.
 
-    `pool` is a file of questions with labelled passages, the folder of a finished run of noise,
-    or groups. `mix` is "training" (the three groups of each question), "one-gold" (the same three
-    with one gold passage, as the paper has them) or a named mix such as "gold+counterfactual".
-    With `out` the groups are written there as JSON lines, whatever the audit finds.
+    Args:
+        pool: Questions with labelled passages: a file (JSONL, Parquet, CSV), `PassageGroup`
+            objects, or the folder of a finished run of noise.
+        out: A .jsonl file for the groups, written whatever the audit finds; None keeps them in
+            memory.
+        mix: "training" (the three groups of each question), "one-gold" (the same three with one
+            gold passage, as the paper has them), or a named mix such as "gold+counterfactual".
+        k: Passages in a group.
+        gold_at: Place of the gold passage, counted from 1, in a named mix that has one; None
+            shuffles it with the others.
+        one_each: Keep one of the groups of each question, the kinds in turn; for "training" and
+            "one-gold".
+        seed: Seed of the passages that are drawn, and of their order.
+        audit: Look for shortcuts in the groups of "training" and "one-gold".
+        margin: By how much a cue may beat the most common group, as a share of one, before it is a
+            shortcut.
     """
     if out is not None and Path(out).suffix != ".jsonl":
         raise UsageError(f"{out} must end in .jsonl")

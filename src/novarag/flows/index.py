@@ -80,7 +80,7 @@ async def build_index_async(
     limit: int | None = None,
     key_env: str | None = None,
     token_env: str = TOKEN_ENV,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> IndexBuild:
     """Index a corpus for BM25 and, with an encoder, for vectors; called again, it goes on.
 
@@ -99,7 +99,7 @@ async def build_index_async(
         limit: Take only so many documents.
         key_env: Environment variable that holds the key of the encoder's server.
         token_env: Environment variable that holds the token of the Milvus server.
-        tell: Hears `Note` and `Counted`.
+        on_event: Hears `Note` and `Counted`.
     """
     from novarag.datasets.corpus import find_files, iter_documents
     from novarag.retrieval.building import BATCH, fill
@@ -108,7 +108,9 @@ async def build_index_async(
     paths = _paths(corpus)
     for path in paths:
         find_files(path)  # before an index is made for a corpus that is not there
-    found = None if encoder is None else await open_encoder(encoder, key_env=key_env, tell=tell)
+    found = (
+        None if encoder is None else await open_encoder(encoder, key_env=key_env, on_event=on_event)
+    )
     manifest = Manifest(
         analyzer=analyzer, k1=k1, b=b, words=words, vectors=vectors,
         encoder=None if found is None else found.identity,
@@ -121,7 +123,7 @@ async def build_index_async(
         growth = await fill(
             index, cut(taken, words=words), encoder=found,
             batch=BATCH if found is None else _ENCODED,
-            tell=lambda g: tell(Counted("passages", g.seen, g.added)),
+            on_event=lambda g: on_event(Counted("passages", g.seen, g.added)),
         )  # fmt: skip
         seconds = monotonic() - began
         held = await in_thread(index.count)

@@ -179,7 +179,7 @@ def plan_job(
     store: Store,
     model: ModelAccess,
     *,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Job:
     """Plan the run, or find it begun."""
     from novarag.runs import Job, plan
@@ -189,7 +189,7 @@ def plan_job(
         store.open_to_group()
     manifest = plan(
         store, source.groups, settings, name=source.name, source_hash=source.hash,
-        tell=lambda line: tell(Notice(line)),
+        on_event=lambda line: on_event(Notice(line)),
     )  # fmt: skip
     return Job(
         store=store, manifest=manifest, strategy=asking,
@@ -209,23 +209,23 @@ def _holding(manifest: Manifest, model: ModelAccess) -> Holding:
 
 
 async def run_job(
-    job: Job, model: ModelAccess, *, tell: Tell = silent, stop: Stop | None = None
+    job: Job, model: ModelAccess, *, on_event: Tell = silent, stop: Stop | None = None
 ) -> RunSummary:
     """Drive a run to its end, or as far as it goes."""
     from novarag.runs import Board, Driver, drive, unfinished
 
     left = unfinished(job.store, job.manifest)
-    tell(RunBegun(job.manifest, len(job.manifest.parts) - len(left)))
+    on_event(RunBegun(job.manifest, len(job.manifest.parts) - len(left)))
     board, halt = Board(), (stop or Stop()).event()
-    async with _reporting(board, job.manifest, tell):
+    async with _reporting(board, job.manifest, on_event):
         results = await drive(
             job, model.connector(_groups(job) if model.simulated else ()), board=board, stop=halt,
             driver=Driver(model.access.driver), address=model.access.ray_address,
         )  # fmt: skip
     if job.manifest.settings.structured and _is_free(job):
-        tell(Note(f"{model.name}: {_FREE}"))
-    summary = _sum_up(job, results, board, tell, stopped=halt.is_set())
-    tell(RunEnded(summary))
+        on_event(Note(f"{model.name}: {_FREE}"))
+    summary = _sum_up(job, results, board, on_event, stopped=halt.is_set())
+    on_event(RunEnded(summary))
     return summary
 
 
@@ -276,16 +276,16 @@ def _groups(job: Job) -> Iterable[PassageGroup]:
 
 
 @asynccontextmanager
-async def _reporting(board: Board, manifest: Manifest, tell: Tell) -> AsyncIterator[None]:
+async def _reporting(board: Board, manifest: Manifest, on_event: Tell) -> AsyncIterator[None]:
     """Tell how far a run is while it runs."""
     began = monotonic()
 
     async def report() -> None:
         while True:
             await asyncio.sleep(_EVERY)
-            tell(RunProgress(board.total(), manifest.requests, monotonic() - began))
+            on_event(RunProgress(board.total(), manifest.requests, monotonic() - began))
 
-    if tell is silent:
+    if on_event is silent:
         yield
         return
     task = asyncio.create_task(report())
@@ -296,11 +296,11 @@ async def _reporting(board: Board, manifest: Manifest, tell: Tell) -> AsyncItera
 
 
 def _sum_up(
-    job: Job, results: list[ShardResult], board: Board, tell: Tell, *, stopped: bool
+    job: Job, results: list[ShardResult], board: Board, on_event: Tell, *, stopped: bool
 ) -> RunSummary:
     for result in results:
         for line in result.damage:
-            tell(Notice(line))
+            on_event(Notice(line))
     now = board.total()
     return RunSummary(
         place=job.store.place,

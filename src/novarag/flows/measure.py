@@ -48,28 +48,46 @@ def measure(
     texts: bool = True,
     replicates: int = REPLICATES,
     seed: int = 0,
-    least: int | None = None,
-    tell: Tell = silent,
+    min_rows: int | None = None,
+    on_event: Tell = silent,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
 
-    `answers` is a file, the folder of a run, several of them, a `Run`, trials, or any table
-    (polars, pandas, Arrow, rows as dicts). `columns` says which columns mean what; with
-    `columns.reply` raw replies are read as `strategy` lays them out. `by` names columns to group
-    by. `mix` (a mapping, or the profile.json of `annotate`) weighs the answers to that mix of
-    groups too. `calibration` sets the confidences it gives beside the stated ones; it must not
-    have seen these questions, nor be of another model or prompt unless `other_source`.
-    `calibrate=True` does so with calibrations fitted on the other questions of the same table
-    (cross-fitted). With `out` a report is written there; where the table has texts of questions or
-    answers it shows some, unless `texts=False`. Intervals resample questions, not rows; fewer than
-    `least` rows get no figures.
+    Intervals resample questions, not rows.
+
+    Args:
+        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
+            frame (polars, pandas, Arrow), or rows as dicts.
+        by: A column, or several, whose groups are measured each by itself, too.
+        columns: Which columns hold what, where their names do not say it.
+        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column.
+        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
+            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        mix: Shares of the kinds of groups, as a mapping or the profile.json of `annotate`: the
+            answers are weighed to that mix, too.
+        calibration: A calibration or its file, whose confidences are set beside the stated ones. It
+            must not have seen these questions.
+        calibrate: Set calibrated confidences beside the stated ones, each by a fit on other
+            questions of the same table (cross-fitted).
+        other_source: Take a `calibration` fitted on answers of another model or prompt, which is
+            refused otherwise.
+        out: A folder for report.html, report.md and report.json; None writes nothing.
+        title: Title of the report.
+        notes: Sentences that stand before the measurement's own notes.
+        texts: Show some questions and answers in the report, where the table has their texts.
+        replicates: Bootstrap replicates behind each interval.
+        seed: Seed of the bootstrap, of the folds of `calibrate`, and of the rows drawn for
+            thresholds and examples.
+        min_rows: Least number of rows that get figures; None stands for 50.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.metrics import LEAST_ROWS, measure_table
 
     by = (by,) if isinstance(by, str) else tuple(by)
     wanted = _mix(mix)
     taken = collect_answers(answers, columns, _labels(columns, strategy, scale), overlap=True)
-    tell(TableRead(taken.taken))
+    on_event(TableRead(taken.taken))
     said = [*notes, *taken.notes]
     stated = taken.table
     if calibration is not None or calibrate:
@@ -80,10 +98,11 @@ def measure(
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
     resampling = (replicates, seed)
     if wanted is not None:  # first, as it may be refused
-        said += _weigh(taken.table, wanted, out, by, resampling, tell)
+        said += _weigh(taken.table, wanted, out, by, resampling, on_event)
     found = measure_table(
         taken.table, by=by, replicates=replicates, seed=seed,
-        least=LEAST_ROWS if least is None else least, progress=_progress(tell, replicates),
+        least=LEAST_ROWS if min_rows is None else min_rows,
+        progress=_progress(on_event, replicates),
     )  # fmt: skip
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
         alone = measure_table(stated, replicates=replicates, seed=seed)
@@ -101,7 +120,7 @@ def measure(
         heading = replace(heading, apart=taken.table is not stated)
         shown = examples_behind(taken.table, found, columns, seed=seed) if texts else {}
         for path in write_report(found, heading, Path(out), examples=shown):
-            tell(Wrote(path))
+            on_event(Wrote(path))
     return found
 
 
@@ -114,13 +133,13 @@ def make_heading(title: str, *, sources: Sequence[str], notes: Sequence[str]) ->
     return Heading(title=title, sources=sources, made=today, version=__version__, notes=notes)
 
 
-def _progress(tell: Tell, replicates: int) -> Callable[[int], None]:
+def _progress(on_event: Tell, replicates: int) -> Callable[[int], None]:
     done = 0
 
     def progress(count: int) -> None:
         nonlocal done
         done += count
-        tell(Advanced("resampling", done, replicates))
+        on_event(Advanced("resampling", done, replicates))
 
     return progress
 
@@ -145,7 +164,7 @@ def _weigh(
     out: str | Path | None,
     by: Sequence[str],
     resampling: tuple[int, int],
-    tell: Tell,
+    on_event: Tell,
 ) -> list[str]:
     """Weigh the answers to a mix, and say what comes of it."""
     from novarag.atomic import write_whole
@@ -157,6 +176,6 @@ def _weigh(
     if out is not None:
         path = Path(out) / "mixed.json"
         write_whole(path, mixed_json(found).encode())
-        tell(Wrote(path))
+        on_event(Wrote(path))
     pooled = bool(by) and table.select(by).n_unique() > 1
     return mixed_notes(found, pooled=by if pooled else ())

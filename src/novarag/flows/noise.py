@@ -92,15 +92,32 @@ async def make_noise_async(
     seed: int | None = 0,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> NoiseResult:
     """Have a model write misleading, distracting and agreeing passages, and check each of them.
 
-    `questions` is a file of questions with answers, each with its gold passage, or such groups.
-    `out` is the folder of the run, or s3://…; a run that was begun there goes on. Of the
-    `candidates` passages of a reply the last `keep` sound ones are kept. `verbalised` asks for
-    each passage's probability too.
+    Args:
+        questions: Questions with answers, each with its gold passage: a file (JSONL, Parquet, CSV),
+            or `PassageGroup` objects.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one.
+        out: The folder of the run, or its `s3://` address; a run that was begun there goes on.
+        kinds: What is written: "counterfactual", "relevant" (one of its facets is drawn for each
+            question), "relevant-entity", "relevant-relation", "relevant-theme", "irrelevant",
+            "consistent", some of them.
+        candidates: Passages to ask for in one reply.
+        keep: How many sound passages of a reply are kept: the last ones, as the first are most
+            alike.
+        verbalised: Ask for each passage's probability, too.
+        temperature: Temperature of the sampling.
+        max_tokens: Longest reply, in tokens.
+        seed: Seed of the facets that are drawn, and of the sampling on servers that take one; None
+            sends them none.
+        shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.calls import Sampling
     from novarag.runs import Settings, open_store
@@ -115,7 +132,9 @@ async def make_noise_async(
         shard_size=shard_size, noise=noising,
     )  # fmt: skip
     source = _source(questions, noising)
-    return await write_noise(source, settings, open_store(out), reached, tell=tell, stop=stop)
+    return await write_noise(
+        source, settings, open_store(out), reached, on_event=on_event, stop=stop
+    )
 
 
 make_noise = synchronous(make_noise_async)
@@ -130,7 +149,19 @@ def noise_prompts(
     verbalised: bool = _DEFAULT.verbalised,
     seed: int = 0,
 ) -> list[Prompt]:
-    """Render what `make_noise` would ask for the first question; nothing is asked."""
+    """Render what `make_noise` would ask for the first question; nothing is asked.
+
+    Args:
+        questions: Questions with answers, each with its gold passage: a file (JSONL, Parquet, CSV),
+            or `PassageGroup` objects.
+        kinds: What is written: "counterfactual", "relevant" (one of its facets is drawn for each
+            question), "relevant-entity", "relevant-relation", "relevant-theme", "irrelevant",
+            "consistent", some of them.
+        candidates: Passages to ask for in one reply.
+        keep: How many sound passages of a reply would be kept; prompts do not say it.
+        verbalised: Ask for each passage's probability, too.
+        seed: Seed of the facets that are drawn.
+    """
     noising = Noising(
         noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed
     )
@@ -144,7 +175,7 @@ async def write_noise(
     store: Store,
     model: ModelAccess,
     *,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> NoiseResult:
     """Run the requests for noise to their end, then sort what came."""
@@ -153,8 +184,8 @@ async def write_noise(
 
     noising = settings.noise or Noising()
     await check_server(model, store)  # before planning: a wrong address must leave no folder behind
-    job = plan_job(noising, source, settings, store, model, tell=tell)
-    run = await run_job(job, model, tell=tell, stop=stop)
+    job = plan_job(noising, source, settings, store, model, on_event=on_event)
+    run = await run_job(job, model, on_event=on_event, stop=stop)
     tally = None
     if is_finished(store):
         tally = tuple(_counted(sort_drafts(settled_run(job, run), noising)))

@@ -72,7 +72,7 @@ class Picked:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GradedTable:
-    """What graders said: the table for `fit_calibration` and a gate, and how it was counted."""
+    """What graders said: the table for `calibrate` and a gate, and how it was counted."""
 
     table: DataFrame
     counts: dict[str, int]  # by what was said, unread replies among them
@@ -100,7 +100,7 @@ def pick_answers(
     calibration: str | Path | Calibration | None = None,
     spread: float = PICK.spread,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Picked:
     """Pick answers of a log to grade next, one a question, and write a sheet that works offline.
 
@@ -115,7 +115,7 @@ def pick_answers(
         calibration: Leave out the questions it was fitted on, so that a gate may use it.
         spread: The part of the picks that goes to rare and common evidence states alike.
         seed: Seed of the draw.
-        tell: Hears what was written.
+        on_event: Hears what was written.
     """
     from novarag.flows.graded import collect_ungraded
     from novarag.flows.shown import shown_entries
@@ -124,7 +124,7 @@ def pick_answers(
     if n < 1 or not 0 <= spread <= 1:
         raise UsageError("`n` must be 1 or more, and `spread` from 0 to 1")
     table, rows = collect_ungraded(
-        log, None, columns=columns, strategy=strategy, scale=scale, tell=tell
+        log, None, columns=columns, strategy=strategy, scale=scale, on_event=on_event
     )
     kept = _not_known(rows, calibration)
     picks = pick_rows(
@@ -145,7 +145,7 @@ def pick_answers(
             write_whole(draft / PAGE, grades_html(made.sheet, entries).encode())
             write_kept(_to_json(made), draft / KEPT)
         for name in (PAGE, KEPT):
-            tell(Wrote(Path(out) / name))
+            on_event(Wrote(Path(out) / name))
     return made
 
 
@@ -187,7 +187,7 @@ def read_grades(
     grades: str | Path | Sequence[str | Path],
     out: str | Path | None = None,
     *,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> GradedTable:
     """Read what graders saved, and make the graded table that a calibration and a gate take.
 
@@ -195,7 +195,7 @@ def read_grades(
         folder: The folder that `pick_answers` wrote.
         grades: The files that graders saved, one for each of them.
         out: File for the table (.csv, .parquet or .jsonl); without it, nothing is written.
-        tell: Hears what was written.
+        on_event: Hears what was written.
 
     Every picked answer has a row. Where nobody could tell, nobody graded, or graders differ,
     `correct` is empty, and what the row stood for goes to the others of its stratum. Unread
@@ -212,7 +212,7 @@ def read_grades(
     table = _graded_table(picked, said)
     if out is not None:
         write_table(table, Path(out))
-        tell(Wrote(Path(out)))
+        on_event(Wrote(Path(out)))
     counts = Counter([*said, *[UNREAD] * (table.height - len(said))])
     return GradedTable(table=table, counts=dict(counts), raters=ratings.raters)
 

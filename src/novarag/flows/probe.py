@@ -90,27 +90,55 @@ async def probe_async(
     revision: str | None = None,
     seed: int = 0,
     out: str | Path | None = None,
-    html: str | Path | None = None,
+    page: str | Path | None = None,
     junit: str | Path | None = None,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> ProbeResult:
     """Ask a system again beside changed passages, and judge what moved; no label is needed.
 
-    The system is a `model`, as `ask` takes it, or an `app`: the address of an application, or a
-    function of (question, passages). `groups` are a file, groups or rows; of each question the
-    first group is asked, `questions` of them by `seed`. A plan of more calls than `budget` is
-    refused beforehand. `contradictions` are passages that support another answer, or the folder of
-    a run of noise; `writer` is a model that writes those that are missing. `matching_risk` bounds
-    the share of questions with two "different" answers that are both right.
-
-    With `out` the same call goes on where it was cut off, more `questions` keep what was asked, and
-    probe.json and probe.html stand there at the end. `html` and `junit` name files of their own.
-    The temperature is 0 for one reply of each kind and 1 where the profile repeats them; an
-    application samples as it likes. `structured` has the server hold replies to the strategy's
-    form, where it can; left out, that is so for a model behind a server.
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), `PassageGroup` objects,
+            or rows as mappings. Of each question the first group is asked.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one. An `app` takes its place.
+        app: An application in place of a `model`: its address, or a function of (question,
+            passages). It samples as it likes: `temperature`, `max_tokens`, `frame` and `structured`
+            are refused.
+        profile: How much is asked: "quick", "standard" or "full", with at most 3, 8 or 20 calls a
+            question.
+        questions: How many questions to ask, drawn by `seed`; None asks all. A later call with more
+            keeps what was asked in `out`.
+        budget: The most calls; a plan that takes more is refused before anything is asked.
+        strategy: How prompts are written and replies are read: a name such as "nova",
+            "package.module:OBJECT", or a `Strategy`. An `app` writes its own prompts; a text that
+            it replies with is read so.
+        contradictions: Passages marked as counterfactual, which support another answer, beside
+            those that `groups` hold: given as `groups` are, or as the folder of a finished run of
+            noise.
+        writer: A model that writes the contradictions that are missing, given as `model` is; None
+            goes without them.
+        matching_risk: A bound on the share of questions with two "different" answers that are both
+            right, or a `MatchingRisk`; None is 0.08.
+        temperature: Temperature of the sampling; None is 0 where the profile asks for one reply of
+            each kind ("quick"), and 1 where it repeats them.
+        max_tokens: Longest reply, in tokens.
+        frame: Ask for labels with a secret mark, which no passage can forge.
+        structured: Have the server hold replies to the strategy's form, where it can; None does so
+            for a model behind a server.
+        revision: Revision of the system, for the record.
+        seed: Seed of the draw of questions, and of the order, places and passages of their
+            variants.
+        out: A folder for the replies, probe.json and probe.html, where the same call goes on after
+            it was cut off; None keeps all in memory.
+        page: A file for the page; None is probe.html in `out`, if that is given.
+        junit: A file for JUnit XML, with a test case for each relation; None writes none.
+        shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.flows.probe_plan import make_plan
     from novarag.flows.probe_replies import Asker
@@ -126,17 +154,17 @@ async def probe_async(
         groups, asked, questions=questions, budget=budget, contradictions=contradictions, seed=seed
     )
     if plan.left_out:
-        tell(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))
+        on_event(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))
     warm = _temperature(plan, temperature, app=app is not None)
     asker = Asker(
         asking=how, model=reached, writer=None if writer is None else reach(writer, access),
         sampling=_sampling(warm, max_tokens, app=app is not None), structured=structured,
         shard_size=shard_size, revision=revision, folder=None if out is None else Path(out),
-        tell=tell, stop=stop,
+        on_event=on_event, stop=stop,
     )  # fmt: skip
     replies = await asker.ask(plan)
     result = _result(plan, replies, make_card(replies.probed(), risk=risk), reached, how, warm)
-    _write(result, replies, out=out, html=html, junit=junit, tell=tell)
+    _write(result, replies, out=out, page=page, junit=junit, on_event=on_event)
     return result
 
 
@@ -225,27 +253,27 @@ def _write(
     replies: Replies,
     *,
     out: str | Path | None,
-    html: str | Path | None,
+    page: str | Path | None,
     junit: str | Path | None,
-    tell: Tell,
+    on_event: Tell,
 ) -> None:
     """Write the page, its figures as JSON, and the card as JUnit."""
     from novarag.atomic import write_whole
     from novarag.report.probe import probe_json, write_probe_page
     from novarag.report.probe_junit import junit_xml
 
-    page = html if html is not None or out is None else Path(out) / "probe.html"
+    page = page if page is not None or out is None else Path(out) / "probe.html"
     heading = _heading(result, replies.plan.name)
     groups = {(str(g.question.id), v): made for g, v, made in replies.variants()}
     if out is not None:
         place = Path(out) / "probe.json"
         write_whole(place, probe_json(heading, result.card, result.replies, groups))
-        tell(Wrote(place))
+        on_event(Wrote(place))
     if page is not None:
-        tell(Wrote(write_probe_page(heading, result.card, result.replies, groups, Path(page))))
+        on_event(Wrote(write_probe_page(heading, result.card, result.replies, groups, Path(page))))
     if junit is not None:
         write_whole(Path(junit), junit_xml(heading, result.card))
-        tell(Wrote(Path(junit)))
+        on_event(Wrote(Path(junit)))
 
 
 def _heading(result: ProbeResult, source: str) -> ProbeHeading:
@@ -298,7 +326,27 @@ def preview_probe(
     max_tokens: int | None = None,
     seed: int = 0,
 ) -> ProbePreview:
-    """Say what each profile would take, and ask nothing; four characters count as a token."""
+    """Say what each profile would take, and ask nothing; four characters count as a token.
+
+    Args:
+        groups: Questions with their passages: a file (JSONL, Parquet, CSV), `PassageGroup` objects,
+            or rows as mappings. Of each question the first group is asked.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one, as for a probe; it is not asked. An
+            `app` takes its place.
+        app: An application in place of a `model`: its address, or a function of (question,
+            passages).
+        questions: How many questions would be asked, drawn by `seed`; None is all.
+        strategy: How prompts are written and replies are read: a name such as "nova",
+            "package.module:OBJECT", or a `Strategy`. An `app` writes its own prompts; a text that
+            it replies with is read so.
+        contradictions: Passages marked as counterfactual, which support another answer, beside
+            those that `groups` hold: given as `groups` are, or as the folder of a finished run of
+            noise.
+        max_tokens: Longest reply, in tokens; a guess at the tokens of replies keeps to it.
+        seed: Seed of the draw of questions, and of the order, places and passages of their
+            variants.
+    """
     from novarag.flows.probe_plan import CONTRADICTION, ORIGINAL, make_plan
     from novarag.probes import PROFILES
 

@@ -80,7 +80,7 @@ class Asker:
     shard_size: int
     revision: str | None
     folder: Path | None
-    tell: Tell = silent
+    on_event: Tell = silent
     stop: Stop | None = None
     _memory: dict[str, Memory] = field(default_factory=dict)
 
@@ -159,7 +159,7 @@ class Asker:
         source = Source(groups=lambda: noising.requests(groups), name="answers", hash="")
         store = self._open(place)
         done = await write_noise(
-            source, settings, store, self.writer, tell=self.tell, stop=self.stop
+            source, settings, store, self.writer, on_event=self.on_event, stop=self.stop
         )
         if done.tally is None:
             raise Unfinished(store.place, stopped=done.run.stopped)
@@ -179,8 +179,8 @@ class Asker:
             structured=bool(self.structured),
         )  # fmt: skip
         source = Source(groups=partial(iter, groups), name=name, hash="")
-        job = plan_job(asking, source, settings, store, self.model, tell=self.tell)
-        done = await run_job(job, self.model, tell=self.tell, stop=self.stop)
+        job = plan_job(asking, source, settings, store, self.model, on_event=self.on_event)
+        done = await run_job(job, self.model, on_event=self.on_event, stop=self.stop)
         if not done.finished or (self.stop is not None and self.stop.is_set()):
             raise Unfinished(store.place, stopped=done.stopped)
         found.take(open_run(store), groups)

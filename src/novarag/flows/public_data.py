@@ -55,7 +55,7 @@ async def public_data_async(
     out: str | Path | None = None,
     fetch: bool = False,
     mirror: str | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> PublicData:
     """Say which public data there is; make the tables of a source from its files, or fetch them.
 
@@ -68,7 +68,7 @@ async def public_data_async(
         fetch: Fetch the files that were not given. Each is held to the size and checksum of the
             register before it is read, and kept, so that a call that broke off goes on.
         mirror: Address of a server with the same paths, such as one inside a company.
-        tell: Hears what is fetched and made.
+        on_event: Hears what is fetched and made.
 
     A table that is there already is left alone. Nothing is fetched unless `fetch` says so.
     """
@@ -83,8 +83,8 @@ async def public_data_async(
     place = _folder(out)
     found = _Found.among(source, given)
     if fetch:
-        await _fetch(source, found.paths, place / DOWNLOADS / name, mirror, tell)
-    tables = tuple(_make(source, found.paths, place, tell))
+        await _fetch(source, found.paths, place / DOWNLOADS / name, mirror, on_event)
+    tables = tuple(_make(source, found.paths, place, on_event))
     return PublicData(
         sources=(source,),
         tables=tables,
@@ -143,7 +143,7 @@ def _files(given: Iterable[str | Path]) -> Iterator[tuple[Path, bool]]:
 
 
 async def _fetch(
-    source: PublicSource, found: dict[str, Path], place: Path, mirror: str | None, tell: Tell
+    source: PublicSource, found: dict[str, Path], place: Path, mirror: str | None, on_event: Tell
 ) -> None:
     """Fetch the files that were not given; those that were fetched before are taken as they are."""
     from novarag.web.download import Download, download
@@ -154,7 +154,7 @@ async def _fetch(
         path = place / file.path
         if not (path.is_file() and file_checksum(path).sha256 == file.sha256):
             wanted = Download(address=_address(file, mirror), size=file.size, sha256=file.sha256)
-            tell(Note(f"fetching {wanted.address}"))
+            on_event(Note(f"fetching {wanted.address}"))
             try:
                 await download(wanted, path)
             except ServiceError as error:
@@ -163,7 +163,7 @@ async def _fetch(
                     retryable=error.retryable,
                 ) from None
         found[file.path] = path
-        tell(Advanced("files", number + 1, len(source.files)))
+        on_event(Advanced("files", number + 1, len(source.files)))
 
 
 def _address(file: PublicFile, mirror: str | None) -> str:
@@ -175,7 +175,7 @@ def _address(file: PublicFile, mirror: str | None) -> str:
 
 
 def _make(
-    source: PublicSource, found: Mapping[str, Path], place: Path, tell: Tell
+    source: PublicSource, found: Mapping[str, Path], place: Path, on_event: Tell
 ) -> Iterator[PreparedTable]:
     """Make every table whose files are all there."""
     sums = {file.path: file.sha256 for file in source.files}
@@ -188,7 +188,7 @@ def _make(
             yield PreparedTable(path=path, rows=table.rows, fresh=False)
             continue
         _convert(table, {part: _content(found[part], sums[part]) for part in table.parts}, path)
-        tell(Advanced("tables", number + 1, len(source.tables)))
+        on_event(Advanced("tables", number + 1, len(source.tables)))
         yield PreparedTable(path=path, rows=table.rows, fresh=True)
 
 

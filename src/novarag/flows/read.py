@@ -18,8 +18,15 @@ def read_reply(
 ) -> Reading:
     r"""Read one reply as a strategy, or a preset for another format, lays it out.
 
-    `k` is the number of passages the prompt showed, if that is known; `scale` says what a bare
-    number means: "percent", "hundred" or "unit". `read` does the same where the labels are known.
+    `read` does the same where the labels are known.
+
+    Args:
+        text: The text of the reply.
+        strategy: The strategy or preset whose reader reads it: its name, the object,
+            "package.module:OBJECT", or `Labels`.
+        k: Number of passages that the prompt showed, if that is known.
+        scale: Whether a bare confidence is a percent or a share: "percent" (0%-100%), "hundred"
+            (0-100) or "unit" (0-1); None takes what the strategy asks for.
 
     >>> reading = read_reply("Paris, 0.9", "guess-probability")
     >>> reading.answer, reading.confidence

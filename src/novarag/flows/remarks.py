@@ -60,7 +60,7 @@ def gate_refusals(table: DataFrame, *, apart: Collection[str]) -> list[str]:
         if name in table.columns
     }
     return [
-        f"`set_gate(...)` refuses these rows together, as they are of {count:,} values of {name!r}:"
+        f"`gate(...)` refuses these rows together, as they are of {count:,} values of {name!r}:"
         f" the thresholds here are of their mix. Measure them apart with `by={name!r}`."
         for name, count in counts.items()
         if count > 1

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def render(groups: Given | None = None, strategy: str | Strategy = "nova") -> list[Prompt]:
-    """Render the prompt of every group: of a file, of groups, or of an example if left out.
+    """Render the prompt of every group.
+
+    Args:
+        groups: Questions with their passages: a file (JSON, JSONL, Parquet, CSV), a `PassageGroup`,
+            or several; None renders an example.
+        strategy: The strategy that makes the prompts: its name, the object, or
+            "package.module:OBJECT".
 
     >>> prompt, = render(strategy="vanilla")
     >>> prompt.text.count("Passage 1:")

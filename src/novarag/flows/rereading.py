@@ -53,14 +53,14 @@ def reread_run(
     strategy: Asking,
     *,
     workers: int = 1,
-    tell: Callable[[int], None] = lambda _: None,
+    on_event: Callable[[int], None] = lambda _: None,
 ) -> Reread:
-    """Read every finished shard again; `tell` hears of each one that is done."""
+    """Read every finished shard again; `on_event` hears of each one that is done."""
     total, counts = Reread(missing=run.missing), []
     for found in _spread(run, strategy, workers):
         total.add(found)
         counts.append(found.counts)
-        tell(1)
+        on_event(1)
     if counts and run.is_finished:
         total.counts = add_up(counts)
         write_manifest(run.store, run.manifest, total.counts)

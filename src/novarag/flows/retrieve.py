@@ -79,7 +79,7 @@ async def retrieve_async(
     limit: int | None = None,
     key_env: str | None = None,
     token_env: str = TOKEN_ENV,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Retrieved:
     """Find passages for questions, as groups that `ask` and `annotate` take.
 
@@ -101,7 +101,7 @@ async def retrieve_async(
         limit: Take only so many questions.
         key_env: Environment variable that holds the key of the encoder's or the search server.
         token_env: Environment variable that holds the token of the Milvus server.
-        tell: Hears `Note`, `Counted` and `Wrote`.
+        on_event: Hears `Note`, `Counted` and `Wrote`.
     """
     place = None if out is None else Path(out)
     if place is not None and place.suffix != ".jsonl":
@@ -120,16 +120,16 @@ async def retrieve_async(
             index = await stack.enter_async_context(opened(opens))
             own = None
             if encoder is not None:
-                own = await open_encoder(encoder, key_env=key_env, tell=tell)
+                own = await open_encoder(encoder, key_env=key_env, on_event=on_event)
             found, name = await in_thread(MilvusRetriever, index, mode=mode, encoder=own), mode
         asked = _questions(questions, limit)
-        look = partial(_look, asked, found, name=f"{name}-k{k}", k=k, tell=tell)
+        look = partial(_look, asked, found, name=f"{name}-k{k}", k=k, on_event=on_event)
         if place is None:
             held: list[PassageGroup] = []
             return replace(await look(held.extend), held=tuple(held))
         with _whole_file(place) as keep:
             counted = await look(keep)
-    tell(Wrote(place))
+    on_event(Wrote(place))
     return replace(counted, out=place)
 
 
@@ -143,7 +143,7 @@ async def _look(
     *,
     name: str,
     k: int,
-    tell: Tell,
+    on_event: Tell,
 ) -> Retrieved:
     """Search for every question, so many at a time, and count what was found."""
     asked = passages = empty = unanswered = 0
@@ -158,7 +158,7 @@ async def _look(
         passages += sum(len(group.passages) for group in groups)
         empty += sum(not group.passages for group in groups)
         unanswered += sum(not group.question.answers for group in groups)
-        tell(Counted("questions", asked, asked))
+        on_event(Counted("questions", asked, asked))
     return Retrieved(questions=asked, passages=passages, empty=empty, unanswered=unanswered)
 
 

@@ -21,7 +21,7 @@ _DEPTH = 20  # passages that are looked at for a question
 
 
 def retrieved_pools(
-    uri: str | Path, *, data: str | Path | None = None, tell: Tell = silent
+    uri: str | Path, *, data: str | Path | None = None, on_event: Tell = silent
 ) -> dict[str, list[PassageGroup]]:
     """Return each split's questions with their gold passages and what BM25 finds for them.
 
@@ -32,11 +32,11 @@ def retrieved_pools(
     from novarag.datasets.retrieved import corpus_file, corpus_texts, retrieved_questions
 
     asked, texts = retrieved_questions(data), corpus_texts(data)
-    build_index([corpus_file(data)], uri, words=0, tell=tell)
+    build_index([corpus_file(data)], uri, words=0, on_event=on_event)
     every = [question for split in asked.values() for question, _ in split]
     found = {
         group.question.id: [str(p.source) for p in group.passages]
-        for group in retrieve(every, uri=uri, mode="bm25", k=_DEPTH, tell=tell).groups
+        for group in retrieve(every, uri=uri, mode="bm25", k=_DEPTH, on_event=on_event).groups
     }
     return {
         split: [_pool(q, gold, found.get(q.id, []), texts) for q, gold in questions]

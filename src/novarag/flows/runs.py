@@ -27,32 +27,42 @@ if TYPE_CHECKING:
 
 
 def summarise(
-    run: Place, *, strategy: str | Strategy | None = None, tell: Tell = silent
+    run: Place, *, strategy: str | Strategy | None = None, on_event: Tell = silent
 ) -> Summary:
     """Sum a run up: counts, failures with their reasons, what is left, who is at work.
 
-    `strategy` is needed for a run that was made with one of your own: a folder from elsewhere
-    does not choose what is imported.
+    Args:
+        run: The folder of a run, its address (such as s3://BUCKET/RUN), or a `Run`.
+        strategy: The strategy that the run was made with, as a name or an object. It is needed only
+            for one of your own, as a folder from elsewhere does not choose what is imported.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.runs import summarize
 
     found = _open(run)
     seen = summarize(found.store, strategy_of(found.manifest, strategy))
     for line in seen.damage:
-        tell(Notice(line))
+        on_event(Notice(line))
     return seen
 
 
 def iter_trial_tables(
-    run: Place, *, strategy: str | Strategy | None = None, tell: Tell = silent
+    run: Place, *, strategy: str | Strategy | None = None, on_event: Tell = silent
 ) -> Iterator[DataFrame]:
-    """Yield the trials of a run as tables, shard by shard, finished or not."""
+    """Yield the trials of a run as tables, shard by shard, finished or not.
+
+    Args:
+        run: The folder of a run, its address (such as s3://BUCKET/RUN), or a `Run`.
+        strategy: The strategy that the run was made with, as a name or an object. It is needed only
+            for one of your own, as a folder from elsewhere does not choose what is imported.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+    """
     from novarag.runs import Job, trial_tables
 
     found = _open(run)
     asking = strategy_of(found.manifest, strategy)
     job = Job(store=found.store, manifest=found.manifest, strategy=asking)
-    return trial_tables(job, lambda line: tell(Notice(line)))
+    return trial_tables(job, lambda line: on_event(Notice(line)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +76,13 @@ class Recovery:
 
 
 async def recover_async(run: Place, *, strategy: str | Strategy | None = None) -> Recovery:
-    """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
+    """Check every file of a run, mend what its journals can mend, and say what is left to ask.
+
+    Args:
+        run: The folder of a run, its address (such as s3://BUCKET/RUN), or a `Run`.
+        strategy: The strategy that the run was made with, as a name or an object. It is needed only
+            for one of your own, as a folder from elsewhere does not choose what is imported.
+    """
     from novarag.runs import Job, settle
 
     found = _open(run)
@@ -89,11 +105,16 @@ def reread(
     *,
     workers: int | None = None,
     strategy: str | Strategy | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Reread:
     """Read and grade every stored reply again, after the reader has changed. Nothing is asked.
 
-    `workers` processes share the shards; by default one for each core.
+    Args:
+        run: The folder of a run, its address (such as s3://BUCKET/RUN), or a `Run`.
+        workers: The number of processes that share the shards; None takes one for each core.
+        strategy: The strategy that the run was made with, as a name or an object. It is needed only
+            for one of your own, as a folder from elsewhere does not choose what is imported.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.flows.rereading import reread_run
 
@@ -106,9 +127,9 @@ def reread(
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        tell(Advanced("reading again", done, total))
+        on_event(Advanced("reading again", done, total))
 
-    return reread_run(found, asking, workers=workers or os.cpu_count() or 1, tell=advance)
+    return reread_run(found, asking, workers=workers or os.cpu_count() or 1, on_event=advance)
 
 
 def _open(run: Place) -> Run:

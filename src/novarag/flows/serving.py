@@ -125,7 +125,15 @@ def _plan_merged(
 async def check_serving_async(
     plan: ServingPlan, url: str, *, key_env: str | None = None
 ) -> ServingCheck:
-    """Refuse a server that lacks a model of the plan, or whose tokens are not training's."""
+    """Refuse a server that lacks a model of the plan, or whose tokens are not training's.
+
+    Args:
+        plan: What `serving_plan` returned: the names of the models, and the sample of the training
+            whose tokens are compared.
+        url: The address of the server that runs, such as http://localhost:8000/v1.
+        key_env: Environment variable that holds the key of the server; None takes NOVARAG_API_KEY
+            where that is set.
+    """
     from novarag.serving.server import check_server
 
     names = plan.command.names
@@ -140,7 +148,11 @@ check_serving = synchronous(check_serving_async)
 def start_serving(plan: ServingPlan, *, wait: float = Times().start) -> Iterator[Server]:
     """Start the server of a plan and yield once it is up; it ends with the `with` block.
 
-    `wait` is in seconds. What the server prints goes where this process prints.
+    What the server prints goes where this process prints.
+
+    Args:
+        plan: What `serving_plan` returned: the command, and where the server listens.
+        wait: Seconds until the server must be up; half an hour by default.
     """
     from novarag.serving.process import address, running
 

@@ -36,7 +36,7 @@ def make_rating_sheet(
     seed: int = 0,
     criteria: str | Path | Rubric | None = None,
     answers: bool = False,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Sheet:
     """Make a blind rating sheet of replies to the same questions: one page that works offline.
 
@@ -47,7 +47,7 @@ def make_rating_sheet(
         seed: Seed of the draw and of the orders.
         criteria: What to rate: a file (.toml or .json), or a `Rubric`; by default the paper's five.
         answers: Show raters the accepted answers too.
-        tell: Hears what was written.
+        on_event: Hears what was written.
     """
     from novarag.flows.replies import read_replies
     from novarag.report.sheet import write_sheet
@@ -62,7 +62,7 @@ def make_rating_sheet(
         with whole_folder(Path(out), lambda place: _check_sheet(place, made.id)) as draft:
             written = write_sheet(made, draft)
         for path in written:
-            tell(Wrote(Path(out) / path.name))
+            on_event(Wrote(Path(out) / path.name))
     return made
 
 
@@ -73,7 +73,7 @@ def read_rating_files(
     *,
     replicates: int = REPLICATES,
     seed: int = MEASURE.seed,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> StudyReport:
     """Read what raters saved, take the blindfold off, and report means, agreement and tests.
 
@@ -83,7 +83,7 @@ def read_rating_files(
         out: Folder for report.html, report.md and study.json; without it, nothing is written.
         replicates: Bootstrap replicates behind each interval.
         seed: Seed of the bootstrap.
-        tell: Hears what was written.
+        on_event: Hears what was written.
     """
     from novarag.report.study import write_study
     from novarag.study import analyse, read_key, read_ratings
@@ -99,7 +99,7 @@ def read_rating_files(
             today = datetime.now(UTC).date().isoformat()
             written = write_study(report, draft, made=today, version=__version__)
         for path in written:
-            tell(Wrote(Path(out) / path.name))
+            on_event(Wrote(Path(out) / path.name))
     return report
 
 

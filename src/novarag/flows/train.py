@@ -59,7 +59,7 @@ def train_model(
     *,
     settings: TrainingSettings | None = None,
     merge: bool = False,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> TrainingResult:
     """Train a model on an export with LoRA; call it again with the same to go on after a kill.
 
@@ -71,7 +71,7 @@ def train_model(
         out: The folder for the adapter, its card and its report.
         settings: How to train; the paper's and its released settings by default.
         merge: Write the whole model with the adapter worked in, too.
-        tell: Hears what was found, and how far the training is.
+        on_event: Hears what was found, and how far the training is.
     """
     from novarag.sft.train.training import check_packages, is_lead, prepare, train
 
@@ -80,12 +80,12 @@ def train_model(
     check_packages()
     job = prepare(Path(export), str(model), Path(out), settings or TrainingSettings())
     lead = is_lead()
-    hear = tell if lead else silent
+    hear = on_event if lead else silent
     for line in _beginning(job):
         hear(Note(line))
     facts = train(
         job,
-        tell=lambda now: hear(TrainingProgress(now)),
+        on_event=lambda now: hear(TrainingProgress(now)),
         notice=lambda line: hear(Notice(line)),
         merged=merge,
     )

@@ -51,6 +51,10 @@ def adopt_proposal(settings: str | Path, *, model: str) -> Adopted:
     Each file is replaced whole, and what was in force is kept beside it. Proposals of another model
     or prompt are refused, and so is a pair that would not fit: a gate is set on the scores of one
     calibration. The gateway goes on as it was until SIGHUP.
+
+    Args:
+        settings: The settings file of the gateway (TOML).
+        model: The name of the model in that file whose proposals go live.
     """
     _, files = find_model(settings, model)
     parts = [part for part in PARTS if files.proposed(part).exists()]

@@ -78,9 +78,16 @@ def add_gateway_key(
 ) -> NewGatewayKey:
     """Draw a key for a tenant, and keep its hash in the audit's database of a settings file.
 
-    With `hash_only` nothing is kept: put `settings_lines()` into the settings file. `scopes` are
-    of chat, score, feedback and metrics; `expires` is a day or a time, in UTC where it names no
-    zone.
+    Args:
+        tenant: The name of the tenant whose key it is, under which the audit keeps its rows.
+        settings: The settings file of the gateway (TOML). Its part [audit] names the database; it
+            is left out with `hash_only`, and only then.
+        scopes: What the key may be used for, of chat, score, feedback and metrics; the last is left
+            out by default.
+        expires: The day or the time at which the key ends, in UTC where it names no zone; None lets
+            it last.
+        note: A text on what the key is for, kept beside its hash.
+        hash_only: Keep nothing: put the `settings_lines()` of the result into the settings file.
     """
     needs_extra()
     from novarag.gateway.keys import ClientKey, hash_of, new_key
@@ -105,7 +112,11 @@ def add_gateway_key(
 
 
 def list_gateway_keys(settings: str | Path) -> tuple[GatewayKey, ...]:
-    """List the keys of a settings file, and those of its audit's database where it has one."""
+    """List the keys of a settings file, and those of its audit's database where it has one.
+
+    Args:
+        settings: The settings file of the gateway (TOML).
+    """
     needs_extra()
     from novarag.gateway.keys import keys_of
 
@@ -119,10 +130,14 @@ def list_gateway_keys(settings: str | Path) -> tuple[GatewayKey, ...]:
 
 
 def revoke_gateway_key(sha256: str, settings: str | Path) -> GatewayKey:
-    """Delete the key of the database whose SHA-256 begins so (8 hex digits or more).
+    """Delete the key of the database whose SHA-256 begins so.
 
     Gateways that run learn of it when they next read the keys (`access.reread`), or by SIGHUP. A
     key of the settings file is revoked by taking it out of the file.
+
+    Args:
+        sha256: The first 8 or more hex digits of the key's SHA-256, as `list_gateway_keys` has it.
+        settings: The settings file of the gateway (TOML). Its part [audit] names the database.
     """
     needs_extra()
     from novarag.gateway.audit.stored_keys import revoke_key

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
 
 
 def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> list[Exported]:
-    """Write the decisions and the feedback of one day (UTC) to Parquet files in a folder.
+    """Write the decisions and the feedback of one day to Parquet files in a folder.
 
     Nothing is deleted, and files that are there are left: a day that is exported twice has two.
+
+    Args:
+        settings: The settings file of the gateway (TOML). Its part [audit] names the database.
+        day: The day in UTC, such as 2026-01-31.
+        to: A folder for the Parquet files.
     """
     dsn = _database(settings)
     from novarag.gateway.audit.asking import ask_database
@@ -26,9 +31,14 @@ def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> li
 
 
 def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> list[Exported]:
-    """Export all days before a day (UTC) to a folder, then delete them from the database.
+    """Export all days before a day to a folder, then delete them from the database.
 
     Gateways go on meanwhile. Feedback on answers of these days is lost for calibrations.
+
+    Args:
+        settings: The settings file of the gateway (TOML). Its part [audit] names the database.
+        before: The first day that stays, in UTC, such as 2026-01-31; it may be today at the latest.
+        to: A folder for the Parquet files.
     """
     dsn = _database(settings)
     from novarag.gateway.audit.asking import ask_database
@@ -43,8 +53,13 @@ def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> l
 def forget_tenant(settings: str | Path, tenant: str, *, exports: str | Path | None = None) -> int:
     """Delete all rows of a tenant up to now; return how many there were.
 
-    With `exports` the Parquet files in that folder are written again without them. What backups of
-    the database hold is not touched.
+    What backups of the database hold is not touched.
+
+    Args:
+        settings: The settings file of the gateway (TOML). Its part [audit] names the database.
+        tenant: The name of the tenant whose rows are deleted.
+        exports: A folder of exported Parquet files, which are written again without the tenant's
+            rows; None leaves exported files as they are.
     """
     dsn = _database(settings)
     from novarag.gateway.audit import retention

@@ -93,14 +93,24 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Proposal:
     """Fit a calibration on the feedback in a gateway's audit, beside the one in force.
 
-    `settings` is the gateway's file, `model` a name of it. `since` and `until` are days (the last
-    one counts whole) or times; without them all of the last days that feedback is taken for. The
-    file goes beside the one in force, with `.proposed` in its name; `adopt_proposal` puts it in
-    force. Its gain is cross-validated by question and paired with what is in force now.
+    Nothing goes live: `adopt_proposal` puts it in force. Its gain is cross-validated by question
+    and paired with what is in force now.
+
+    Args:
+        settings: The settings file of the gateway (TOML).
+        model: The name of the model in that file whose answers were judged.
+        since: The first day of the answers that are taken, or a time, in UTC where it names no
+            zone; None goes back by the `days` of the part [audit].
+        until: The last day of these answers, which counts whole, or a time; None means now.
+        out: A file (.json) for the calibration; None puts it beside the one in force, with
+            `.proposed` in its name, where `adopt_proposal` finds it.
+        page: A file (.html) for a page that shows what the calibration does to each confidence.
+        seed: Seed that deals the questions out to the folds of the cross-validation.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     whole, files = find_model(settings, model)
     from novarag.gateway.audit.asking import ask_database
@@ -111,11 +121,11 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
     made = replace(fit_graded(rows, seed=seed), reference=reference)
     path = files.proposed("calibration") if out is None else Path(out)
     save_calibration(made, path)
-    tell(Wrote(path))
+    on_event(Wrote(path))
     if page is not None:
         from novarag.report.calibration import write_calibration_page
 
-        tell(Wrote(write_calibration_page(made, rows, Path(page))))
+        on_event(Wrote(write_calibration_page(made, rows, Path(page))))
     gain, notes = _gain(rows, files.in_force(), seed=seed)
     return Proposal(
         model=model,
@@ -131,7 +141,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     *,
     model: str,
     risk: float,
-    sure: float = 0.9,
+    confidence_level: float = 0.9,
     by_state: bool = False,
     calibration: str | Path | None = None,
     split: str | Path | None = None,
@@ -140,15 +150,35 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Gate:
     """Set a gate on the feedback in a gateway's audit, beside the one in force.
 
-    The score is that of the calibration in force, which must not have seen these questions, or of
-    another `calibration`; `split` fits a new one on half of the questions and keeps it in that
-    file. Where the file is the model's `.proposed` one, both are adopted together.
+    Nothing goes live: `adopt_proposal` puts it in force. Where no threshold can be certified, the
+    gate has none and says what would do.
+
+    Args:
+        settings: The settings file of the gateway (TOML).
+        model: The name of the model in that file whose answers were judged.
+        risk: The share of the answers given that may be wrong, at most, such as 0.1.
+        confidence_level: The probability that the promise holds over the draw of graded rows.
+        by_state: Also try a threshold for answers beside consistent evidence alone.
+        calibration: The file of a calibration whose probabilities are the scores; it must not have
+            seen these questions. None takes the one in force, and stated confidences where there
+            is none.
+        split: A file (.json) for a new calibration, fitted on half of the questions; the gate is
+            set on the other half. Where it is the model's `.proposed` file, both are adopted
+            together.
+        since: The first day of the answers that are taken, or a time, in UTC where it names no
+            zone; None goes back by the `days` of the part [audit].
+        until: The last day of these answers, which counts whole, or a time; None means now.
+        out: A file (.json) for the gate; None puts it beside the one in force, with `.proposed` in
+            its name, where `adopt_proposal` finds it.
+        page: A file (.html) for a page that shows the path of the gate's tests.
+        seed: Seed of the draw of one row for each question, and of the halves with `split`.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
-    from novarag.flows.gate import set_gate
+    from novarag.flows.gate import gate
 
     whole, files = find_model(settings, model)
     from novarag.gateway.audit.asking import ask_database
@@ -158,9 +188,10 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     if calibration is None and split is None and named is not None:
         calibration = files.folder / named
     path = files.proposed("gate") if out is None else Path(out)
-    made = set_gate(
-        table, risk=risk, sure=sure, by_state=by_state, calibration=calibration, split=split,
-        out=path, page=page, seed=seed, tell=tell,
+    made = gate(
+        table, risk=risk, confidence_level=confidence_level, by_state=by_state,
+        calibration=calibration, split=split,
+        out=path, page=page, seed=seed, on_event=on_event,
     )  # fmt: skip
     if split is not None:
         save_calibration(replace(as_calibration(split), reference=reference), split)

@@ -50,7 +50,11 @@ def _lines(model: GatewayModel) -> list[str]:
 
 
 def check_gateway(settings: str | Path) -> GatewayCheck:
-    """Read a settings file and all that it names, without starting anything."""
+    """Read a settings file and all that it names, without starting anything.
+
+    Args:
+        settings: The settings file of the gateway (TOML).
+    """
     needs_extra()
     from novarag.calibration.gate import percent
     from novarag.flows.gate import as_gate
@@ -89,8 +93,12 @@ def check_gateway(settings: str | Path) -> GatewayCheck:
 def serve_gateway(settings: str | Path, *, fd: int | None = None, rolling: bool = False) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
-    `fd` is an open socket to listen at. `rolling` keeps the socket in this process and serves in
-    another, which SIGUSR2 replaces by a new one without a request lost.
+    Args:
+        settings: The settings file of the gateway (TOML).
+        fd: The number of an open socket to listen at, which a parent process keeps; None opens one
+            at the address that the settings name.
+        rolling: Keep the socket in this process and serve in another, which SIGUSR2 replaces by a
+            new one without a request lost; `fd` plays no part then.
     """
     needs_extra()
     if rolling:

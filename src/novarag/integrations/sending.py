@@ -178,7 +178,7 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
     server: str | None = None,
     sent: str | Path | None = None,
     again: bool = False,
-    tell: Tell = silent,
+    on_event: Tell = silent,
 ) -> Sent:
     """Send the confidences of answers to the traces that they came from.
 
@@ -198,21 +198,21 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
         server: Where the tool is; default what its own variables in the environment say.
         sent: File of what was taken; default beside the answers, with `.sent` behind their name.
         again: Send all of it again, such as to a server whose data was lost.
-        tell: Hears what was read, and how far it is.
+        on_event: Hears what was read, and how far it is.
     """
     from novarag.flows.answers import collect_answers
 
     log = _log_of(answers, sent)
     sink = open_sink(to, server)
     read = collect_answers(answers, columns, graded=False)
-    tell(TableRead((*read.taken, *read.notes)))
+    on_event(TableRead((*read.taken, *read.notes)))
     places = {"trace": trace, "span": span, "retriever_span": retriever_span}
     source = ", ".join(read.sources) or "the table"
     placed = place_answers(read.table, places, needs=sink.needs, source=source)
     found = placed.annotations(needs=sink.needs, documents=sink.documents)
     with SentLog(log, sink.place) as known:
         async with sink:
-            work = _Work(sink, known, again=again, tell=tell)
+            work = _Work(sink, known, again=again, on_event=on_event)
             await work.all(found)
     return Sent(
         to=to,
@@ -253,8 +253,8 @@ def _log_of(answers: object, given: str | Path | None) -> Path:
 class _Work:
     """A send on its way, and what has become of it."""
 
-    def __init__(self, sink: Sink, known: SentLog, *, again: bool, tell: Tell) -> None:
-        self._sink, self._known, self._again, self._tell = sink, known, again, tell
+    def __init__(self, sink: Sink, known: SentLog, *, again: bool, on_event: Tell) -> None:
+        self._sink, self._known, self._again, self._tell = sink, known, again, on_event
         self.sent = self.before = self.unread = 0
         self.refused: list[Refused] = []
 

@@ -29,6 +29,9 @@ def figures_frame(measurement: Measurement) -> pl.DataFrame:
 
     The group is `all` for the whole table. A group that was too small to measure has one row, with
     the reason in `refusal`. `.to_pandas()` makes it a pandas frame.
+
+    Args:
+        measurement: What `measure` returned.
     """
     return pl.DataFrame(list(_rows(measurement)), schema=SCHEMA, orient="row")
 

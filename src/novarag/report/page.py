@@ -191,7 +191,13 @@ def write_report(
 ) -> list[Path]:
     """Write report.json, report.md and report.html into a folder.
 
-    `examples` are the rows to show behind the figures; report.md shows none.
+    Args:
+        measurement: What `measure` returned.
+        heading: What the report says of itself: its title, where the answers came from, when and
+            by what it was made.
+        folder: A folder for the three files, made where it is not there yet.
+        examples: The rows to show behind the figures, by the name of their group; report.md shows
+            none.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

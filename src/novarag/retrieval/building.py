@@ -35,7 +35,7 @@ async def fill(
     *,
     encoder: Encoder | None = None,
     batch: int = BATCH,
-    tell: Callable[[Growth], None] | None = None,
+    on_event: Callable[[Growth], None] | None = None,
 ) -> Growth:
     """Add every passage that the index lacks, in batches that are whole or not there."""
     check_encoder(index, encoder)
@@ -46,8 +46,8 @@ async def fill(
         await in_thread(index.add, new, vectors)
         growth.seen += len(block)
         growth.added += len(new)
-        if tell is not None:
-            tell(growth)
+        if on_event is not None:
+            on_event(growth)
     await in_thread(index.settle)
     after = await in_thread(index.count)
     if after != before + growth.added:

@@ -53,23 +53,23 @@ def plan(
     *,
     name: str = "",
     source_hash: str = "",
-    tell: Callable[[str], None] = _quiet,
+    on_event: Callable[[str], None] = _quiet,
 ) -> Manifest:
     """Begin a run, or find that it was begun with the same settings and groups.
 
     `source` is called twice and must give the same groups in the same order. `source_hash` spares
-    reading them all when a run goes on. `tell` hears of damaged files that are written anew.
+    reading them all when a run goes on. `on_event` hears of damaged files that are written anew.
     """
     try:
         old = read_manifest(store)
     except DamagedManifest:
         old = None
-        tell(f"{MANIFEST} is damaged; it is written anew from these settings")
+        on_event(f"{MANIFEST} is damaged; it is written anew from these settings")
     if old is not None:
         _same(old, settings, name, source_hash, store.place)
         torn = _torn(store, old)
         for file in torn:
-            tell(f"{file} is damaged; it is written anew from {name or 'its source'}")
+            on_event(f"{file} is damaged; it is written anew from {name or 'its source'}")
         if source_hash and not torn:
             return old
     layout = _Layout(source, settings.shard_size, name)

@@ -228,7 +228,12 @@ class Run:
 
 
 def open_run(place: str | Path | Store, *, name: str | None = None) -> Run:
-    """Open a run that must be there: a folder, an address, or a store."""
+    """Open a run that must be there.
+
+    Args:
+        place: The folder of the run, its address (such as s3://BUCKET/RUN), or a store.
+        name: The name that tables and messages give the run; None takes the last part of its place.
+    """
     store = open_store(place) if isinstance(place, str | Path) else place
     manifest = read_manifest(store)
     if manifest is None:

@@ -102,8 +102,10 @@ def _damage_lines(shard: int, past: JournalState) -> list[str]:
     return [f"{line}; the same `ask(...)` asks for what it held" for line in damages(shard, past)]
 
 
-def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iterator[pl.DataFrame]:
-    """Yield the trials of every shard, finished or not; `tell` hears of a journal's damages."""
+def trial_tables(
+    job: Job, on_event: Callable[[str], None] = lambda _: None
+) -> Iterator[pl.DataFrame]:
+    """Yield the trials of every shard, finished or not; `on_event` hears of a journal's damages."""
     run = Run(job.store, job.manifest)
     for shard in range(len(job.manifest.parts)):
         if shard in run.finished:
@@ -111,7 +113,7 @@ def trial_tables(job: Job, tell: Callable[[str], None] = lambda _: None) -> Iter
         else:
             trials, past, _ = peek(job, shard)
             for line in _damage_lines(shard, past):
-                tell(line)
+                on_event(line)
             yield trials
 
 

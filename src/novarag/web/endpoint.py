@@ -90,7 +90,14 @@ def refuse_shared_keys(endpoints: Iterable[Endpoint]) -> None:
 
 
 def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") -> Endpoint:
-    """Read `URL=NAME`; an address without a path means `path`.
+    """Read the address of a server and the name of its model.
+
+    Args:
+        text: Both of them as `URL=NAME`, such as http://localhost:8000/v1=llama.
+        key_env: Environment variable that holds the key and must be set; None takes OPENAI_API_KEY
+            for api.openai.com and NOVARAG_API_KEY for other hosts, and sends no key where that is
+            not set.
+        path: The path that is added to an address without one.
 
     >>> parse_endpoint("http://localhost:8000=llama").url
     'http://localhost:8000/v1'

@@ -175,7 +175,7 @@ def test_by_state_two_chains_share_the_level():
 def test_refuses_a_risk_that_is_none(risk):
     with pytest.raises(UsageError, match="`risk`"):
         fit_gate(draw_graded(60), risk=risk)
-    with pytest.raises(UsageError, match="`sure`"):
+    with pytest.raises(UsageError, match="`confidence_level`"):
         fit_gate(draw_graded(60), risk=0.1, sure=risk)
 
 

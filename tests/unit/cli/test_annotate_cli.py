@@ -167,7 +167,7 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
 
     asked = []
 
-    async def open_toy(spec, *, key_env, tell):
+    async def open_toy(spec, *, key_env, on_event):
         asked.append((spec, key_env))
         return Toy()
 

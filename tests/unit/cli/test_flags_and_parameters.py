@@ -24,10 +24,10 @@ ARGUMENTS = {("measure", "answers"): "files", ("render", "groups"): "group"}
 """Parameters whose positional argument has another name."""
 
 PYTHON_ONLY = {
-    ("*", "tell"): "a shell sees what is told on standard error",
+    ("*", "on_event"): "a shell sees what is told on standard error",
     ("*", "stop"): "a shell stops with Ctrl-C",
     ("answer", "signal"): "a value that a program has, such as the score of a retriever",
-    ("measure", "least"): "reports for the shell always need as many rows",
+    ("measure", "min_rows"): "reports for the shell always need as many rows",
     ("measure", "notes"): "lines that a caller adds to the report",
     ("read", "text"): "a shell pipes it in",
     ("serve-model", "extra"): "a shell gives them after a bare --",

@@ -22,7 +22,9 @@ def test_a_threshold_or_an_honest_no(tmp_path, monkeypatch):
     assert made.exit_code == 0, made.output
     assert "at most 60 % are wrong, with 90 % probability" in made.output
     assert load_gate("g.json").risk == 0.6
-    no = call("gate", "answers.csv", "--risk", "0.01", "--sure", "95%", "--out", "no.json")
+    no = call(
+        "gate", "answers.csv", "--risk", "0.01", "--confidence-level", "95%", "--out", "no.json"
+    )
     assert no.exit_code == 1, no.output
     assert "Not attainable: these rows could certify" in no.output
     assert load_gate("no.json").sure == 0.95

@@ -34,7 +34,7 @@ def test_the_first_command(tmp_path, groups):
 def test_a_broken_relation_fails_a_build_that_asks_for_it(tmp_path, groups):
     words = [groups, "--model", FALLBACK, "--profile", "quick", "--out", tmp_path / "p"]
     report = tmp_path / "junit.xml"
-    done = call(*words, "--fail-on", "breaks", "--junit", report, "--html", tmp_path / "x.html")
+    done = call(*words, "--fail-on", "breaks", "--junit", report, "--page", tmp_path / "x.html")
     assert done.exit_code == 3
     assert "<failure" in report.read_text("utf-8")
     assert (tmp_path / "x.html").is_file()

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,34 @@ def test_public_names_are_documented(name):
     if inspect.isclass(value) or inspect.isfunction(value):
         assert inspect.getdoc(value)
         assert value.__module__.startswith("novarag.")
+
+
+FUNCTIONS = [name for name in SNAPSHOT if inspect.isfunction(getattr(novarag, name))]
+
+
+def undescribed(function):
+    """Return the parameters of a function that the `Args:` of its docstring leave out."""
+    doc = inspect.getdoc(function) or ""
+    part = re.search(r"^Args:\n((?:[ ]+.*\n?|\n)*)", doc, re.MULTILINE)
+    described = re.findall(r"^ {4}(\w+):", part[1], re.MULTILINE) if part else []
+    return set(inspect.signature(function).parameters) ^ set(described)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_parameter_of_a_public_function_is_described(name):
+    assert undescribed(getattr(novarag, name)) == set()
+
+
+def test_a_parameter_that_is_not_described_is_found():
+    def careless(first, second):
+        """Do something.
+
+        Args:
+            first: What comes first.
+            third: What does not come.
+        """
+
+    assert undescribed(careless) == {"second", "third"}
 
 
 def test_the_face_is_what_the_stub_lists():

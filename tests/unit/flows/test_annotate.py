@@ -71,7 +71,7 @@ def test_in_a_script_with_nothing_written(tmp_path, monkeypatch):
 
 def test_what_is_written_is_what_is_returned(tmp_path):
     heard, out = [], tmp_path / "out"
-    found = annotate(GROUPS, out, **QUICK, tell=heard.append)
+    found = annotate(GROUPS, out, **QUICK, on_event=heard.append)
     assert [file.name for file in found.files] == [
         "annotated.jsonl", "profile.json", "report.html", "report.md",
     ]  # fmt: skip
@@ -153,7 +153,7 @@ def test_witnesses_are_handed_in_as_objects():
 def test_no_reply_is_paid_twice(tmp_path):
     judge, heard = Judge(), []
     annotate(GROUPS, tmp_path / "o", judge=judge, **QUICK)
-    annotate(GROUPS, tmp_path / "o", judge=judge, **QUICK, tell=heard.append)
+    annotate(GROUPS, tmp_path / "o", judge=judge, **QUICK, on_event=heard.append)
     assert judge.asked == 3
     votes = tmp_path / "o.votes.jsonl"
     assert heard[0] == Note(f"3 replies are in {votes} already")
@@ -190,7 +190,7 @@ def test_what_cannot_work_is_said_in_words_of_python(tmp_path):
 def test_the_doors_defaults_are_those_of_the_function():
     ours = inspect.signature(annotate).parameters
     shown = inspect.signature(door).parameters
-    assert set(shown) == set(ours) - {"tell"}
+    assert set(shown) == set(ours) - {"on_event"}
     for name in set(shown) - {"out"}:
         assert shown[name].default == ours[name].default
 

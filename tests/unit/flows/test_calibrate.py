@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import novarag
 from novarag import (
     STRATEGIES,
     Columns,
@@ -14,7 +15,6 @@ from novarag import (
     answer,
     apply_calibration,
     ask,
-    fit_calibration,
     group_passages,
     load_calibration,
     measure,
@@ -46,7 +46,7 @@ def table(n: int = 120, seed: int = 0, **more: object) -> pl.DataFrame:
 
 
 def test_a_table_is_fitted_kept_and_read_back(tmp_path):
-    made = fit_calibration(table(), out=tmp_path / "c.json", page=tmp_path / "c.html")
+    made = novarag.calibrate(table(), out=tmp_path / "c.json", page=tmp_path / "c.html")
     assert load_calibration(tmp_path / "c.json") == made
     assert made.source.model == "unknown"
     page = (tmp_path / "c.html").read_text()
@@ -58,7 +58,7 @@ def test_a_table_is_fitted_kept_and_read_back(tmp_path):
 
 def test_a_changed_byte_is_noticed(tmp_path):
     path = tmp_path / "c.json"
-    fit_calibration(table(), out=path)
+    novarag.calibrate(table(), out=path)
     raw = path.read_bytes()
     for at in range(0, len(raw), len(raw) // 40):
         path.write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
@@ -69,7 +69,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
 
 
 def test_it_is_applied_to_answers_nobody_graded(tmp_path):
-    made = fit_calibration(table())
+    made = novarag.calibrate(table())
     log = (
         table(50, seed=1)
         .drop("correct")
@@ -92,21 +92,21 @@ def test_it_is_applied_to_answers_nobody_graded(tmp_path):
 
 def test_lists_become_json_in_csv(tmp_path):
     log = table(40).with_columns(judgments=pl.lit(["a", "b"]))
-    apply_calibration(log, fit_calibration(table()), out=tmp_path / "o.csv")
+    apply_calibration(log, novarag.calibrate(table()), out=tmp_path / "o.csv")
     assert pl.read_csv(tmp_path / "o.csv")["judgments"][0] == '["a", "b"]'
 
 
 def test_its_signal_is_taken_from_the_column_of_that_name():
-    made = fit_calibration(table(), columns=Columns(signal="likelihood"))
+    made = novarag.calibrate(table(), columns=Columns(signal="likelihood"))
     with_it = apply_calibration(table(60, seed=2), made)
     without = apply_calibration(table(60, seed=2).drop("likelihood"), made)
     assert not with_it["calibrated"].equals(without["calibrated"])
     with pytest.raises(UsageError, match="no column 'score'"):
-        fit_calibration(table(), columns=Columns(signal="score"))
+        novarag.calibrate(table(), columns=Columns(signal="score"))
 
 
 def test_answers_of_another_model_or_prompt_are_refused_unless_told():
-    made = fit_calibration(table(model="llama", strategy="nova"))
+    made = novarag.calibrate(table(model="llama", strategy="nova"))
     assert (made.source.model, made.source.prompt) == ("llama", STRATEGIES["nova"].template.hash)
     for other in ({"model": "qwen"}, {"strategy": "vanilla"}, {"strategy": "my-own"}):
         log = table(40, seed=1, **other)
@@ -118,13 +118,13 @@ def test_answers_of_another_model_or_prompt_are_refused_unless_told():
         apply_calibration(table(40, seed=1), made, model="qwen")
     both = pl.concat([table(40, model="a"), table(40, seed=1, model="b")])
     with pytest.raises(UsageError, match="2 values of 'model'"):
-        fit_calibration(both)
+        novarag.calibrate(both)
 
 
 def test_no_public_function_judges_it_on_its_own_rows(tmp_path):
     """Whatever form the rows come in again, and however few of them."""
     rows = table()
-    made = fit_calibration(rows, out=tmp_path / "c.json")
+    made = novarag.calibrate(rows, out=tmp_path / "c.json")
     rows.write_csv(tmp_path / "again.csv")
     renamed = rows.rename({"question": "q"})
     for again, columns in (
@@ -142,7 +142,7 @@ def test_no_public_function_judges_it_on_its_own_rows(tmp_path):
 
 def test_rows_without_a_question_are_known_again(tmp_path):
     table().drop("question").write_csv(tmp_path / "rows.csv")
-    made = fit_calibration(tmp_path / "rows.csv")
+    made = novarag.calibrate(tmp_path / "rows.csv")
     with pytest.raises(UsageError, match="judged on what it has seen"):
         measure(tmp_path / "rows.csv", calibration=made, replicates=100)
 
@@ -153,7 +153,7 @@ def test_before_and_after_stand_side_by_side(tmp_path):
     assert [g.name for g in found.groups] == ["as stated", "calibrated"]
     assert after < before == found.overall.figures["brier"].value
     assert any("cross-fitted" in note for note in found.notes)
-    made = fit_calibration(table(200, seed=5))
+    made = novarag.calibrate(table(200, seed=5))
     given = measure(table(400), calibration=made, replicates=100)
     assert given.groups[1].figures["brier"].value < before
     assert any("200 other questions" in note for note in given.notes)
@@ -169,7 +169,7 @@ def test_before_and_after_stand_side_by_side(tmp_path):
 )
 def test_weights_are_numbers_above_zero(column, value, message):
     with pytest.raises(DataError, match=message):
-        fit_calibration(table(**{column: value}))
+        novarag.calibrate(table(**{column: value}))
 
 
 def test_what_is_no_calibration_is_a_type_error():
@@ -181,7 +181,7 @@ def test_a_run_is_calibrated_as_it_ends(tmp_path):
     write_example(tmp_path / "pool.jsonl")
     group_passages(tmp_path / "pool.jsonl", tmp_path / "groups.jsonl", audit=False)
     run = ask(tmp_path / "groups.jsonl", "nova", "simulated:base", out=tmp_path / "run")
-    made = fit_calibration(run, columns=Columns(signal="likelihood"))
+    made = novarag.calibrate(run, columns=Columns(signal="likelihood"))
     assert set(made.states) >= {"consistent", "conflicting"}
     again = ask(
         tmp_path / "groups.jsonl", "nova", "simulated:base", out=tmp_path / "run", calibration=made

@@ -31,7 +31,7 @@ def test_frames_files_and_rows_are_the_same_answers(tmp_path):
     assert found.fails
     files = [write_table(tmp_path / name, t) for name, t in (("new.csv", new), ("old.csv", old))]
     told = []
-    again = compare([files[0]], str(files[1]), out=tmp_path / "out", tell=told.append)
+    again = compare([files[0]], str(files[1]), out=tmp_path / "out", on_event=told.append)
     assert again.budgets == found.budgets
     assert (again.new, again.old) == (("new.csv",), ("old.csv",))
     assert compare(new.to_dicts(), old.to_dicts()).budgets == found.budgets

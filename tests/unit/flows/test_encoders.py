@@ -23,7 +23,7 @@ class Blocking(Encoder):
 
 def test_an_encoder_that_was_handed_in_is_open():
     own, heard = Encoder(), []
-    assert asyncio.run(open_encoder(own, tell=heard.append)) is own
+    assert asyncio.run(open_encoder(own, on_event=heard.append)) is own
     assert heard == []
 
 
@@ -36,7 +36,7 @@ def test_what_cannot_encode_is_a_wrong_type(wrong):
 def test_opening_by_name_is_told(monkeypatch):
     heard = []
     monkeypatch.setattr("novarag.retrieval.local_encoder.load_encoder", lambda spec: spec)
-    assert asyncio.run(open_encoder("a/model", tell=heard.append)) == "a/model"
+    assert asyncio.run(open_encoder("a/model", on_event=heard.append)) == "a/model"
     assert heard == [Note("opening the encoder a/model")]
 
 

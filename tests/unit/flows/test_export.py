@@ -21,7 +21,7 @@ def filtered(tmp_path):
 
 def test_what_was_written_is_a_record(filtered, tmp_path):
     told = []
-    done = novarag.export_training_set(filtered, tmp_path / "out", dev=0.5, tell=told.append)
+    done = novarag.export_training_set(filtered, tmp_path / "out", dev=0.5, on_event=told.append)
     card = json.loads((tmp_path / "out" / "card.json").read_bytes())
     assert done.place == tmp_path / "out"
     assert told == [Wrote(tmp_path / "out")]

@@ -59,7 +59,7 @@ def dropped(folder):
 def test_a_stream_of_shards_gives_what_the_whole_gives(runs, tmp_path, options):
     done = []
     sources = open_sources([str(runs / "a"), str(runs / "b")])
-    found = filter_runs(sources, tmp_path / "out", options, tell=done.append)
+    found = filter_runs(sources, tmp_path / "out", options, on_event=done.append)
     whole = funnel(table(ALPHA + BETA), options=options)
     kept = pl.read_parquet(tmp_path / "out" / "kept.parquet")
     assert kept.columns == [*TRIALS, "run", "target"]

@@ -81,7 +81,7 @@ def test_ask_has_a_server_hold_groups_of_every_size_to_their_form(groups, tmp_pa
 def test_ask_is_refused_once_and_asks_freely(groups, tmp_path):
     told = []
     with chaos(structured="refuse") as url:
-        run = ask(groups, "nova", f"{url}=chaos", out=tmp_path / "run", tell=told.append)
+        run = ask(groups, "nova", f"{url}=chaos", out=tmp_path / "run", on_event=told.append)
         assert counted(url) == (GROUPS + 1, 1)
         served = bill(url)["attempts"]
     assert holds(tmp_path / "run") == (True, False)

@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag import compare, fit_calibration, measure, pick_answers, set_gate
+import novarag
+from novarag import compare, measure, pick_answers
 from novarag.datasets import Columns
 from novarag.flows.events import TableRead
 from novarag.metrics.remarks import find_oddities
@@ -24,7 +25,7 @@ def test_m6_the_gates_promise_is_kept_on_hidden_repeats():
 
 def test_m6_a_gate_on_hidden_repeats_is_that_of_the_questions():
     table = hidden_repeats(questions=200, copies=3, wrong=0.02)
-    made = set_gate(table, risk=0.1)
+    made = novarag.gate(table, risk=0.1)
     assert (made.counted.used, made.counted.questions) == (200, 200)
     assert made.threshold is not None
 
@@ -32,12 +33,12 @@ def test_m6_a_gate_on_hidden_repeats_is_that_of_the_questions():
 def test_m6_every_verb_counts_questions_and_not_spellings():
     table = hidden_repeats(questions=40)
     assert measure(table, replicates=150).overall.questions == 40
-    assert fit_calibration(table).fitted.questions == 40
-    assert set_gate(table, risk=0.3).counted.questions == 40
+    assert novarag.calibrate(table).fitted.questions == 40
+    assert novarag.gate(table, risk=0.3).counted.questions == 40
     log = table.with_columns(answer=pl.lit("thirty days"))
     assert pick_answers(log, n=500).questions == 40
     taken = []
-    measure(table.to_dicts(), replicates=150, tell=taken.append)
+    measure(table.to_dicts(), replicates=150, on_event=taken.append)
     lines = next(event for event in taken if isinstance(event, TableRead)).lines
     assert any("question: column 'question', 40 different in " in line for line in lines)
 
@@ -46,7 +47,7 @@ def test_m6_a_column_of_ids_says_otherwise():
     table = hidden_repeats(questions=40).with_row_index("id")
     columns = Columns(question="id")
     assert measure(table, columns=columns, replicates=150).overall.questions == 800
-    assert set_gate(table, risk=0.3, columns=columns).counted.questions == 800
+    assert novarag.gate(table, risk=0.3, columns=columns).counted.questions == 800
 
 
 def test_m6_two_tables_are_paired_however_their_questions_are_spelt():
@@ -57,9 +58,9 @@ def test_m6_two_tables_are_paired_however_their_questions_are_spelt():
 
 
 def test_m6_a_calibration_knows_its_questions_in_any_spelling():
-    made = fit_calibration(hidden_repeats(questions=40, seed=1))
+    made = novarag.calibrate(hidden_repeats(questions=40, seed=1))
     with pytest.raises(Exception, match="40 of these questions were used to fit"):
-        set_gate(hidden_repeats(questions=40, seed=2), risk=0.3, calibration=made)
+        novarag.gate(hidden_repeats(questions=40, seed=2), risk=0.3, calibration=made)
 
 
 def graded(n=400, *, seed=0):
@@ -76,8 +77,8 @@ def remarks_of_all(frame):
     """What each verb says beside its figures."""
     found = measure(frame, replicates=150)
     yield " ".join(found.notes)
-    yield " ".join(calibration_notes(fit_calibration(frame)))
-    yield " ".join(gate_notes(set_gate(frame, risk=0.3)))
+    yield " ".join(calibration_notes(novarag.calibrate(frame)))
+    yield " ".join(gate_notes(novarag.gate(frame, risk=0.3)))
 
 
 def test_m6_near_duplicates_that_share_their_grade_are_remarked_by_every_verb():
@@ -134,4 +135,4 @@ def test_m6_a_table_in_which_only_right_answers_are_graded_is_remarked():
     )
     found = measure(frame, replicates=150)
     assert "Every graded answer is right, and others have no grade" in " ".join(found.notes)
-    assert "Every graded answer is right" in " ".join(gate_notes(set_gate(frame, risk=0.3)))
+    assert "Every graded answer is right" in " ".join(gate_notes(novarag.gate(frame, risk=0.3)))

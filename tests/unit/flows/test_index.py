@@ -42,7 +42,7 @@ def corpus(tmp_path):
 
 def test_in_a_script(corpus, tmp_path):
     heard = []
-    built = build_index(corpus, tmp_path / "x.db", limit=3, k1=1.2, tell=heard.append)
+    built = build_index(corpus, tmp_path / "x.db", limit=3, k1=1.2, on_event=heard.append)
     assert (built.seen, built.added, built.held) == (3, 3, 3)
     assert built.manifest == Manifest(k1=1.2)
     assert heard == [Counted("passages", 3, 3)]
@@ -100,7 +100,7 @@ def test_what_cannot_work_is_said_in_words_of_python(corpus, tmp_path):
 def test_the_doors_defaults_are_those_of_the_function():
     ours = inspect.signature(build_index).parameters
     shown = inspect.signature(door).parameters
-    assert set(shown) == set(ours) - {"tell"}
+    assert set(shown) == set(ours) - {"on_event"}
     assert all(shown[name].default == ours[name].default for name in shown)
 
 

@@ -52,7 +52,7 @@ def model():
 
 def test_passages_are_written_and_counted(model, tmp_path):
     heard = []
-    made = make_noise(QUESTIONS, model, tmp_path / "noise", tell=heard.append)
+    made = make_noise(QUESTIONS, model, tmp_path / "noise", on_event=heard.append)
     assert (made.run.answered, made.run.requests, made.run.dead) == (48, 48, 0)
     assert sum(count.written for count in made.tally) == 240
     assert all(count.rejected or count.kept for count in made.tally)

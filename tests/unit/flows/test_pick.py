@@ -44,7 +44,7 @@ def truth(picked):
 
 def test_from_a_log_to_a_calibration(tmp_path):
     told, out = [], tmp_path / "sheet"
-    picked = novarag.pick_answers(made_log(), out, n=60, tell=told.append)
+    picked = novarag.pick_answers(made_log(), out, n=60, on_event=told.append)
     assert {event.path for event in told[1:]} == {out / "sheet.html", out / "picked.json"}
     assert repr(picked) == (
         f"Picked {picked.sheet}: 60 of 380 questions in {len(picked.strata)} strata, 20 unread"
@@ -53,7 +53,7 @@ def test_from_a_log_to_a_calibration(tmp_path):
     scores = truth(picked)
     file = saved(tmp_path / "ada.json", picked.sheet, scores)
     told.clear()
-    found = novarag.read_grades(out, file, tmp_path / "graded.csv", tell=told.append)
+    found = novarag.read_grades(out, file, tmp_path / "graded.csv", on_event=told.append)
     assert told == [Wrote(tmp_path / "graded.csv")]
     assert found.counts == {
         "right": scores.count("right"),
@@ -71,7 +71,7 @@ def test_from_a_log_to_a_calibration(tmp_path):
     assert unread["correct"].to_list() == [False] * 4
     assert unread["weight"].to_list() == [5.0] * 4
     assert set(table["evidence"]) <= {*STATES}
-    made = novarag.fit_calibration(tmp_path / "graded.csv")
+    made = novarag.calibrate(tmp_path / "graded.csv")
     assert (made.fitted.questions, made.fitted.unread, made.source.model) == (60, 4, "m")
 
 
@@ -95,7 +95,7 @@ def test_where_nobody_could_tell_the_others_of_the_stratum_stand_in(tmp_path):
 
 def test_questions_of_a_calibration_are_left_out(tmp_path):
     log = made_log()
-    fitted = novarag.fit_calibration(log[:100].with_columns(correct=pl.Series([True, False] * 50)))
+    fitted = novarag.calibrate(log[:100].with_columns(correct=pl.Series([True, False] * 50)))
     picked = novarag.pick_answers(log, n=60, calibration=fitted)
     assert picked.skipped == 100
     assert not set(picked.rows["question"]) & set(log["question"][:100])

@@ -88,7 +88,7 @@ def test_rows_groups_and_files_are_one(tmp_path):
 
 def test_only_the_first_group_of_a_question_is_asked():
     told = []
-    result = probe([*rows(), *rows()[:7]], FALLBACK, profile="quick", tell=told.append)
+    result = probe([*rows(), *rows()[:7]], FALLBACK, profile="quick", on_event=told.append)
     assert result.cost.calls == 180
     assert any("7 rows ask a question again" in str(event) for event in told)
 

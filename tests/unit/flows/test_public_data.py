@@ -165,7 +165,7 @@ def test_files_are_fetched_kept_and_not_fetched_again(tmp_path, tiny):
     with file_server({"/c/d/three.json": THREE, "/c/d/five.json": FIVE}) as served:
         heard = []
         told = {"out": tmp_path, "fetch": True, "mirror": served.url + "/"}
-        found = public_data("tiny", **told, tell=heard.append)
+        found = public_data("tiny", **told, on_event=heard.append)
         assert served.asked == ["/c/d/three.json", "/c/d/five.json"]
         assert not found.missing
         assert [table.rows for table in found.tables] == [1, 1]

@@ -27,7 +27,7 @@ def released(monkeypatch):
 
 def test_files_card_and_what_is_told(released, tmp_path, monkeypatch):
     heard = []
-    made = rebuild_benchmark(tmp_path / "out", tell=heard.append)
+    made = rebuild_benchmark(tmp_path / "out", on_event=heard.append)
     names = [f"{name}-test-k{k}.jsonl" for name in ("nq", "bamboogle") for k in (3, 4)]
     assert [f.name for f in made.files] == names == list(made.unlike)
     assert heard[0] == Notice("nq is not the released file")

@@ -116,7 +116,7 @@ def test_the_same_reader_changes_nothing(tmp_path):
     job = made(tmp_path / "run")
     before = snapshot(tmp_path / "run")
     told = []
-    found = again(job, tell=told.append)
+    found = again(job, on_event=told.append)
     assert (found.trials, found.changed, dict(found.columns)) == (48, 0, {})
     assert told == [1, 1, 1]
     assert snapshot(tmp_path / "run") == before

@@ -38,7 +38,7 @@ def echo(query, k):
 
 def test_in_a_script_from_texts_in_an_index(uri):
     heard = []
-    found = retrieve(ASKED, uri=uri, k=1, tell=heard.append)
+    found = retrieve(ASKED, uri=uri, k=1, on_event=heard.append)
     assert sources(found) == [["d1"], ["d4"]]
     assert [g.id for g in found.groups] == [f"{text}/bm25-k1" for text in ASKED]
     assert str(found) == "2 passages for 2 questions"
@@ -51,7 +51,7 @@ def test_a_file_in_and_a_file_out(uri, tmp_path):
     path, out, heard = tmp_path / "q.jsonl", tmp_path / "new" / "g.jsonl", []
     row = {"id": "a", "question": ASKED[0], "answers": ["Builder1"]}
     path.write_text(json.dumps(row) + "\n", "utf-8")
-    found = retrieve(path, out=out, uri=str(uri), k=1, tell=heard.append)
+    found = retrieve(path, out=out, uri=str(uri), k=1, on_event=heard.append)
     assert heard[-1] == Wrote(out)
     assert found.groups == tuple(load_groups(out))
     assert (found.out, found.held, found.unanswered) == (out, (), 0)
@@ -131,6 +131,6 @@ def test_what_cannot_work_is_said_in_words_of_python(uri, tmp_path):
 def test_the_doors_defaults_are_those_of_the_function():
     ours = inspect.signature(retrieve).parameters
     shown = inspect.signature(door).parameters
-    assert set(shown) - {"with_"} == set(ours) - {"tell", "search"}
+    assert set(shown) - {"with_"} == set(ours) - {"on_event", "search"}
     for name in set(shown) - {"with_", "out"}:
         assert shown[name].default == ours[name].default

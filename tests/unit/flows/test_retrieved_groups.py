@@ -99,7 +99,7 @@ def test_no_split_knows_a_question_of_another(data):
 def test_pools_and_files_from_a_search(data, tmp_path, monkeypatch):
     heard = {}
 
-    def search(questions, *, uri, mode, k, tell):
+    def search(questions, *, uri, mode, k, on_event):
         heard.update(uri=uri, mode=mode, k=k)
         ranked = tuple(Passage(text="a title on top", source=f"p{i}") for i in range(6))
         return SimpleNamespace(

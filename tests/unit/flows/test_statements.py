@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from novarag import fit_calibration, measure, set_gate
+import novarag
+from novarag import measure
 from novarag.cli import app
 from novarag.datasets import Columns
 from novarag.errors import UsageError
@@ -64,16 +65,16 @@ def test_t1_the_slider_and_the_table_keep_the_same_share():
 def test_t1_calibrate_and_gate_count_unread_rows_as_measure_does():
     log = log_with_unread_rows()
     panel = measure(log, replicates=150).overall
-    fitted = fit_calibration(log).fitted
+    fitted = novarag.calibrate(log).fitted
     assert (fitted.unread, fitted.unread_graded) == (panel.unread, panel.unread_graded)
     assert fitted.ungraded == panel.ungraded
-    counted = set_gate(log, risk=0.3).counted
+    counted = novarag.gate(log, risk=0.3).counted
     assert (counted.unread, counted.unread_ungraded) == (213, 594)
     assert counted.ungraded == panel.ungraded
-    notes = " ".join(calibration_notes(fit_calibration(log)))
+    notes = " ".join(calibration_notes(novarag.calibrate(log)))
     assert "807 replies could not be read and taught it nothing. 213 of them have a grade." in notes
     assert "180 answers were read but not graded" in notes
-    told = " ".join(gate_notes(set_gate(log, risk=0.3)))
+    told = " ".join(gate_notes(novarag.gate(log, risk=0.3)))
     assert "774 rows that nobody graded were left out; 594 of these could not be read." in told
 
 
@@ -134,7 +135,7 @@ TABLES = [log_with_unread_rows(), *(answers_near_a_risk(seed=seed) for seed in r
 def test_t8_measure_and_gate_say_the_same_of_the_same_rows(table):
     found = measure(table, replicates=150)
     for c in found.decisions["all"].thresholds:
-        made = set_gate(table, risk=c.risk)
+        made = novarag.gate(table, risk=c.risk)
         assert (c.threshold, c.kept) == (made.threshold, made.share)
         line = next(line for line in answer_first(found) if f"At most {c.risk:.0%}"[:-1] in line)
         if made.threshold is None:
@@ -157,7 +158,7 @@ def test_t8_the_level_and_what_makes_a_gate_differ_are_said():
 def test_t8_where_a_gate_refuses_the_rows_together_it_is_said():
     table = pooled_models("model")
     with pytest.raises(UsageError, match="3 values of 'model'"):
-        set_gate(table, risk=0.3)
+        novarag.gate(table, risk=0.3)
     found = measure(table, replicates=150)
     assert any("refuses these rows together" in note for note in found.notes)
     apart = measure(table, by="model", replicates=150)
@@ -170,13 +171,13 @@ def test_t8_groups_are_gated_by_themselves():
     for name, decisions in found.decisions.items():
         own = table.filter(pl.col("segment") == name)
         for c in decisions.thresholds:
-            assert c.threshold == set_gate(own, risk=c.risk).threshold
+            assert c.threshold == novarag.gate(own, risk=c.risk).threshold
 
 
 def test_t9_a_threshold_whose_check_fails_is_no_advice():
     found = measure(misleading_halves(), replicates=150)
     at20 = next(c for c in found.decisions["all"].thresholds if c.risk == 0.2)
-    assert at20.threshold == set_gate(misleading_halves(), risk=0.2).threshold == 0.9
+    assert at20.threshold == novarag.gate(misleading_halves(), risk=0.2).threshold == 0.9
     assert at20.half.error.value == pytest.approx(33 / 140)
     assert at20.failed
     assert at20.advised is None
@@ -206,8 +207,8 @@ def test_t10_a_column_that_changes_the_error_rate_is_named_by_every_verb(column)
     found = measure(table, replicates=150)
     lines = {
         f"by={column!r}": found.notes,
-        f"state={column!r}": calibration_notes(fit_calibration(table)),
-        f"`state={column!r}`": gate_notes(set_gate(table, risk=0.2)),
+        f"state={column!r}": calibration_notes(novarag.calibrate(table)),
+        f"`state={column!r}`": gate_notes(novarag.gate(table, risk=0.2)),
     }
     for proposed, notes in lines.items():
         line = next(line for line in notes if f"by column {column!r}" in line)
@@ -223,7 +224,7 @@ def test_t10_what_is_told_apart_already_is_not_named():
     apart = measure(table, by="Modell", replicates=150)
     assert not any("Modell" in note for note in apart.notes)
     columns = Columns(state="Modell")
-    assert fit_calibration(table, columns=columns).fitted.remarks == ()
+    assert novarag.calibrate(table, columns=columns).fitted.remarks == ()
 
 
 def test_t10_a_column_that_repeats_the_grade_or_the_confidence_is_not_named():

@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
 
 def test_from_runs_to_a_report(runs, tmp_path):
     told, out = [], tmp_path / "sheet"
-    sheet = novarag.make_rating_sheet(runs, out, questions=6, tell=told.append)
+    sheet = novarag.make_rating_sheet(runs, out, questions=6, on_event=told.append)
     assert sheet.key.systems == ("vanilla", "nova")
     assert repr(sheet) == f"Sheet {sheet.id}: 6 questions, replies of vanilla, nova"
     assert {event.path for event in told} == {out / "sheet.html", out / "key.json"}
@@ -32,7 +32,7 @@ def test_from_runs_to_a_report(runs, tmp_path):
         file.write_text(ratings_text(given, i))
     told.clear()
     report = novarag.read_rating_files(
-        str(out), files, tmp_path / "report", replicates=100, tell=told.append
+        str(out), files, tmp_path / "report", replicates=100, on_event=told.append
     )
     assert Wrote(tmp_path / "report" / "study.json") in told
     assert sorted(p.name for p in (tmp_path / "report").iterdir()) == [

@@ -36,7 +36,9 @@ def engine(monkeypatch):
 def test_from_an_export_to_a_model(engine, export, base, tmp_path):
     told, out = [], tmp_path / "m"
     settings = novarag.TrainingSettings(batch=4, epochs=1.0)
-    done = novarag.train_model(export, base, out, settings=settings, merge=True, tell=told.append)
+    done = novarag.train_model(
+        export, base, out, settings=settings, merge=True, on_event=told.append
+    )
     assert told[0] == Note("tiny, other: 5 samples")
     assert told[1] == Note("2 steps in all, of 4 samples: a smaller `batch` gives more")
     steps = [event.now.step for event in told if isinstance(event, TrainingProgress)]
@@ -71,7 +73,7 @@ def test_filtered_replies_are_no_measure_of_confidence(tmp_path, loss, unfiltere
     card |= {"funnel": funnel | {"reasons": []}, "label_only": False}
     (export / "card.json").write_text(json.dumps(seal_card(card)))
     told, settings = [], novarag.TrainingSettings(loss=loss, batch=2)
-    novarag.train_model(export, base, tmp_path / "m", settings=settings, tell=told.append)
+    novarag.train_model(export, base, tmp_path / "m", settings=settings, on_event=told.append)
     warned = [e for e in told if isinstance(e, Note) and "these replies were filtered" in e.text]
     assert len(warned) == (loss != "text" and not unfiltered)
 
@@ -83,7 +85,9 @@ def test_a_killed_training_goes_on_in_a_loop_or_a_thread(engine, export, base, t
     engine.kill_after, told = None, []
 
     async def notebook():
-        return novarag.train_model(str(export), str(base), str(tmp_path / "m"), tell=told.append)
+        return novarag.train_model(
+            str(export), str(base), str(tmp_path / "m"), on_event=told.append
+        )
 
     first = asyncio.run(notebook())
     assert Notice("going on after step 2") in told
@@ -101,7 +105,7 @@ def test_of_several_processes_one_writes_and_tells(engine, export, base, tmp_pat
     (tmp_path / "m" / "report.html").unlink()
     monkeypatch.setenv("RANK", "1")
     told = []
-    done = novarag.train_model(export, base, tmp_path / "m", tell=told.append)
+    done = novarag.train_model(export, base, tmp_path / "m", on_event=told.append)
     assert (done.lead, told) == (False, [])
     assert not (tmp_path / "m" / "report.html").exists()
 

@@ -131,7 +131,7 @@ def test_foreign_text_is_no_markup(tmp_path):
     bot.model = evil
     bad = [{"id": f"{i}{evil}", "question": evil + str(i), "passages": [evil, evil + str(i)]}
            for i in range(6)]  # fmt: skip
-    probe(bad, app=bot, html=tmp_path / "p.html", junit=tmp_path / "j.xml")
+    probe(bad, app=bot, page=tmp_path / "p.html", junit=tmp_path / "j.xml")
     page = (tmp_path / "p.html").read_text("utf-8")
     assert "<script" not in page
     assert "alert(1)" in page

@@ -106,10 +106,10 @@ def settings(**changed):
     ) if not changed else replace(settings(), **changed)  # fmt: skip
 
 
-def begin(place, groups=None, strategy=NOVA, tell=lambda _: None, **changed):
+def begin(place, groups=None, strategy=NOVA, on_event=lambda _: None, **changed):
     store = open_store(str(place))
     groups = some_groups() if groups is None else groups
-    manifest = plan(store, lambda: groups, settings(**changed), tell=tell)
+    manifest = plan(store, lambda: groups, settings(**changed), on_event=on_event)
     return Job(store=store, manifest=manifest, strategy=strategy, concurrency=3, patience=0.3)
 
 
@@ -381,7 +381,7 @@ def test_damage_to_any_file_is_found_and_costs_only_what_it_hit(tmp_path, how, s
     while hit.read_bytes() == before:
         damaged(hit, how, rng)
     told = []
-    job = begin(tmp_path, some_groups(12), tell=told.append)
+    job = begin(tmp_path, some_groups(12), on_event=told.append)
     outlooks, model = go(job)
     assert told or [line for o in outlooks for line in o.damage]
     assert len(model.prompts) <= 6 + 1 + (

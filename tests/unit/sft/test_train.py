@@ -54,7 +54,7 @@ def job(base, export, tmp_path):
 
 def run(job, engine, **more):
     said, seen = [], []
-    told = train(job, tell=seen.append, notice=said.append, engine=engine, **more)
+    told = train(job, on_event=seen.append, notice=said.append, engine=engine, **more)
     return told, said, seen
 
 

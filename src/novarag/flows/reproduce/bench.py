@@ -73,7 +73,7 @@ class Bench:
     index: str | None = None
     encoder: str | None = None
     seed: int = 0
-    tell: Tell = silent
+    on_event: Tell = silent
     _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
     _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
 
@@ -143,10 +143,10 @@ class Bench:
                     return
                 setting, dataset, role, strategy = ask
                 about = f"{dataset}, {setting.label}: {self.names[role]}, {strategy}"
-                self.tell(Note(f"[{number}/{len(asks)}] {about}"))
+                self.on_event(Note(f"[{number}/{len(asks)}] {about}"))
                 try:
                     self._drawn[ask] = await self._draws(ask).draw(
-                        union(asks[ask]), tell=self._quiet, stop=halt
+                        union(asks[ask]), on_event=self._quiet, stop=halt
                     )
                 except Unfinished as error:
                     unfinished.append(error)
@@ -166,7 +166,7 @@ class Bench:
         """Tell of a run only what is amiss: many run at once."""
         fine = isinstance(event, RunEnded) and event.summary.finished and not event.summary.dead
         if not fine and not isinstance(event, (RunBegun, RunProgress)):
-            self.tell(event)
+            self.on_event(event)
 
     def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
         asks: dict[Ask, list[Need]] = {}
@@ -252,7 +252,7 @@ class Bench:
         if file in self._groups:
             return
         if not file.is_file():
-            self.tell(Note(f"making groups: {dataset}, {setting.label}"))
+            self.on_event(Note(f"making groups: {dataset}, {setting.label}"))
             scope = DataScope(
                 data=self.data, questions=self.questions, seed=self.seed, search=search
             )

@@ -110,18 +110,41 @@ async def reproduce_async(
     method_strategy: str = TABLE.method_strategy,
     wording: str = OWN,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> Reproduction:
     """Make tables and figures of the paper again, with the models at hand.
 
-    `tables` are names of shipped tables, or "all": then those that need an index, or its encoder,
-    are left out and named where there is none. Where `tuned` or `label_only` is missing the
-    base answers for it, prompted, and the table says so. Replies have at most `max_tokens` tokens,
-    the paper's 2,048 by default. Ensemble, P(True) and the sampling methods are asked by
-    `method_strategy`, the paper's CoT by default. With `wording` "paper" prompts are asked in the
-    paper's own words, where it prints them. The same call goes on where it was cut off;
-    `Unfinished` says that it was.
+    Args:
+        tables: Names of shipped tables, one or several, or "all": then those that need an index, or
+            its encoder, are left out and named where there is none.
+        model: The model to ask: `URL=NAME` (or a list of them, for replicas), `simulated:NAME`, an
+            `Endpoint`, an `LLM`, or a function that opens one. It is the base that the trained
+            models began from.
+        out: A folder for groups, replies and the page, where the same call goes on after it was cut
+            off; `Unfinished` says that it was.
+        tuned: The model trained by NOVA, given as `model` is; with None the base answers for it,
+            prompted, and the table says so.
+        label_only: The model trained on labels only, given as `model` is; with None the base
+            answers for it, likewise.
+        profile: "full" asks all questions; "smoke" asks 20 in every cell, to see that tables run.
+        data: The folder that holds naacl/; None takes it from the variable NOVARAG_DATA.
+        index: An index of a corpus, a file or the address of a server, for tables with real
+            retrieval.
+        encoder: Name of the encoder that the index was made with, for tables with dense retrieval:
+            a folder, a model of the hub, or `URL=NAME` of a server.
+        page: A file for the page, with its pictures beside it; None is page.md in `out`.
+        notes: What the page should say of the models, such as their size.
+        seed: Seed of the groups that are drawn, of the questions of a smoke run, and of the
+            bootstrap.
+        max_tokens: Longest reply, in tokens; None is 2,048, as in the paper, and 200 in a smoke
+            run.
+        method_strategy: The strategy that asks for Ensemble, P(True) and the sampling methods; the
+            paper's is CoT.
+        wording: "own" asks prompts in our words, "paper" in the paper's own, where it prints them.
+        access: How servers are reached: time-outs, concurrency, retries, keys.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.flows.reproduce.bench import Bench
     from novarag.strategies import find_strategy
@@ -146,7 +169,7 @@ async def reproduce_async(
         index=index,
         encoder=encoder,
         seed=seed,
-        tell=tell,
+        on_event=on_event,
     )
     find_strategy(method_strategy)
     grids = {name: load_grid(name).asked_by(method_strategy).worded(wording) for name in names}
@@ -197,10 +220,19 @@ async def run_table_async(
     sources: Sequence[str | Path],
     *,
     access: Access | None = None,
-    tell: Tell = silent,
+    on_event: Tell = silent,
     stop: Stop | None = None,
 ) -> Reproduction:
-    """Make one table that files describe, with the models they name."""
+    """Make one table that files describe, with the models they name.
+
+    Args:
+        sources: TOML files or names of shipped tables; later ones override earlier ones, key by
+            key. The models and the folder of the table stand there, too.
+        access: How servers are reached: time-outs, concurrency, retries, keys. Those four are taken
+            from the files, so that only the rest of it counts.
+        on_event: A function that hears what happens, as records of `novarag.flows.events`.
+        stop: A `Stop` that ends the call early; what was answered is kept.
+    """
     from novarag.flows.reproduce.bench import Bench
 
     grid = load_grid(*sources)
@@ -217,7 +249,7 @@ async def run_table_async(
         index=grid.index,
         encoder=grid.encoder,
         seed=grid.seed,
-        tell=tell,
+        on_event=on_event,
     )
     profile = Profile(replicates=grid.replicates, least=grid.least)
     name = Path(sources[0]).stem
@@ -250,7 +282,7 @@ async def _make_page(
     how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)
     made = []
     for number, (name, grid) in enumerate(grids.items(), start=1):
-        bench.tell(Note(f"measuring {number} of {len(grids)}: {name}"))
+        bench.on_event(Note(f"measuring {number} of {len(grids)}: {name}"))
         table = make_table(name, grid, commands[name], bench, how)
         named = {f"{file.stem}-{name}": picture for name, picture in table.pictures.items()}
         made.append(replace(table, pictures=named))

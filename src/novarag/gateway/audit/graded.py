@@ -1,4 +1,4 @@
-"""Feedback as graded answers: what `fit_calibration` and `set_gate` take."""
+"""Feedback as graded answers: what `calibrate` and `gate` take."""
 
 from __future__ import annotations
 

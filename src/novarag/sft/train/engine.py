@@ -54,7 +54,7 @@ def precision() -> str:
 
 
 def fit(
-    job: TrainingJob, resume: Path | None, tell: Callable[[Progress], None]
+    job: TrainingJob, resume: Path | None, on_event: Callable[[Progress], None]
 ) -> list[dict[str, Any]]:
     """Train the adapter and write it; return the log of the training, a row for each step."""
     disable_progress_bars()
@@ -62,7 +62,7 @@ def fit(
     trainer = make_trainer(job)
     _check_lengths(trainer, job.settings.max_length)
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(_Watch(trainer, tell))
+    trainer.add_callback(_Watch(trainer, on_event))
     _run(trainer, resume)
     _watch_the_end(trainer)
     if trainer.is_world_process_zero():
@@ -237,8 +237,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # a library without types
     says of tokens and seconds goes on from its last row.
     """
 
-    def __init__(self, trainer: SFTTrainer, tell: Callable[[Progress], None]) -> None:
-        self._trainer, self._tell = trainer, tell
+    def __init__(self, trainer: SFTTrainer, on_event: Callable[[Progress], None]) -> None:
+        self._trainer, self._tell = trainer, on_event
         self._began, self._first, self._tokens, self._seconds = monotonic(), 0, 0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401, ARG002

@@ -104,7 +104,7 @@ def is_lead() -> bool:
 def train(
     job: TrainingJob,
     *,
-    tell: Callable[[Progress], None],
+    on_event: Callable[[Progress], None],
     notice: Callable[[str], None],
     merged: bool = False,
     engine: Any = None,  # noqa: ANN401 - the module `engine`, or what stands in for it
@@ -115,7 +115,7 @@ def train(
     """
     facts = finished(job.out)
     if facts is None:
-        facts = _fit(job, engine or load_engine(), tell=tell, notice=notice)
+        facts = _fit(job, engine or load_engine(), on_event=on_event, notice=notice)
     if is_lead():
         _wind_up(job, facts)
         if merged and not (job.out / "merged").is_dir():
@@ -154,7 +154,7 @@ def _fit(
     job: TrainingJob,
     engine: Any,  # noqa: ANN401
     *,
-    tell: Callable[[Progress], None],
+    on_event: Callable[[Progress], None],
     notice: Callable[[str], None],
 ) -> dict[str, Any]:
     plan = job.plan | {"precision": engine.precision()}
@@ -167,7 +167,7 @@ def _fit(
             notice(f"{name} was not whole and is cleared away")
         if resume is not None:
             notice(f"going on after step {step_of(resume):,}")
-    log = engine.fit(job, resume, tell)
+    log = engine.fit(job, resume, on_event)
     facts = _tell(job, log, engine)
     if is_lead():
         write_json(job.out / FACTS, facts)

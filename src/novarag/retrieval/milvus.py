@@ -264,7 +264,7 @@ def _check_name(name: str) -> None:
         raise UsageError(f"a collection is named by letters, digits and underscores, not {name!r}")
 
 
-_STARTING = 60.0  # seconds: an engine that starts on a busy machine takes a while
+_STARTING = 180.0  # seconds: an engine that starts on a busy machine takes a while
 
 
 def _connect(uri: str, token: str | None, *, must_exist: bool) -> MilvusClient:

@@ -27,10 +27,12 @@ async def connected(client):
 
 
 async def ended(reader):
-    """Return what comes until the server closes the connection."""
+    """Return what comes until the server closes the connection, or resets it."""
+    came = b""
     with suppress(ConnectionError):
-        return await asyncio.wait_for(reader.read(), _PATIENCE)
-    return b""
+        while piece := await asyncio.wait_for(reader.read(1 << 16), _PATIENCE):
+            came += piece
+    return came
 
 
 def play(tmp_path, story, upstream=None, *, limits="headers = 0.2", tail=""):
@@ -65,9 +67,11 @@ def test_m9_a_byte_now_and_then_wins_no_time(tmp_path):
             while not ending.done():
                 writer.write(b"x")
                 await asyncio.sleep(0.02)
-            return await ending
+            return client.gateway.tallies.turned_away
 
-    assert play(tmp_path, story).startswith(b"HTTP/1.1 408 ")
+    # A byte that is under way when the server closes resets the connection, and may take the 408
+    # with it.
+    assert play(tmp_path, story) == {"late headers": 1}
 
 
 @pytest.mark.parametrize("byte", [b"\r\n", b"P"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from novarag import Passage
+from novarag import Passage, run_table
 from novarag.cli import app
 from novarag.config.grid import Setting, load_grid
 from novarag.datasets.groups import iter_groups
@@ -40,6 +40,13 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+def journals(place):
+    """Return what the journals of all runs in a folder hold."""
+    found = {file: file.read_bytes() for file in place.rglob("journal/*.log")}
+    assert found
+    return found
+
+
 def test_a_table_of_ones_own_from_file_to_page(place):
     result = run(app, ["run", "mine.toml"])
     assert result.exit_code == 0, result.output
@@ -53,11 +60,17 @@ def test_a_table_of_ones_own_from_file_to_page(place):
     (kept,) = (place / "experiment/groups").iterdir()
     assert len(list(iter_groups(kept))) == ROWS
     assert ">simulated</text>" in (place / "experiment/mine-mine-mine.svg").read_text()
-    journals = sorted(place.rglob("journal/*")) or sorted(place.rglob("*.journal"))
-    before = [j.read_bytes() for j in journals]
-    again = run(app, ["run", "mine.toml"])
-    assert again.exit_code == 0
-    assert [j.read_bytes() for j in journals] == before  # nothing was asked again
+    before = journals(place)
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert journals(place) == before  # nothing was asked again
+
+
+def test_python_makes_the_table_that_the_shell_goes_on_with(place):
+    run_table(["mine.toml"])
+    assert "| Vanilla | mine | 24 (24) |" in (place / "experiment/mine.md").read_text()
+    before = journals(place)
+    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert journals(place) == before
 
 
 def test_a_trained_model_answers_for_itself(place):
@@ -90,10 +103,10 @@ def test_two_files_are_two_settings_and_a_changed_file_is_another(place):
 
 def test_a_model_may_join_later_and_nothing_is_asked_again(place):
     assert run(app, ["run", "mine.toml"]).exit_code == 0
-    before = {p: p.read_bytes() for p in place.rglob("journal*") if p.is_file()}
+    before = journals(place)
     (place / "mine.toml").write_text(TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n')
     assert run(app, ["run", "mine.toml"]).exit_code == 0
-    assert all(p.read_bytes() == content for p, content in before.items())
+    assert before.items() < journals(place).items()
     assert "prompt only" not in (place / "experiment/mine.md").read_text()
 
 

@@ -293,7 +293,10 @@ disk: ## full disks (needs root) and scratched files (minutes)
 fuzz: ## a million fuzzed replies (minutes)
 	python -m validation.fuzz 1000000
 
-.PHONY: copies reader-classes reader-speed real-replies
+.PHONY: loaded-tests copies reader-classes reader-speed real-replies
+
+loaded-tests: ## unit and law tests three times, beside four busy processes (two hours)
+	python -m validation.loaded_tests
 
 copies: ## a million copies of a passage's confidence in another dress, passages known: none is read (minutes)
 	python -m validation.copies

@@ -295,7 +295,7 @@ fuzz: ## a million fuzzed replies (minutes)
 
 .PHONY: loaded-tests copies reader-classes reader-speed real-replies
 
-loaded-tests: ## unit and law tests three times, beside four busy processes (two hours)
+loaded-tests: ## unit and law tests three times, beside four busy processes (an hour or more)
 	python -m validation.loaded_tests
 
 copies: ## a million copies of a passage's confidence in another dress, passages known: none is read (minutes)

@@ -262,7 +262,8 @@ def _write(
     from novarag.report.probe import probe_json, write_probe_page
     from novarag.report.probe_junit import junit_xml
 
-    page = page if page is not None or out is None else Path(out) / "probe.html"
+    if page is None and out is not None:
+        page = Path(out) / "probe.html"
     heading = _heading(result, replies.plan.name)
     groups = {(str(g.question.id), v): made for g, v, made in replies.variants()}
     if out is not None:

@@ -253,7 +253,7 @@ class Maker:
             return self._rng.choice(_SPECIAL[param.name])
         if param.name == "out":
             return self._out()
-        kind = str(param.type_descriptor.annotation).lower()
+        kind = param.type.name
         if "int" in kind:
             return self._rng.choice(INTEGERS)
         if "float" in kind:

@@ -96,8 +96,14 @@ def _journal(content: bytes) -> bytes:
     for line in content.splitlines():
         event = json.loads(line[line.index(b"{") :])
         event.pop("version", None)
+        event |= {"run": _settings_of(event["run"])} if "run" in event else {}
         events.append({k: v for k, v in event.items() if k not in _PASSING})
     return _lines(events)
+
+
+def _settings_of(run: str) -> str:
+    """Return the part of a run's id that follows from its settings; the rest is drawn."""
+    return run.partition("-")[0]
 
 
 def _lines(rows: list[Any]) -> bytes:
@@ -119,6 +125,7 @@ def _marker(content: bytes) -> bytes:
     """Read a shard's marker without the digests of what differs, and its own."""
     record = json.loads(content)["content"]
     record.pop("journal")
+    record["run"] = _settings_of(record["run"])
     record["files"] = {
         k: v if "attempts/" not in k else "<digest>" for k, v in record["files"].items()
     }
@@ -129,6 +136,8 @@ def _manifest(content: bytes) -> bytes:
     """Read a manifest without versions, and without the digest that covers them."""
     record = json.loads(content)["content"]
     record.pop("versions")
+    record["run"] = _settings_of(record["run"])
+    record.pop("nonce", None)
     return _pretty(record)
 
 

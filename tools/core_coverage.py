@@ -27,6 +27,7 @@ CORE = (
     "novarag.probes",
     "novarag.records",
     "novarag.rows",
+    "novarag.scoring",
     "novarag.seeding",
     "novarag.sft",
     "novarag.stats",

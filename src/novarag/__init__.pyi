@@ -109,7 +109,6 @@ from novarag.flows.runs import recover as recover
 from novarag.flows.runs import recover_async as recover_async
 from novarag.flows.runs import reread as reread
 from novarag.flows.runs import summarise as summarise
-from novarag.flows.scoring import Answer as Answer
 from novarag.flows.serving import check_serving as check_serving
 from novarag.flows.serving import check_serving_async as check_serving_async
 from novarag.flows.serving import serving_plan as serving_plan
@@ -174,6 +173,7 @@ from novarag.report.comparison import Comparison as Comparison
 from novarag.rows import tabulate as tabulate
 from novarag.runs import Run as Run
 from novarag.runs import open_run as open_run
+from novarag.scoring.answer import Answer as Answer
 from novarag.sft.train.settings import TrainingSettings as TrainingSettings
 from novarag.strategies import FORMATS as FORMATS
 from novarag.strategies import STRATEGIES as STRATEGIES

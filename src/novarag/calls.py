@@ -166,3 +166,18 @@ class CallError(ServiceError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return CallError, (self.outcome, self.detail)
+
+
+SIMULATED = "simulated:"
+"""How the names of simulated respondents begin."""
+
+
+def is_simulated(name: str) -> bool:
+    """Say whether a model's name is that of a simulated respondent."""
+    return name.startswith(SIMULATED)
+
+
+def simulated_note(name: str) -> list[str]:
+    """Say that a respondent was simulated, wherever its answers are reported."""
+    said = f"{name} is a simulated respondent: an instrument, not a result."
+    return [said] if is_simulated(name) else []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from novarag.integrations.core import Scorer
+from novarag.integrations.core import ReplyScorer
 from novarag.integrations.table import ADAPTERS
 from tests.support import adapted
 from tests.support.driven import DRIVERS, EMPTY
@@ -33,14 +33,14 @@ def test_every_adapter_is_driven_and_every_wanted_one_is_known():
 
 def handed_over(monkeypatch):
     """Note what adapters hand to the core: a passage that gets lost need not change a number."""
-    handed, score = set(), Scorer.__call__
+    handed, score = set(), ReplyScorer.__call__
 
     def noting(self, question, passages, said, confidence=None):
         texts = tuple(p if isinstance(p, str) else p["text"] for p in passages)
         handed.add((question, texts, "" if said == EMPTY else said))
         return score(self, question, passages, said, confidence)
 
-    monkeypatch.setattr(Scorer, "__call__", noting)
+    monkeypatch.setattr(ReplyScorer, "__call__", noting)
     return handed
 
 

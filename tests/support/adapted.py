@@ -12,7 +12,7 @@ from novarag.examples import simulated_pools
 from novarag.flows.answerer import Answerer
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
-from novarag.integrations.core import Scorer
+from novarag.integrations.core import ReplyScorer
 from tests.support import live_parts
 
 MOST_LINES = 60
@@ -60,7 +60,7 @@ def settings(folder):
 
 def expected(of, parts):
     """What the core says of each case: the numbers that every tool must show."""
-    score = Scorer(**parts)
+    score = ReplyScorer(**parts)
     return [score(*case) for case in of]
 
 

@@ -1,6 +1,6 @@
 """How each real tool is run over the same cases, and what it then says of them.
 
-A driver takes cases and the settings of `Scorer`, and returns a score and whether it passed for
+A driver takes cases and the settings of `ReplyScorer`, and returns a score and whether it passed for
 each case, in order; the dots stand for a tool that has no passing.
 """
 
@@ -264,17 +264,17 @@ PROVIDER = """module.exports = class {
   async callApi(prompt, context) { return { output: context.vars.reply }; }
 };"""
 CHECKS = """import json
-from novarag.integrations.core import Scorer
+from novarag.integrations.core import ReplyScorer
 from novarag.integrations.promptfoo import get_assert
 
-score = Scorer.__call__
+score = ReplyScorer.__call__
 
 def noting(self, question, passages, said, confidence=None):
     with open("handed.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps([question, passages, said]) + "\\n")
     return score(self, question, passages, said, confidence)
 
-Scorer.__call__ = noting
+ReplyScorer.__call__ = noting
 """
 
 

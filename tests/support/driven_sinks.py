@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from novarag import send_answers
-from novarag.integrations.core import Scorer
+from novarag.integrations.core import ReplyScorer
 from novarag.integrations.table import ADAPTERS
 from tests.support import sinks
 
 
 def sent(name, cases, settings, places, server=None):
     """Send what our core says of each case to a tool."""
-    told = [Scorer(**settings)(*case) for case in cases]
+    told = [ReplyScorer(**settings)(*case) for case in cases]
     file = Path(settings["gate"]).parent / "answers.jsonl"
     sinks.write_answers(file, told, places)
     done = send_answers(

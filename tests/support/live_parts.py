@@ -6,7 +6,7 @@ from functools import cache
 from novarag.calibration.fitting import Stamp, fit
 from novarag.calibration.gate import STATED, Counted, Gate
 from novarag.calibration.graded import Source
-from novarag.flows.gate import score_name
+from novarag.calibration.written import score_name
 from tests.support.graded_answers import draw_graded
 
 UNKNOWN = Source()

@@ -9,9 +9,9 @@ import json
 import math
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from validation.golden.masking import as_text
+from validation.golden.masking import STDOUT, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,4 +89,25 @@ def _near(old: object, new: object) -> bool:
     return old == new
 
 
-CHANGES: tuple[Change, ...] = ()
+def as_answer_object(base: bytes | None, head: bytes | None) -> bool:
+    """The same answers, with judgments at their passages, and the version of the object."""
+    if base is None or head is None:
+        return False
+    return all(map(_as_answer_object, json.loads(base), json.loads(head)))
+
+
+def _as_answer_object(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    judged = old.pop("judgments") or [None] * len(new["passages"])
+    if (new.pop("version"), new.pop("action")) != (1, None):
+        return False
+    return judged == [one["judgment"] for one in new.pop("passages")] and _near(old, new)
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(
+        "answer-json",
+        STDOUT,
+        "`answer --json` lays an answer out as the gateway and the adapters do",
+        as_answer_object,
+    ),
+)

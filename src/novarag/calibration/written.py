@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from novarag.calibration.calibration import (
     Calibration,
@@ -15,9 +18,13 @@ from novarag.calibration.calibration import (
     SignalScale,
     StateMap,
 )
+from novarag.calibration.gate import STATED
 from novarag.calibration.graded import Source
 from novarag.calibration.reference import read_reference
-from novarag.errors import DataError
+from novarag.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from novarag.calibration.gate import Gate
 
 KIND = "calibration 2"
 """What a file says it is; the number changes with the meaning of its fields."""
@@ -112,6 +119,25 @@ def _read(content: dict[str, Any]) -> Calibration:
         if content["kind"] == WITHOUT_REFERENCE
         else read_reference(content["reference"], {NOT_JUDGED: ""}),
     )
+
+
+def score_name(calibration: Calibration | None) -> str:
+    """Name the score that a gate is set on: stated, or the digest of a calibration."""
+    if calibration is None:
+        return STATED
+    scoring = replace(calibration, reference=None)  # which changes no score
+    content = orjson.dumps(to_json(scoring), option=orjson.OPT_SORT_KEYS)
+    return sha256(content).hexdigest()[:16]
+
+
+def check_score(gate: Gate, calibration: Calibration | None) -> None:
+    """Refuse to let a gate decide on scores other than those it was set on."""
+    if gate.score != score_name(calibration):
+        wanted = "stated confidences" if gate.score == STATED else "another calibration"
+        raise UsageError(
+            f"the gate was set on {wanted}: its promise holds for no other score. Give the"
+            " `calibration` that it was set with, or set a gate for this one with `gate(...)`"
+        )
 
 
 def _map(one: StateMap) -> dict[str, Any]:

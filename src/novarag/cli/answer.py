@@ -32,8 +32,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from novarag.flows.scoring import Answer
     from novarag.records import PassageGroup
+    from novarag.scoring import Answer
 
 _MARGIN = 12
 
@@ -153,16 +153,8 @@ def _facts(answer: Answer) -> dict[str, object]:
         "strategy": answer.trial.strategy,
         "model": completion.model,
         "question": answer.question,
-        "answer": answer.answer,
-        "stated": answer.stated,
-        "confidence": answer.confidence,
-        "calibrated": answer.calibrated,
-        "interval": answer.interval,
-        "evidence": answer.evidence,
-        "judgments": answer.judgments,
-        "decision": answer.decision,
+        **answer.to_dict(),
         "reason": said(answer.reason),
-        "flaw": answer.flaw,
         "notes": [said(note) for note in answer.notes],
         "reply": completion.text,
         "reasoning": completion.reasoning,

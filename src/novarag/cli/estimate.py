@@ -99,7 +99,7 @@ def estimate(
 
 
 def _print(found: Estimates) -> None:
-    from novarag.flows.access import simulated_note
+    from novarag.calls import simulated_note
     from novarag.report import rivals
     from novarag.report.ranking import best_of, ranked
 

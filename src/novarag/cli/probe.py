@@ -177,7 +177,7 @@ def _app(text: str | None) -> App | None:
 
 
 def _print(result: ProbeResult) -> None:
-    from novarag.flows.access import simulated_note
+    from novarag.calls import simulated_note
     from novarag.report.probe import probe_notes
 
     for line in [*simulated_note(result.system), *probe_notes(result.card)]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from novarag.calls import GREEDY, Attempt
+from novarag.calls import GREEDY, SIMULATED, Attempt, is_simulated
 from novarag.defaults import ACCESS, ASK, DESK
 from novarag.errors import ServiceError
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     App = str | Callable[[str, list[str]], object]
     Opens = Callable[[], AbstractAsyncContextManager[LLM]]
     Model = str | Sequence[str] | Endpoint | LLM | Opens
-
-SIMULATED = "simulated:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,17 +163,6 @@ def check_keys(
 
         endpoints += [parse_encoder(encoder, key_env=key_env)[1]] if is_address(encoder) else []
     refuse_shared_keys(endpoints)
-
-
-def is_simulated(name: str) -> bool:
-    """Say whether a model's name is that of a simulated respondent."""
-    return name.startswith(SIMULATED)
-
-
-def simulated_note(name: str) -> list[str]:
-    """Say that a respondent was simulated, wherever its answers are reported."""
-    said = f"{name} is a simulated respondent: an instrument, not a result."
-    return [said] if is_simulated(name) else []
 
 
 def _by_address(models: Sequence[str], access: Access) -> ModelAccess:

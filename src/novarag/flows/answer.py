@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from novarag.calls import Sampling
     from novarag.flows.access import Access
     from novarag.flows.answerer import Respondent
-    from novarag.flows.scoring import Answer
     from novarag.records import Passage, PassageGroup
+    from novarag.scoring import Answer
     from novarag.strategies import Strategy
 
 

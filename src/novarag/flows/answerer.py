@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from novarag.calibration.graded import UNKNOWN, Source
 from novarag.calls import GREEDY, CallError, Outcome
 from novarag.errors import UsageError
 from novarag.flows.access import AT_A_DESK, reach
@@ -16,12 +15,11 @@ from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.flows.looping import LoopThread, run_sync, wait_in
 from novarag.flows.passages import load_passages
-from novarag.flows.scoring import Scoring
 from novarag.llm.called import CalledLLM
 from novarag.records import Passage, PassageGroup, Question
-from novarag.strategies import STRATEGIES, find_strategy
+from novarag.scoring import Exchange, Scorer
+from novarag.strategies import find_strategy
 from novarag.strategies.reply_form import form_of
-from novarag.trials import trial_of
 from novarag.web.holding import HeldLLM
 
 if TYPE_CHECKING:
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
     from novarag.calibration.gate import Gate
     from novarag.calls import Reply, Sampling
     from novarag.flows.access import Access, Model, ModelAccess
-    from novarag.flows.scoring import Answer
     from novarag.ports import LLM
     from novarag.records import Completion
+    from novarag.scoring import Answer
     from novarag.strategies import Strategy
     from novarag.web.endpoint import Endpoint
 
@@ -99,14 +97,15 @@ class Answerer:
         self._reached = _reach(model, access)
         self._holding = self._reached.holding if structured else None
         self._sampling = _one_sample(sampling, model)
-        source = Source(
-            model=_model_name(model, self._reached), prompt=self._strategy.template.hash
+        self._scorer = Scorer(
+            self._strategy,
+            None if calibration is None else as_calibration(calibration),
+            None if gate is None else as_gate(gate),
+            source=_model_name(model, self._reached),
+            other_source=other_source,
         )
-        made = None if calibration is None else as_calibration(calibration)
-        decides = None if gate is None else as_gate(gate)
-        self._scoring = Scoring(source, made, decides, other_source=other_source)
         self._with_logprobs = (
-            replace(self._sampling, logprobs=True) if self._scoring.needs_logprobs else None
+            replace(self._sampling, logprobs=True) if self._scorer.needs_logprobs else None
         )
         self._held: _Held | None = None
 
@@ -215,10 +214,9 @@ class Answerer:
             asked = await self._open(stack, group) if llm is None else llm
             form = None if self._holding is None else form_of(strategy, group)
             completion = await self._complete(asked, prompt, form)
-        reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
-        trial = trial_of(reading, group, strategy, 0, completion)
-        known = STRATEGIES.get(strategy.name) is strategy  # past replies are read by these alone
-        return self._scoring.answer(trial, signal=signal, reading=reading if known else None)
+        return self._scorer.score(
+            Exchange(group=group, completion=completion, asking=strategy, signal=signal)
+        )
 
     async def _complete(self, llm: LLM, prompt: str, form: str | None) -> Completion:
         """Ask once; a server that gives no log-probabilities is asked without from then on."""
@@ -281,12 +279,12 @@ def _is_function(model: object) -> bool:
     return callable(model) and not hasattr(model, "complete")
 
 
-def _model_name(model: Respondent, reached: ModelAccess) -> str:
-    """Name the model, if its address or the object that was given does; else it is unknown."""
+def _model_name(model: Respondent, reached: ModelAccess) -> str | None:
+    """Name the model, if its address or the object that was given does."""
     if reached.endpoints or reached.simulated:
         return reached.name
     named = getattr(model, "model", None)
-    return named if isinstance(named, str) and named else UNKNOWN
+    return named if isinstance(named, str) and named else None
 
 
 def _one_sample(sampling: Sampling | None, model: Respondent) -> Sampling:

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from novarag.calls import simulated_note
 from novarag.errors import StorageError, UsageError
-from novarag.flows.access import simulated_note
 from novarag.records import Trial
 
 if TYPE_CHECKING:

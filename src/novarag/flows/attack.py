@@ -319,8 +319,7 @@ def _result(
     margin: float,
     decides: str,
 ) -> AttackResult:
-    from novarag.calls import Cost
-    from novarag.flows.access import simulated_note
+    from novarag.calls import Cost, simulated_note
 
     flagged, passages = plan.flagged()
     return AttackResult(

@@ -34,6 +34,9 @@ def judge_of(
 ) -> tuple[Judge, str]:
     """Return what makes an outcome of a trial, and how it decides."""
     from novarag.flows.attack_gateway import ThroughGateway, gateway_outcome
+    from novarag.flows.calibrate import as_calibration
+    from novarag.flows.gate import as_gate
+    from novarag.scoring import Scorer
 
     if sum(part is not None for part in (threshold, gate)) > 1:
         raise UsageError("a `gate` has its own threshold: leave `threshold` out")
@@ -41,50 +44,30 @@ def judge_of(
         if (threshold, gate, calibration) != (None, None, None):
             raise UsageError("a `gateway` decides by itself: leave `threshold` and `gate` out")
         return gateway_outcome, "the gateway decides"
-    if gate is not None or calibration is not None:
-        return _by_gate(asking, model, gate, calibration, other_source=other_source)
     least = THRESHOLD if threshold is None else threshold
     if not 0 <= least <= 1:
         raise UsageError(f"`threshold` is a share of one, not {least}")
-    return _by_threshold(least), f"an answer is given from a stated confidence of {least:.0%} on"
-
-
-def _by_threshold(least: float) -> Judge:
-    def judge(trial: Trial) -> Outcome:
-        said = trial.response
-        if said is None:
-            return Outcome(decision="abstain", flaw=str(trial.flaw))
-        decision = "answer" if said.confidence >= least else "abstain"
-        return Outcome(answer=said.answer, confidence=said.confidence, decision=decision)
-
-    return judge
-
-
-def _by_gate(
-    asking: Strategy,
-    model: str,
-    gate: str | Path | Gate | None,
-    calibration: str | Path | Calibration | None,
-    *,
-    other_source: bool,
-) -> tuple[Judge, str]:
-    from novarag.calibration.graded import Source
-    from novarag.flows.calibrate import as_calibration
-    from novarag.flows.gate import as_gate
-    from novarag.flows.scoring import Scoring
-
-    scoring = Scoring(
-        Source(model=model, prompt=asking.template.hash),
+    scorer = Scorer(
+        asking,
         None if calibration is None else as_calibration(calibration),
         None if gate is None else as_gate(gate),
+        source=model,
         other_source=other_source,
     )
+    stated = gate is None and calibration is None
 
     def judge(trial: Trial) -> Outcome:
-        scored = scoring.answer(trial)
-        flaw = None if scored.flaw is None else str(scored.flaw)
+        scored = scorer.score_trial(trial)
+        decision = scored.decision
+        if stated and scored.confidence is not None:
+            decision = "answer" if scored.confidence >= least else "abstain"
         return Outcome(
-            answer=scored.answer, confidence=scored.confidence, decision=scored.decision, flaw=flaw
+            answer=scored.answer,
+            confidence=scored.confidence,
+            decision=decision,
+            flaw=None if scored.flaw is None else str(scored.flaw),
         )
 
+    if stated:
+        return judge, f"an answer is given from a stated confidence of {least:.0%} on"
     return judge, "the calibration scores" if gate is None else "the gate decides"

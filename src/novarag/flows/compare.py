@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from novarag.calls import simulated_note
 from novarag.defaults import MEASURE
 from novarag.errors import UsageError
-from novarag.flows.access import simulated_note
 from novarag.flows.answers import collect_answers
 from novarag.flows.events import TableRead, Wrote, silent
 

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.calls import simulated_note
 from novarag.defaults import ASK
 from novarag.errors import UnknownName, UsageError
-from novarag.flows.access import reach, simulated_note
+from novarag.flows.access import reach
 from novarag.flows.events import Wrote, silent
 from novarag.flows.jobs import check_server, source_of
 from novarag.flows.looping import synchronous

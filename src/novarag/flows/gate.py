@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import orjson
 
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
 from novarag.calibration.graded import Source
+from novarag.calibration.written import score_name
 from novarag.errors import UsageError
 from novarag.flows.calibrate import (
     as_calibration,
@@ -157,27 +157,6 @@ def as_gate(given: str | Path | Gate) -> Gate:
     if isinstance(given, Gate):
         return given
     raise TypeError(f"gate must be a Gate or its file, not {type(given).__name__}")
-
-
-def check_score(gate: Gate, calibration: Calibration | None) -> None:
-    """Refuse to let a gate decide on scores other than those it was set on."""
-    if gate.score != score_name(calibration):
-        wanted = "stated confidences" if gate.score == STATED else "another calibration"
-        raise UsageError(
-            f"the gate was set on {wanted}: its promise holds for no other score. Give the"
-            " `calibration` that it was set with, or set a gate for this one with `gate(...)`"
-        )
-
-
-def score_name(calibration: Calibration | None) -> str:
-    """Name the score that a gate is set on: stated, or the digest of a calibration."""
-    from novarag.calibration.written import to_json as calibration_json
-
-    if calibration is None:
-        return STATED
-    scoring = replace(calibration, reference=None)  # which changes no score
-    content = orjson.dumps(calibration_json(scoring), option=orjson.OPT_SORT_KEYS)
-    return sha256(content).hexdigest()[:16]
 
 
 def _scores(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.calls import simulated_note
 from novarag.defaults import ASK, PROBE
 from novarag.errors import DataError, ServiceError, UsageError
-from novarag.flows.access import reach, reach_app, simulated_note
+from novarag.flows.access import reach, reach_app
 from novarag.flows.events import Note, Wrote, silent
 from novarag.flows.looping import synchronous
 from novarag.texts import plain_text

@@ -7,8 +7,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.exchange import TENANT
 from novarag.gateway.keys import KeyRing, bearer, keys_of
+from novarag.gateway.served_request import TENANT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,9 @@ from novarag.atomic import write_whole
 from novarag.errors import UsageError
 from novarag.flows.calibrate import load_calibration
 from novarag.flows.gate import as_gate, load_gate
-from novarag.flows.scoring import Scoring
 from novarag.gateway.proposing import find_model
+from novarag.scoring import Scorer
+from novarag.strategies import find_strategy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +101,10 @@ def _check(files: ModelFiles, parts: list[str]) -> None:
                 " would be held back; delete it"
             )
     try:
-        Scoring(files.source, made, gate or None, other_source=files.settings.other_source)
+        Scorer(
+            find_strategy(files.settings.strategy), made, gate or None,
+            source=files.settings.name, other_source=files.settings.other_source,
+        )  # fmt: skip
     except UsageError as error:
         raise UsageError(
             f"the proposal does not fit what stays in force: {error}. A new calibration needs a"

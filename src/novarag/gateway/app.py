@@ -16,12 +16,12 @@ from novarag.gateway.access import Access, NotAdmitted
 from novarag.gateway.chat import serve_chat
 from novarag.gateway.connections import ConnectionRoom
 from novarag.gateway.drift import Drift
-from novarag.gateway.exchange import LEFT, Exchange
 from novarag.gateway.guardrail import GUARDRAIL, Guardrail
 from novarag.gateway.limits import TenantLimits
 from novarag.gateway.logs import log_event
 from novarag.gateway.replies import error_object
 from novarag.gateway.scored import serve_score
+from novarag.gateway.served_request import LEFT, ServedRequest
 from novarag.gateway.serving import FAULT, ServedRoute, log_request, turned_away
 from novarag.gateway.settings import Scope
 from novarag.gateway.status import Board
@@ -109,17 +109,17 @@ class Gateway:
             raise NotAdmitted(said, 429, "rate", after=wait)
         return tenant
 
-    def ended(self, exchange: Exchange, status: int, kind: str | None) -> None:
+    def ended(self, served: ServedRequest, status: int, kind: str | None) -> None:
         """Charge a request that ended, and tell of it."""
-        settings, usage = exchange.snapshot.settings, exchange.usage
+        settings, usage = served.snapshot.settings, served.usage
         if usage is not None:
             tokens = usage.prompt + usage.completion
-            self.limits.charge(settings.limits.rate, exchange.tenant, tokens)
+            self.limits.charge(settings.limits.rate, served.tenant, tokens)
         trace = RUNNING.get()
         if trace is not None:
-            trace.end(exchange, status, kind)
+            trace.end(served, status, kind)
         if settings.logs.requests or status >= LEFT:
-            log_request(exchange, status, kind)
+            log_request(served, status, kind)
 
 
 def make_app(gateway: Gateway) -> Starlette:
@@ -231,10 +231,10 @@ def _about(gateway: Gateway) -> list[Route]:
     return [Route(path, endpoint, methods=["GET"]) for path, endpoint in served.items()]
 
 
-async def _serve_feedback(exchange: Exchange, body: bytes) -> None:
+async def _serve_feedback(served: ServedRequest, body: bytes) -> None:
     from novarag.gateway.audit.feedback import serve_feedback
 
-    await serve_feedback(exchange, body, exchange.send, tenant=exchange.tenant)
+    await serve_feedback(served, body, served.send, tenant=served.tenant)
 
 
 def _audit(snapshot: Snapshot) -> Audit | None:

@@ -31,35 +31,35 @@ from novarag.gateway.upstream import Unavailable, events_of, seconds_to_wait
 from novarag.gateway.usage import usage_in
 
 if TYPE_CHECKING:
-    from novarag.gateway.decisions import Decision, Respondent
-    from novarag.gateway.exchange import Exchange
+    from novarag.gateway.decisions import PolicyDecision, Respondent
     from novarag.gateway.requests import Asked
+    from novarag.gateway.served_request import ServedRequest
     from novarag.gateway.upstream import Content
 
 
-async def serve_chat(exchange: Exchange, body: bytes) -> None:
+async def serve_chat(served: ServedRequest, body: bytes) -> None:
     """Answer one request for a chat completion."""
     request: ChatRequest = parse(ChatRequest, body)
     route = "stream" if request.stream else "chat"
-    respondent = exchange.respondent(request.model, route=route)
+    respondent = served.respondent(request.model, route=route)
     reason = not_ours(request, searches=respondent.settings.search is not None)
     if reason is not None:
-        await _not_ours(exchange, respondent, (request, body), reason)
+        await _not_ours(served, respondent, (request, body), reason)
         return
-    limits = exchange.snapshot.settings.limits
+    limits = served.snapshot.settings.limits
     question, documents = question_of(request), documents_of(request)
     if not documents and respondent.settings.search is not None:
-        documents = [*await exchange.snapshot.finders[respondent.settings.search].find(question)]
-    exchange.asked = asked = asked_about(question, documents, limits)
+        documents = [*await served.snapshot.finders[respondent.settings.search].find(question)]
+    served.asked = asked = asked_about(question, documents, limits)
     if request.stream and respondent.settings.mode is Mode.ANNOTATE:
-        await _streamed(exchange, respondent, request, asked)
+        await _streamed(served, respondent, request, asked)
         return
-    made = await exchange.snapshot.decider.decide(respondent.name, asked, request)
-    await _decided(exchange, request, asked, made)
+    made = await served.snapshot.decider.decide(respondent.name, asked, request)
+    await _decided(served, request, asked, made)
 
 
 async def _not_ours(
-    exchange: Exchange, respondent: Respondent, given: tuple[ChatRequest, bytes], reason: str
+    served: ServedRequest, respondent: Respondent, given: tuple[ChatRequest, bytes], reason: str
 ) -> None:
     request, body = given
     if request.novarag is not None and reason != "no passages":
@@ -70,32 +70,34 @@ async def _not_ours(
         )
     content = for_upstream(body, respondent.settings.name)
     if request.stream:
-        await _pass_events(exchange, respondent, content, reason)
+        await _pass_events(served, respondent, content, reason)
         return
     reply = await respondent.upstream.post(CHAT, content)
-    await _pass_whole(exchange, respondent, reply, reason)
+    await _pass_whole(served, respondent, reply, reason)
 
 
 async def _pass_whole(
-    exchange: Exchange, respondent: Respondent, reply: Content, reason: str
+    served: ServedRequest, respondent: Respondent, reply: Content, reason: str
 ) -> None:
     clean = respondent.upstream.without_keys(reply.body)
     after = [] if reply.after is None else [(b"retry-after", b"%d" % reply.after)]
     headers = [*passed_headers(reason), *after]
-    exchange.passed(reply.status, usage_in(reply.body))
-    await send_whole(exchange.send, reply.status, clean, headers, kind=reply.kind.encode("ascii"))
+    served.passed(reply.status, usage_in(reply.body))
+    await send_whole(served.send, reply.status, clean, headers, kind=reply.kind.encode("ascii"))
 
 
-async def _decided(exchange: Exchange, request: ChatRequest, asked: Asked, made: Decision) -> None:
-    snapshot = exchange.snapshot
-    judged = verdict(exchange.id, asked, made, snapshot.version)
+async def _decided(
+    served: ServedRequest, request: ChatRequest, asked: Asked, made: PolicyDecision
+) -> None:
+    snapshot = served.snapshot
+    judged = verdict(served.id, asked, made, snapshot.version)
     text = user_text(made, snapshot.settings.texts)
-    exchange.decided(asked, made, shown=made.text is not None)
+    served.decided(asked, made, shown=made.text is not None)
     if not request.stream:
         body = completion(request.model, text, judged, made.usage)
-        await send_whole(exchange.send, 200, body, headers_of(judged))
+        await send_whole(served.send, 200, body, headers_of(judged))
         return
-    events, chunks = EventSender(exchange.send), _chunks(request, exchange.id)
+    events, chunks = EventSender(served.send), _chunks(request, served.id)
     await events.begin(headers_of(judged))
     await events.event(chunks.text(text, first=True))
     for event in chunks.end(judged, made.usage):
@@ -104,10 +106,10 @@ async def _decided(exchange: Exchange, request: ChatRequest, asked: Asked, made:
 
 
 async def _streamed(
-    exchange: Exchange, respondent: Respondent, request: ChatRequest, asked: Asked
+    served: ServedRequest, respondent: Respondent, request: ChatRequest, asked: Asked
 ) -> None:
     """Show the answer as soon as its line is whole, and the verdict when the reply is."""
-    snapshot, identity, events = exchange.snapshot, exchange.id, EventSender(exchange.send)
+    snapshot, identity, events = served.snapshot, served.id, EventSender(served.send)
     chunks, live = _chunks(request, identity), LiveAnswer(respondent, asked, request)
     async with respondent.held.stream(CHAT, live.body) as response:
         if response.status != 200:
@@ -117,7 +119,7 @@ async def _streamed(
             await events.event(chunks.text(text, first=True))
     made = live.decide()
     judged = verdict(identity, asked, made, snapshot.version)
-    exchange.decided(asked, made, shown=live.shown is not None or made.text is not None)
+    served.decided(asked, made, shown=live.shown is not None or made.text is not None)
     if live.shown is None:
         text = user_text(made, snapshot.settings.texts)
         await events.event(chunks.text(text, first=True))
@@ -132,15 +134,15 @@ def _chunks(request: ChatRequest, identity: str) -> Chunks:
 
 
 async def _pass_events(
-    exchange: Exchange, respondent: Respondent, body: bytes, reason: str
+    served: ServedRequest, respondent: Respondent, body: bytes, reason: str
 ) -> None:
     """Pass a stream on, event by event; one that was cut off never ends as if it were whole."""
-    upstream, events = respondent.upstream, EventSender(exchange.send)
+    upstream, events = respondent.upstream, EventSender(served.send)
     end: bytes | None = None
     usage = None
     async with upstream.stream(CHAT, body) as response:
         if response.status != 200:
-            await _pass_whole(exchange, respondent, await upstream.whole(response), reason)
+            await _pass_whole(served, respondent, await upstream.whole(response), reason)
             return
         await events.begin(passed_headers(reason))
         async for event in events_of(response, _LONGEST_EVENT):
@@ -152,7 +154,7 @@ async def _pass_events(
                 await events.event(upstream.without_keys(event))
         if end is None:
             raise Unavailable("the model's server ended its reply too early")
-    exchange.passed(200, usage)
+    served.passed(200, usage)
     await events.event(end)
     await events.end()
 

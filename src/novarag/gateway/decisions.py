@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Self
 
-from novarag.calibration.graded import Source
+from novarag.calibration.written import score_name
 from novarag.calls import CallError, Sampling
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
-from novarag.flows.gate import as_gate, score_name
-from novarag.flows.scoring import Scoring
+from novarag.flows.gate import as_gate
 from novarag.gateway.held import FORM, HeldUpstream
-from novarag.gateway.settings import Action
 from novarag.gateway.upstream import Refused, Unavailable
 from novarag.llm.wire import read_reply, without_keys
+from novarag.scoring import Exchange, Scorer
+from novarag.scoring.policy import FINAL, Action, settle
 from novarag.strategies import CLOSED_BOOK, STRATEGIES, Strategy
 from novarag.strategies.follow_up import GIVEN_ANSWER, about_answer, propose
 from novarag.strategies.reply_form import form_of
 from novarag.taxonomy import Utility
-from novarag.trials import trial_of
 
 if TYPE_CHECKING:
     from novarag.calls import Usage
-    from novarag.flows.scoring import Answer
-    from novarag.gateway.requests import Asked, Beside, ChatRequest, GivenPassage
-    from novarag.gateway.settings import Model, Policy
+    from novarag.gateway.requests import Asked, ChatRequest, GivenPassage
+    from novarag.gateway.settings import Model
     from novarag.gateway.upstream import Reached
-    from novarag.records import Completion, PassageGroup, Reading
+    from novarag.records import Completion, PassageGroup
+    from novarag.scoring import Answer, PassageMeta
     from novarag.strategies.frames import Framed
 
 CHAT = "/chat/completions"
@@ -36,25 +35,31 @@ _KEPT = ("temperature", "top_p", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What is done about one question, and why.
+class PolicyDecision:
+    """What is done about one question: the answer with its decision, and who gave it.
 
-    `action` is what the policy did; `decision` whether the user gets an answer. `shown` numbers the
-    passages that the answer rests on, where the policy left some out. `prompt` is the hash of the
-    prompt that got the answer, and empty where somebody else asked for it. `first` is the first
-    answer of the model that was asked, where the policy had another one asked for.
+    `shown` numbers the passages that the answer rests on, where the policy left some out. `model`
+    and `prompt` (its hash) got the answer, and are empty where somebody else asked for it. `first`
+    is the first answer of the model that was asked, where the policy had another one asked for.
     """
 
     answer: Answer
-    decision: str
-    action: Action
-    reason: str
-    text: str | None
     usage: Usage | None = None
     shown: tuple[int, ...] | None = None
     model: str = ""
     prompt: str = ""
     first: Answer | None = None
+
+    @classmethod
+    def by(cls, respondent: Respondent, answer: Answer, usage: Usage | None = None) -> Self:
+        """Make the decision about the answer of a model that was asked."""
+        prompt = respondent.strategy.template.hash
+        return cls(answer=answer, usage=usage, model=respondent.name, prompt=prompt)
+
+    @property
+    def text(self) -> str | None:
+        """The answer where it may be given, else None."""
+        return self.answer.answer if self.answer.decision == "answer" else None
 
 
 class Respondent:
@@ -70,8 +75,10 @@ class Respondent:
         made = None if settings.calibration is None else as_calibration(settings.calibration)
         gate = None if settings.gate is None else as_gate(settings.gate)
         self.calibration, self.calibration_name = made, score_name(made)
-        source = Source(model=settings.name, prompt=self.strategy.template.hash)
-        self.scoring = Scoring(source, made, gate, other_source=settings.other_source)
+        self.scorer = Scorer(
+            self.strategy, made, gate, settings.policy,
+            source=settings.name, other_source=settings.other_source,
+        )  # fmt: skip
 
     def _with_strategy(self, strategy: Strategy) -> Respondent:
         """Return the same model with another prompt, whose confidence is as stated."""
@@ -101,7 +108,7 @@ class Respondent:
         form = form_of(strategy, group) if self.settings.structured else None
         if form is not None:
             content[FORM] = {"regex": form}
-        if self.scoring.needs_logprobs:
+        if self.scorer.needs_logprobs:
             content["logprobs"] = True
         return content
 
@@ -114,10 +121,22 @@ class Respondent:
         self, group: PassageGroup, request: ChatRequest | None = None
     ) -> tuple[Answer, Usage | None]:
         """Ask once, and say what the answer is worth."""
+        exchange, usage = await self._exchange(group, request)
+        return self.scorer.score(exchange), usage
+
+    async def ask_again(
+        self, group: PassageGroup, request: ChatRequest | None
+    ) -> tuple[Answer, Usage | None]:
+        """Ask because a policy wants it; the answer must pass the gate, whatever the policy."""
+        exchange, usage = await self._exchange(group, request)
+        return self.scorer.without_policy().score(exchange), usage
+
+    async def _exchange(
+        self, group: PassageGroup, request: ChatRequest | None
+    ) -> tuple[Exchange, Usage | None]:
         strategy = self.prepare()
-        content = self.body(group, strategy, request)
-        completion, usage = await self._complete(content)
-        return self.score(group, strategy, completion), usage
+        completion, usage = await self._complete(self.body(group, strategy, request))
+        return Exchange(group=group, completion=completion, asking=strategy), usage
 
     async def judge(self, group: PassageGroup, answer: str) -> tuple[Answer, Usage | None]:
         """Ask for the confidence in an answer that was given; it is as stated."""
@@ -125,7 +144,11 @@ class Respondent:
         strategy = judge.prepare()
         completion, usage = await self._complete(judge.body(about, strategy, None))
         reading = strategy.read(completion.text, group=about, truncated=completion.truncated)
-        return judge.worth(group, strategy, completion, about_answer(reading, answer)), usage
+        exchange = Exchange(
+            group=group, completion=completion, asking=strategy,
+            reading=about_answer(reading, answer),
+        )  # fmt: skip
+        return judge.scorer.score(exchange), usage
 
     @cached_property
     def judging(self) -> Respondent:
@@ -133,7 +156,7 @@ class Respondent:
         return self._with_strategy(GIVEN_ANSWER)
 
     @cached_property
-    def remembering(self) -> Respondent:
+    def closed_book(self) -> Respondent:
         """The same model, asked without passages."""
         return self._with_strategy(CLOSED_BOOK)
 
@@ -149,24 +172,6 @@ class Respondent:
             raise Unavailable(f"the model's server sent no proper reply: {error.detail}") from None
         self.held.heard(content, completions[0])
         return without_keys(completions[0], self.upstream.secrets), usage
-
-    def score(
-        self, group: PassageGroup, strategy: Framed | Strategy, completion: Completion
-    ) -> Answer:
-        """Read a reply and say what it is worth."""
-        reading = strategy.read(completion.text, group=group, truncated=completion.truncated)
-        return self.worth(group, strategy, completion, reading)
-
-    def worth(
-        self,
-        group: PassageGroup,
-        strategy: Framed | Strategy,
-        completion: Completion,
-        reading: Reading,
-    ) -> Answer:
-        """Say what a reply is worth that was read."""
-        trial = trial_of(reading, group, strategy, 0, completion)
-        return self.scoring.answer(trial, reading=reading)
 
 
 _INSTRUCTIONS = frozenset({"system", "developer"})
@@ -191,65 +196,38 @@ class Decider:
     def __init__(self, respondents: dict[str, Respondent]) -> None:
         self._respondents = respondents
 
-    async def decide(self, name: str, asked: Asked, request: ChatRequest | None) -> Decision:
+    async def decide(self, name: str, asked: Asked, request: ChatRequest | None) -> PolicyDecision:
         """Answer one question, or say what is done instead."""
         respondent = self._respondents[name]
         answer, usage = await respondent.ask(asked.group, request)
-        ruling = rule(answer, respondent.settings.policy)
-        if ruling.action in {Action.ANSWER, Action.ABSTAIN, Action.CLARIFY}:
-            return settle(answer, ruling, usage=usage, by=respondent)
-        made = await self._again(respondent, ruling, (asked, answer), request)
+        if answer.action in FINAL:
+            return PolicyDecision.by(respondent, answer, usage)
+        made = await self._again(respondent, asked, answer, request)
         return replace(made, first=answer, usage=_both(usage, made.usage))
 
     async def _again(
-        self,
-        respondent: Respondent,
-        ruling: Ruling,
-        before: tuple[Asked, Answer],
-        request: ChatRequest | None,
-    ) -> Decision:
+        self, respondent: Respondent, asked: Asked, first: Answer, request: ChatRequest | None
+    ) -> PolicyDecision:
         """Ask once more, as the policy says; what comes back must pass the gate by itself."""
-        asked, answer = before
         shown: tuple[int, ...] | None = None
-        group, other, action = asked.group, respondent, ruling.action
+        group, other, action = asked.group, respondent, first.action
         if action is Action.ESCALATE:
             other = self._respondents[str(respondent.settings.escalate_to)]
         elif action is Action.CLOSED_BOOK:
-            return await self._from_memory(respondent, ruling, before, request)
+            group, other, shown = replace(group, passages=()), respondent.closed_book, ()
         else:
-            shown = preferred(asked.given, answer, action, respondent.settings.sources)
+            shown = preferred(asked.given, first, respondent.settings.sources)
             if not shown:
-                why = f"{ruling.reason}; no passage can be preferred"
-                return settle(answer, Ruling(Action.ABSTAIN, why), by=respondent)
+                why = f"{first.reason}; no passage can be preferred"
+                return PolicyDecision.by(respondent, settle(first, Action.ABSTAIN, why))
             group = replace(group, passages=tuple(group.passages[i] for i in shown))
-        again, usage = await other.ask(group, request)
-        passed = again.decision if again.decision is not None else "answer"
-        final = Action.ANSWER if passed == "answer" and again.answer is not None else Action.ABSTAIN
-        why = f"{ruling.reason}: {_how(action, shown)}; {_second(again)}"
-        made = settle(again, Ruling(final, why), usage=usage, by=other)
-        return replace(made, action=action, shown=shown)
-
-    async def _from_memory(
-        self,
-        respondent: Respondent,
-        ruling: Ruling,
-        before: tuple[Asked, Answer],
-        request: ChatRequest | None,
-    ) -> Decision:
-        """Ask without the passages, as the paper does where evidence fails."""
-        asked, answer = before
-        group = replace(asked.group, passages=())
-        bare = respondent.remembering
-        again, usage = await bare.ask(group, request)
-        final = Action.ANSWER if again.answer is not None else Action.ABSTAIN
-        why = f"{ruling.reason}: {_how(Action.CLOSED_BOOK, ())}; {_second(again)}"
-        made = settle(again, Ruling(final, why), usage=usage, by=bare)
-        return replace(
-            made,
-            answer=replace(again, evidence=answer.evidence),
-            action=Action.CLOSED_BOOK,
-            shown=(),
-        )
+        again, usage = await other.ask_again(group, request)
+        reason = f"{first.reason}: {_how(first.action, shown)}; {_second(again)}"
+        final = Action.ABSTAIN if again.decision == "abstain" else Action.ANSWER
+        final_answer = replace(settle(again, final, reason), action=action)
+        if action is Action.CLOSED_BOOK:  # what was found of the passages that were left out
+            final_answer = replace(final_answer, evidence=first.evidence)
+        return replace(PolicyDecision.by(other, final_answer, usage), shown=shown)
 
 
 def _both(first: Usage | None, second: Usage | None) -> Usage | None:
@@ -263,62 +241,15 @@ def _both(first: Usage | None, second: Usage | None) -> Usage | None:
     )
 
 
-class Ruling(NamedTuple):
-    """What is done about an answer, and what decided it."""
-
-    action: Action
-    reason: str
-
-
-def rule(answer: Answer, policy: Policy) -> Ruling:
-    """Say what is done: the answer where the gate lets it through, else what the policy says.
-
-    The reason names whatever decided: the gate, or the policy with the evidence it goes by.
-    """
-    if answer.answer is None:
-        why = f"{answer.reason}; the policy for replies that cannot be read is {policy.unread}"
-        return Ruling(policy.unread, why)
-    if answer.decision == "answer":
-        return Ruling(Action.ANSWER, answer.reason)
-    state = answer.evidence
-    action: Action = policy.unjudged if state is None else getattr(policy, state)
-    found = "was not judged" if state is None else f"is {state}"
-    why = f"the evidence {found}, and the policy for that is {action}"
-    if answer.decision is None:
-        return Ruling(action, f"{why}; there is no gate")
-    if action is Action.ANSWER:
-        return Ruling(Action.ABSTAIN, f"{answer.reason}; no policy overrules the gate")
-    return Ruling(action, f"{answer.reason}; {why}")
-
-
-def settle(
-    answer: Answer, ruling: Ruling, *, usage: Usage | None = None, by: Respondent | None = None
-) -> Decision:
-    """Make the decision that follows from an answer, of a model that was asked, and a ruling."""
-    action = ruling.action
-    gives = action is Action.ANSWER and answer.answer is not None
-    return Decision(
-        answer=answer,
-        decision="answer" if gives else "clarify" if action is Action.CLARIFY else "abstain",
-        action=action,
-        reason=ruling.reason,
-        text=answer.answer if gives else None,
-        usage=usage,
-        model="" if by is None else by.name,
-        prompt="" if by is None else by.strategy.template.hash,
-    )
-
-
 def preferred(
-    given: tuple[GivenPassage | Beside, ...],
+    given: tuple[GivenPassage | PassageMeta, ...],
     answer: Answer,
-    action: Action,
     sources: tuple[str, ...],
 ) -> tuple[int, ...]:
     """Number the passages that a preference keeps, of those judged highly relevant."""
     judged = answer.judgments or ()
     bearing = [i for i, said in enumerate(judged) if said is Utility.HIGHLY_RELEVANT]
-    if action is Action.PREFER_RECENT:
+    if answer.action is Action.PREFER_RECENT:
         dates = [given[i].date for i in bearing if given[i].date]
         newest = max((d for d in dates if d is not None), default=None)
         return tuple(i for i in bearing if newest is not None and given[i].date == newest)
@@ -329,7 +260,7 @@ def preferred(
     return ()
 
 
-def _how(action: Action, shown: tuple[int, ...] | None) -> str:
+def _how(action: Action | None, shown: tuple[int, ...] | None) -> str:
     """Say how a question was asked again."""
     if action is Action.ESCALATE:
         return "another model was asked"

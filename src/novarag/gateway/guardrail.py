@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.gateway.calls import Asked
-    from novarag.gateway.exchange import Exchange
+    from novarag.gateway.served_request import ServedRequest
 
 GUARDRAIL = "/beta/litellm_basic_guardrail_api"
 
@@ -31,48 +31,48 @@ class Guardrail:
     def __init__(self) -> None:
         self._calls = Calls()
 
-    async def serve(self, exchange: Exchange, body: bytes) -> None:
+    async def serve(self, served: ServedRequest, body: bytes) -> None:
         """Answer the proxy once."""
         request: GuardrailRequest = parse(GuardrailRequest, body)
-        exchange.snapshot.respondent(request.additional_provider_specific_params.novarag.model)
+        served.snapshot.respondent(request.additional_provider_specific_params.novarag.model)
         if request.input_type == "request":
             try:
                 asked: Asked | str = asked_in(request)
             except BadRequest as error:  # an agent may have no passages yet: the reply will tell
                 asked = str(error)
             if request.litellm_call_id:
-                self._calls.keep(exchange.tenant, request.litellm_call_id, asked)
+                self._calls.keep(served.tenant, request.litellm_call_id, asked)
         elif request.texts or not request.tool_calls:
-            await self._judge(exchange, request)
+            await self._judge(served, request)
             return
-        await _send(exchange, "NONE")  # a request, or a step of an agent that shows nothing
+        await _send(served, "NONE")  # a request, or a step of an agent that shows nothing
 
-    async def _judge(self, exchange: Exchange, request: GuardrailRequest) -> None:
+    async def _judge(self, served: ServedRequest, request: GuardrailRequest) -> None:
         try:
-            asked = asked_in(request) if _tells(request) else self._asked(exchange.tenant, request)
-            made, judged = await scored(exchange, _score_request(request, asked))
+            asked = asked_in(request) if _tells(request) else self._asked(served.tenant, request)
+            made, judged = await scored(served, _score_request(request, asked))
         except BadRequest as error:
-            exchange.refused(200)
-            await _send(exchange, "BLOCKED", blocked_reason=f"no confidence: {error}")
+            served.refused(200)
+            await _send(served, "BLOCKED", blocked_reason=f"no confidence: {error}")
             return
         headers = headers_of(judged)
         if made.text is None:
-            words = user_text(made, exchange.snapshot.settings.texts)
+            words = user_text(made, served.snapshot.settings.texts)
             why = f"{words} ({judged['decision']}: {judged['reason']}; id {judged['id']})"
-            await _send(exchange, "BLOCKED", headers, blocked_reason=why)
+            await _send(served, "BLOCKED", headers, blocked_reason=why)
         elif [made.text] == request.texts:
-            await _send(exchange, "NONE", headers)
+            await _send(served, "NONE", headers)
         else:
-            await _send(exchange, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
+            await _send(served, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
 
     def _asked(self, tenant: str, request: GuardrailRequest) -> Asked:
         return self._calls.find(tenant, request.litellm_call_id)
 
 
 async def _send(
-    exchange: Exchange, action: str, headers: Sequence[tuple[bytes, bytes]] = (), **more: object
+    served: ServedRequest, action: str, headers: Sequence[tuple[bytes, bytes]] = (), **more: object
 ) -> None:
-    await send_whole(exchange.send, 200, orjson.dumps({"action": action, **more}), [*headers])
+    await send_whole(served.send, 200, orjson.dumps({"action": action, **more}), [*headers])
 
 
 def _score_request(request: GuardrailRequest, asked: Asked) -> ScoreRequest:

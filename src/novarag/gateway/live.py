@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from novarag.gateway.decisions import Ruling, rule, settle
-from novarag.gateway.settings import Action
+from novarag.gateway.decisions import PolicyDecision
 from novarag.gateway.sse import data_of
 from novarag.gateway.upstream import Unavailable, events_of
 from novarag.gateway.usage import read_usage
 from novarag.records import Completion
+from novarag.scoring import Exchange
+from novarag.scoring.policy import Action, settle
 from novarag.strategies import Strategy
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from novarag.calls import Usage
-    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.decisions import Respondent
     from novarag.gateway.requests import Asked, ChatRequest
 
 _DRESSING = " \t\r*_`"
@@ -77,18 +78,18 @@ class LiveAnswer:
         """Say that the model stopped at its limit."""
         self._truncated = True
 
-    def decide(self) -> Decision:
+    def decide(self) -> PolicyDecision:
         """Read the whole reply, and decide; what was shown cannot be taken back."""
         secrets, name = self._respondent.upstream.secrets, self._respondent.settings.name
         text = secrets.redact("".join(self._pieces))
         said = Completion(text=text, model=name, truncated=self._truncated)
         self._respondent.held.heard(self.body, said)
-        answer = self._respondent.score(self._asked.group, self._strategy, said)
-        ruling = rule(answer, self._respondent.settings.policy)
+        exchange = Exchange(group=self._asked.group, completion=said, asking=self._strategy)
+        answer = self._respondent.scorer.score(exchange)
         if self.shown is not None and answer.answer not in {None, self.shown}:
             why = "the answer that was shown is not the one that was read"
-            ruling = Ruling(Action.ABSTAIN, why)
-        return settle(answer, ruling, usage=self.usage, by=self._respondent)
+            answer = settle(answer, Action.ABSTAIN, why)
+        return PolicyDecision.by(self._respondent, answer, self.usage)
 
 
 async def follow(

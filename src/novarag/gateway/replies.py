@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from novarag.calls import Usage
-    from novarag.gateway.decisions import Decision
+    from novarag.gateway.decisions import PolicyDecision
     from novarag.gateway.requests import Asked
     from novarag.gateway.settings import Texts
 
-VERSION = 1
 _HEADERS = tuple(
     (f"x-novarag-{name}".encode(), name) for name in ("id", "confidence", "decision", "evidence")
 )
@@ -39,42 +38,18 @@ def new_id(now: float | None = None) -> str:
     return f"{millis[:8]}-{millis[8:]}-7{drawn[:3]}-{variant}{drawn[4:7]}-{drawn[8:]}"
 
 
-def verdict(identity: str, asked: Asked, made: Decision, version: str) -> dict[str, Any]:
-    """Write the object that tells what an answer is worth."""
-    answer, shown = made.answer, made.shown
-    places = range(len(asked.given)) if shown is None else shown
-    said = dict(zip(places, map(str, answer.judgments or ()), strict=False))
-    passages = [
-        {"judgment": said.get(i), "source": p.source, "id": p.id, "shown": i in places}
-        for i, p in enumerate(asked.given)
-    ]
-    return {
-        "version": VERSION,
-        "id": identity,
-        "confidence": _rounded(answer.confidence),
-        "interval": answer.interval and [_rounded(end) for end in answer.interval],
-        "stated": _rounded(answer.stated),
-        "calibrated": answer.calibrated,
-        "evidence": answer.evidence and str(answer.evidence),
-        "decision": made.decision,
-        "action": str(made.action),
-        "reason": plain_text(made.reason, longest=500),
-        "passages": passages,
-        "flaw": answer.flaw and str(answer.flaw),
-        "notes": [plain_text(note, longest=300) for note in answer.notes],
-        "settings": version,
-    }
+def verdict(identity: str, asked: Asked, made: PolicyDecision, version: str) -> dict[str, Any]:
+    """Write the object that tells what an answer is worth; the text of the reply has the answer."""
+    told: dict[str, Any] = {**made.answer.to_dict(asked.given, made.shown)}
+    del told["answer"]
+    return {**told, "id": identity, "settings": version}
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(float(value), 4)
-
-
-def user_text(made: Decision, texts: Texts) -> str:
+def user_text(made: PolicyDecision, texts: Texts) -> str:
     """Return what the user reads: the answer alone, or the operator's words."""
     if made.text is not None:
         return made.text
-    if made.decision == "clarify":
+    if made.answer.decision == "clarify":
         return texts.clarify
     return texts.unread if made.answer.answer is None else texts.abstain
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from novarag.gateway.requests import ID, Score
-from novarag.gateway.settings import Action
 from novarag.records import Flaw
+from novarag.scoring.policy import Action
 from novarag.taxonomy import EvidenceState, Utility
 
 Decided = Literal["answer", "abstain", "clarify"]

@@ -7,12 +7,13 @@ refused where the client asked for a confidence that it could not get; `NOT_OURS
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from novarag.records import Passage, PassageGroup, Question
+from novarag.scoring import PassageMeta
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -285,26 +286,17 @@ def _plain(part: dict[str, Any], name: str) -> bool:
     return isinstance(part.get(name), str)
 
 
-class Beside(NamedTuple):
-    """A passage that came as a text alone; checked already, it needs no model of its own."""
-
-    text: str
-    source: str | None = None
-    date: str | None = None
-    id: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One question with its passages, inside the limits."""
 
     group: PassageGroup
-    given: tuple[GivenPassage | Beside, ...]
+    given: tuple[GivenPassage | PassageMeta, ...]
 
 
 def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) -> Asked:
     """Put a question and its passages together, or refuse what is empty or too much."""
-    passages = tuple([Beside(p) if isinstance(p, str) else p for p in given])
+    passages = tuple([PassageMeta(p) if isinstance(p, str) else p for p in given])
     if not question.strip():
         raise BadRequest("the question is empty")
     if len(question) > limits.question:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from novarag.errors import UsageError
@@ -83,7 +83,7 @@ def check_gateway(settings: str | Path) -> GatewayCheck:
                 mode=model.mode,
                 calibration=None if model.calibration is None else str(model.calibration),
                 gate=promise,
-                policy=dict(model.policy.model_dump(mode="json")),
+                policy={state: str(action) for state, action in asdict(model.policy).items()},
             )
         )
     address = f"http://{listen.host}:{listen.port}/v1"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.gateway.access import NotAdmitted
 from novarag.gateway.connection import ClientGone, send_error, serve_within
-from novarag.gateway.exchange import LEFT, Exchange
 from novarag.gateway.logs import log_event
 from novarag.gateway.replies import error_object
 from novarag.gateway.requests import BadRequest
+from novarag.gateway.served_request import LEFT, ServedRequest
 from novarag.gateway.sse import write_event
 from novarag.gateway.tracing import RUNNING
 from novarag.gateway.upstream import Unavailable
@@ -48,7 +48,7 @@ class ServedRoute:
             )
             return
         begun, snapshot = _Begun(send, last=gateway.draining), gateway.snapshot
-        exchange = Exchange(
+        served = ServedRequest(
             snapshot, begun, gateway.audit, gateway.tallies, tenant,
             drift=gateway.drift, route=self._route,
         )  # fmt: skip
@@ -58,43 +58,43 @@ class ServedRoute:
             RUNNING.set(gateway.telemetry.begin(headers, connection["path"]))
         kind: str | None = "fault"  # of ours, unless we come to know better
         try:
-            kind = await self._answer(exchange, begun, receive)
+            kind = await self._answer(served, begun, receive)
         except asyncio.CancelledError:
             kind = "cancelled"  # at the end of a drain that took too long
             raise
         finally:
             gateway.in_flight -= 1
-            gateway.ended(exchange, LEFT if kind == "ClientGone" else begun.status, kind)
+            gateway.ended(served, LEFT if kind == "ClientGone" else begun.status, kind)
             await snapshot.leave()
 
-    async def _answer(self, exchange: Exchange, begun: _Begun, receive: Receive) -> str | None:
+    async def _answer(self, served: ServedRequest, begun: _Begun, receive: Receive) -> str | None:
         """Serve one request; return the kind of what went wrong, if something did."""
-        limits = exchange.snapshot.settings.limits
+        limits = served.snapshot.settings.limits
         try:
-            serve = partial(self._serve, exchange)
+            serve = partial(self._serve, served)
             await serve_within(limits.deadline, receive, limits.body, serve)
         except ClientGone as error:
-            exchange.failed(LEFT)
+            served.failed(LEFT)
             return type(error).__name__
         except BadRequest as error:
-            exchange.refused(error.status)
+            served.refused(error.status)
             await begun.error(error.status, str(error), param=error.param)
             return type(error).__name__
         except Unavailable as error:
-            exchange.failed(error.status)
+            served.failed(error.status)
             await begun.error(error.status, str(error), after=error.after)
             return type(error).__name__
         except TimeoutError as error:
-            exchange.failed(504)
+            served.failed(504)
             await begun.error(504, f"there was no answer in {limits.deadline:g} s")
             return type(error).__name__
         except asyncio.CancelledError:
-            exchange.failed(503)
+            served.failed(503)
             await begun.error(503, "the gateway is stopping")
             raise
         except Exception as error:  # noqa: BLE001 - the last resort: a row, a line, and an error
-            exchange.failed(500)
-            _log_fault(exchange, error)
+            served.failed(500)
+            _log_fault(served, error)
             await begun.error(500, FAULT)
             return "fault"
         return None
@@ -107,11 +107,11 @@ def turned_away(gateway: Gateway, error: NotAdmitted) -> None:
         log_event("turned_away", status=error.status, kind=error.why)
 
 
-def _log_fault(exchange: Exchange, error: Exception) -> None:
+def _log_fault(served: ServedRequest, error: Exception) -> None:
     """Say where a fault of ours is; its words may quote a request, so they are left out."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     at = f"{place.name}, line {place.lineno}"
-    log_event("fault", level="error", id=exchange.id, error=type(error).__name__, at=at)
+    log_event("fault", level="error", id=served.id, error=type(error).__name__, at=at)
 
 
 class _Begun:
@@ -145,18 +145,18 @@ class _Begun:
             raise ConnectionError(message)  # half a reply was sent: the server cuts it off
 
 
-def log_request(exchange: Exchange, status: int, kind: str | None) -> None:
+def log_request(served: ServedRequest, status: int, kind: str | None) -> None:
     """Log what became of a request."""
-    outcome, failed = exchange.outcome, status >= LEFT
+    outcome, failed = served.outcome, status >= LEFT
     log_event(
         "request_failed" if failed else "request",
         level="warning" if failed else "info",
-        id=exchange.id,
+        id=served.id,
         status=status,
-        tenant=exchange.tenant,
+        tenant=served.tenant,
         model=outcome and outcome.model,
         route=outcome and outcome.route,
         decision=outcome and outcome.decision,
         kind=kind,
-        seconds=exchange.seconds,
+        seconds=served.seconds,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import (
 
 from novarag.errors import DataError, UsageError
 from novarag.gateway.audit.settings import AuditSettings  # noqa: TC001 - pydantic reads it
+from novarag.scoring.policy import Action, Policy
 from novarag.texts import parse_toml, plain_text
 
 if TYPE_CHECKING:
@@ -48,18 +50,6 @@ class Mode(StrEnum):
 
     ENFORCE = "enforce"
     ANNOTATE = "annotate"
-
-
-class Action(StrEnum):
-    """What is done with an answer that the gate does not let through."""
-
-    ANSWER = "answer"
-    ABSTAIN = "abstain"
-    CLARIFY = "clarify"
-    ESCALATE = "escalate"
-    PREFER_RECENT = "prefer-recent"
-    PREFER_SOURCE = "prefer-source"
-    CLOSED_BOOK = "closed-book"
 
 
 class Listen(_Part):
@@ -111,16 +101,6 @@ class Access(_Part):
 
     required: bool | None = None
     reread: Seconds = 30
-
-
-class Policy(_Part):
-    """What is done, by the state of the evidence, where the gate says no or there is none."""
-
-    consistent: Action = Action.ANSWER
-    conflicting: Action = Action.ANSWER
-    insufficient: Action = Action.ANSWER
-    unjudged: Action = Action.ANSWER
-    unread: Action = Action.ABSTAIN
 
 
 class Search(_Part):
@@ -259,7 +239,7 @@ def _known(where: str, name: str, among: Iterable[str]) -> None:
 
 
 def _complete(name: str, model: Model) -> None:
-    actions = set(model.policy.model_dump().values())
+    actions = set(asdict(model.policy).values())
     if Action.ESCALATE in actions and model.escalate_to in {None, name}:
         raise ValueError(f"models.{name} escalates, so `escalate_to` must name another model")
     if Action.PREFER_SOURCE in actions and not model.sources:

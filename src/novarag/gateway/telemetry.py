@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from opentelemetry.trace import Span, Tracer
 
-    from novarag.gateway.decisions import Decision
-    from novarag.gateway.exchange import Exchange
+    from novarag.gateway.decisions import PolicyDecision
+    from novarag.gateway.served_request import ServedRequest
     from novarag.gateway.settings import Telemetry as TelemetrySettings
 
 EVENT = "gen_ai.evaluation.result"
@@ -136,10 +136,10 @@ class RequestTrace:
         finally:
             asking.end()
 
-    def end(self, exchange: Exchange, status: int, kind: str | None) -> None:
+    def end(self, served: ServedRequest, status: int, kind: str | None) -> None:
         """Tell what became of the request."""
-        span, outcome, made = self._span, exchange.outcome, exchange.made
-        span.set_attributes(_known({"http.response.status_code": status, **_facts(exchange)}))
+        span, outcome, made = self._span, served.outcome, served.made
+        span.set_attributes(_known({"http.response.status_code": status, **_facts(served)}))
         if outcome is not None and outcome.route != "score":
             span.update_name(f"chat {outcome.model}")
             span.set_attribute("gen_ai.operation.name", "chat")
@@ -151,7 +151,7 @@ class RequestTrace:
                     context=self._context,
                     event_name=EVENT,
                     severity_number=SeverityNumber.INFO,
-                    attributes=_evaluation(exchange, made),
+                    attributes=_evaluation(served, made),
                 )
             )
         span.end()
@@ -162,47 +162,47 @@ def _mark(span: Span, kind: str) -> None:
     span.set_status(StatusCode.ERROR)
 
 
-def _facts(exchange: Exchange) -> dict[str, object]:
-    outcome, usage = exchange.outcome, exchange.usage
+def _facts(served: ServedRequest) -> dict[str, object]:
+    outcome, usage = served.outcome, served.usage
     return {
         "gen_ai.provider.name": "novarag",
         "gen_ai.request.model": outcome and outcome.model,
-        "gen_ai.response.id": exchange.made and _response_id(exchange),
+        "gen_ai.response.id": served.made and _response_id(served),
         "gen_ai.usage.input_tokens": usage and usage.prompt,
         "gen_ai.usage.output_tokens": usage and usage.completion,
-        "novarag.id": exchange.id,
-        "novarag.tenant": exchange.tenant,
-        "novarag.settings": exchange.snapshot.version,
+        "novarag.id": served.id,
+        "novarag.tenant": served.tenant,
+        "novarag.settings": served.snapshot.version,
         "novarag.decision": outcome and outcome.decision,
         "novarag.evidence": outcome and (outcome.evidence or None),
         "novarag.action": outcome and (outcome.action or None),
     }
 
 
-def _evaluation(exchange: Exchange, made: Decision) -> dict[str, Any]:
+def _evaluation(served: ServedRequest, made: PolicyDecision) -> dict[str, Any]:
     answer = made.answer
     low, high = answer.interval or (None, None)
     facts = {
         "gen_ai.evaluation.name": NAME,
         "gen_ai.evaluation.score.value": answer.confidence,
-        "gen_ai.evaluation.score.label": made.decision,
-        "gen_ai.evaluation.explanation": made.reason,
-        "gen_ai.response.id": _response_id(exchange),
-        "novarag.id": exchange.id,
+        "gen_ai.evaluation.score.label": answer.decision,
+        "gen_ai.evaluation.explanation": answer.reason,
+        "gen_ai.response.id": _response_id(served),
+        "novarag.id": served.id,
         "novarag.interval.low": low,
         "novarag.interval.high": high,
         "novarag.calibrated": answer.calibrated,
         "novarag.evidence": answer.evidence and str(answer.evidence),
-        "novarag.action": str(made.action),
+        "novarag.action": str(answer.action),
         "novarag.flaw": answer.flaw and str(answer.flaw),
     }
     return _known(facts)
 
 
-def _response_id(exchange: Exchange) -> str:
+def _response_id(served: ServedRequest) -> str:
     """Return the id that the client sees at its reply."""
-    scored = exchange.outcome is not None and exchange.outcome.route == "score"
-    return exchange.id if scored else f"chatcmpl-{exchange.id}"
+    scored = served.outcome is not None and served.outcome.route == "score"
+    return served.id if scored else f"chatcmpl-{served.id}"
 
 
 def _known(facts: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from novarag.gateway.exchange import Exchange
+    from novarag.gateway.served_request import ServedRequest
 
 
 class Trace(Protocol):
@@ -19,7 +19,7 @@ class Trace(Protocol):
     def upstream(self, name: str) -> AbstractContextManager[dict[str, str]]:
         """Watch one asking of an upstream; hand out the headers that carry the trace there."""
 
-    def end(self, exchange: Exchange, status: int, kind: str | None) -> None:
+    def end(self, served: ServedRequest, status: int, kind: str | None) -> None:
         """Tell what became of the request."""
 
 

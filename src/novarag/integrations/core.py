@@ -1,26 +1,23 @@
 """What the adapters share: from a question, passages and what was said to the `novarag` object.
 
-Every adapter hands its tool's own fields to a `Scorer` and lays the object out as its tool wants
-it, so the number is the same in each of them, and in the gateway's reply. Nothing is asked: a
+Every adapter hands its tool's own fields to a `ReplyScorer` and lays the object out as its tool
+wants it, so the number is the same in each of them, and in the gateway's reply. Nothing is asked: a
 model that has replied is all it takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from novarag.calibration.graded import UNKNOWN, Source
 from novarag.errors import UnknownName, UsageError
 from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.flows.scoring import Scoring
 from novarag.imports import with_extra
-from novarag.records import Completion, Passage, Reading
+from novarag.records import Completion, Passage
+from novarag.scoring import Exchange, PassageMeta, Scorer, stated_exchange
 from novarag.strategies import COT, FORMATS, STRATEGIES, find_strategy
-from novarag.texts import plain_text
-from novarag.trials import trial_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,44 +25,22 @@ if TYPE_CHECKING:
 
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.flows.scoring import Answer
-    from novarag.records import PassageGroup
+    from novarag.scoring import AnswerObject
     from novarag.strategies import Strategy
 
     Given = str | Mapping[str, Any] | Passage
 
-VERSION = 1
-"""The version of the object, as in the gateway's replies; a test holds both to the same fields."""
 
+class ReplyScorer:
+    """Tells what replies are worth that a tool has got, with all that it takes made once.
 
-class Verdict(TypedDict):
-    """What an answer is worth: the gateway's object, with the answer and without its own ids.
-
-    `confidence` and `stated` are None where the reply could not be read, and `flaw` says why; then
-    `decision` is "abstain". Without a gate there is no decision on what was read: it is None.
-    """
-
-    version: int
-    answer: str | None
-    confidence: float | None
-    interval: list[float] | None
-    stated: float | None
-    calibrated: bool
-    evidence: str | None
-    decision: str | None
-    reason: str
-    passages: list[dict[str, Any]]
-    flaw: str | None
-    notes: list[str]
-
-
-class Scorer:
-    """Reads what a model said and tells what it is worth, with all that it takes made once.
-
-    `strategy` says how replies are laid out: a strategy, a preset for another format, or
-    package.module:OBJECT. `calibration` and `gate` are files, or what was read from them; `model`
-    names who answers, which they are held against unless `other_source` says not to. `threshold`
-    is the gate's, for tools that show one.
+    Args:
+        strategy: How replies are laid out: a strategy, a preset for another format, or
+            package.module:OBJECT.
+        calibration: A calibration or its file; None leaves confidences as stated.
+        gate: A gate or its file; None leaves open whether an answer may be given.
+        model: Who answers, which calibration and gate are held against.
+        other_source: Take a calibration or a gate made from answers of another model or prompt.
     """
 
     def __init__(
@@ -77,15 +52,19 @@ class Scorer:
         model: str | None = None,
         other_source: bool = False,
     ) -> None:
-        self._strategy, self._model = find_reader(strategy), model or UNKNOWN
-        decides = None if gate is None else as_gate(gate)
-        self.threshold = None if decides is None else decides.threshold
-        self._scoring = Scoring(
-            Source(model=self._model, prompt=self._strategy.template.hash),
+        self._model = model or ""
+        self._scorer = Scorer(
+            find_reader(strategy),
             None if calibration is None else as_calibration(calibration),
-            decides,
+            None if gate is None else as_gate(gate),
+            source=model,
             other_source=other_source,
         )
+
+    @property
+    def threshold(self) -> float | None:
+        """The gate's threshold, for tools that show one."""
+        return None if self._scorer.gate is None else self._scorer.gate.threshold
 
     def __call__(
         self,
@@ -93,21 +72,17 @@ class Scorer:
         passages: Iterable[Given] | None,
         said: str | None,
         confidence: float | None = None,
-    ) -> Verdict:
-        """Score a reply; or, beside a stated `confidence` (0 to 1), the answer it belongs to."""
+    ) -> AnswerObject:
+        """Score a reply; or, where a `confidence` (0 to 1) was stated, the answer it belongs to."""
         given = [_passage(one) for one in passages or ()]
-        group = make_group(question, [passage for passage, _ in given])
-        return _verdict(self.answer(group, said or "", confidence), given)
-
-    def answer(self, group: PassageGroup, said: str, confidence: float | None = None) -> Answer:
-        """Score what was said about a group, as the record that `answer` returns."""
-        reading = (
-            self._strategy.read(said, group=group)
-            if confidence is None
-            else Reading(answer=said, confidence=_checked(confidence), spans={})
-        )
-        completion = Completion(text=said, model="" if self._model is UNKNOWN else self._model)
-        return self._scoring.answer(trial_of(reading, group, self._strategy, 0, completion))
+        shown = [Passage(text=one.text, source=one.source) for one in given]
+        group = make_group(question, shown)
+        completion = Completion(text=said or "", model=self._model)
+        if confidence is None:
+            exchange = Exchange(group=group, completion=completion)
+        else:
+            exchange = stated_exchange(group, completion, confidence)
+        return self._scorer.score(exchange).to_dict(given)
 
 
 def score(
@@ -115,10 +90,10 @@ def score(
     passages: Iterable[Given] | None,
     said: str | None,
     confidence: float | None = None,
-    **settings: Any,  # noqa: ANN401 - those of `Scorer`
-) -> Verdict:
-    """Score one reply, or one answer with its confidence; for many, keep a `Scorer`."""
-    return Scorer(**settings)(question, passages, said, confidence)
+    **settings: Any,  # noqa: ANN401 - those of `ReplyScorer`
+) -> AnswerObject:
+    """Score one reply, or one answer with its confidence; for many, keep a `ReplyScorer`."""
+    return ReplyScorer(**settings)(question, passages, said, confidence)
 
 
 def find_reader(name: str) -> Strategy:
@@ -135,7 +110,7 @@ def missing(tool: str, extra: str | None = None) -> UsageError:
     return UsageError(f"{tool} is not installed: {with_extra(extra or tool)}")
 
 
-def explained(verdict: Verdict) -> str:
+def explained(verdict: AnswerObject) -> str:
     """Say in one line what a verdict rests on, for tools that show a reason."""
     judged = [str(p["judgment"]) for p in verdict["passages"] if p["judgment"]]
     words = [verdict["reason"]]
@@ -146,48 +121,17 @@ def explained(verdict: Verdict) -> str:
     return "; ".join(words)
 
 
-def _passage(given: Given) -> tuple[Passage, str | None]:
-    """Take a passage as text or as a mapping; its id goes beside it."""
+def _passage(given: Given) -> PassageMeta:
+    """Take a passage as text or as a mapping, which may have a source and an id."""
     if isinstance(given, Passage):
-        return given, None
+        return PassageMeta(given.text, given.source)
     if isinstance(given, str):
-        return Passage(text=given), None
+        return PassageMeta(given)
     if "text" not in given:
         raise UsageError("a passage in `passages` is text, or has a `text`")
     source, name = given.get("source"), given.get("id")
-    passage = Passage(text=str(given["text"]), source=None if source is None else str(source))
-    return passage, None if name is None else str(name)
-
-
-def _checked(confidence: float) -> float:
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise UsageError(f"`confidence` is a number from 0 to 1, not {type(confidence).__name__}")
-    if not 0 <= confidence <= 1:
-        raise UsageError(f"`confidence` is from 0 to 1, not {confidence}; divide percents by 100")
-    return float(confidence)
-
-
-def _verdict(answer: Answer, given: list[tuple[Passage, str | None]]) -> Verdict:
-    judged = [str(word) for word in answer.judgments or ()]
-    judged += [""] * (len(given) - len(judged))
-    return Verdict(
-        version=VERSION,
-        answer=answer.answer,
-        confidence=_rounded(answer.confidence),
-        interval=None if answer.interval is None else [round(float(x), 4) for x in answer.interval],
-        stated=_rounded(answer.stated),
-        calibrated=answer.calibrated,
-        evidence=None if answer.evidence is None else str(answer.evidence),
-        decision=answer.decision,
-        reason=plain_text(answer.reason, longest=500),
-        passages=[
-            {"judgment": word or None, "source": passage.source, "id": name, "shown": True}
-            for (passage, name), word in zip(given, judged, strict=False)
-        ],
-        flaw=None if answer.flaw is None else str(answer.flaw),
-        notes=[plain_text(note, longest=300) for note in answer.notes],
+    return PassageMeta(
+        text=str(given["text"]),
+        source=None if source is None else str(source),
+        id=None if name is None else str(name),
     )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(float(value), 4)

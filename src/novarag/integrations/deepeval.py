@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from novarag.integrations.core import Scorer, explained, missing
+from novarag.integrations.core import ReplyScorer, explained, missing
 
 try:
     from deepeval.metrics import BaseMetric
@@ -27,8 +27,8 @@ class StatedConfidence(BaseMetric):  # type: ignore[misc]
     another metric beside it. A reply that could not be read has no score, and its flaw as `error`.
     """
 
-    def __init__(self, scorer: Scorer | None = None, **settings: Any) -> None:  # noqa: ANN401
-        self.scorer = scorer or Scorer(**settings)
+    def __init__(self, scorer: ReplyScorer | None = None, **settings: Any) -> None:  # noqa: ANN401
+        self.scorer = scorer or ReplyScorer(**settings)
         self.threshold, self.async_mode = self.scorer.threshold, False
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from novarag.integrations.core import Scorer, missing
+from novarag.integrations.core import ReplyScorer, missing
 
 try:
     from haystack import Document, component, default_to_dict
@@ -27,7 +27,7 @@ class StatedConfidence:
 
     def __init__(self, withheld: str = "", settings: dict[str, Any] | None = None) -> None:
         self.withheld, self.settings = withheld, settings or {}
-        self._score = Scorer(**self.settings)
+        self._score = ReplyScorer(**self.settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the component into a pipeline's file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from novarag.integrations.core import Scorer, explained, missing
+from novarag.integrations.core import ReplyScorer, explained, missing
 
 try:
     from inspect_ai.scorer import Score, mean, scorer
@@ -27,7 +27,7 @@ def _confidence(**settings: Any) -> Callable[[TaskState, Target], Awaitable[Scor
 
     A reply that could not be read is unscored: it has no value, and metrics leave it out.
     """
-    made = Scorer(**settings)
+    made = ReplyScorer(**settings)
 
     async def score(state: TaskState, _: Target) -> Score:
         about = state.metadata

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from novarag.integrations.core import Scorer, missing
+from novarag.integrations.core import ReplyScorer, missing
 
 try:
     from langchain.agents.middleware import AgentMiddleware
@@ -27,7 +27,7 @@ class Confidence(AgentMiddleware):  # type: ignore[misc]
 
     def __init__(self, *, withheld: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         super().__init__()
-        self._score, self._withheld = Scorer(**settings), withheld
+        self._score, self._withheld = ReplyScorer(**settings), withheld
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ANN401, ARG002
         """Score the last message, unless it calls a tool."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from novarag.integrations.core import Scorer, explained, missing
+from novarag.integrations.core import ReplyScorer, explained, missing
 
 try:
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
@@ -27,7 +27,7 @@ class StatedConfidence(BaseEvaluator):  # type: ignore[misc]
     """
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
-        self._score = Scorer(**settings)
+        self._score = ReplyScorer(**settings)
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}

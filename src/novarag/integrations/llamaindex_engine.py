@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from novarag.integrations.core import Scorer, missing
+from novarag.integrations.core import ReplyScorer, missing
 
 try:
     from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -28,7 +28,7 @@ class ConfidentEngine(BaseQueryEngine):  # type: ignore[misc]
 
     def __init__(self, engine: Any, *, withheld: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(getattr(engine, "callback_manager", None))
-        self._engine, self._withheld, self._score = engine, withheld, Scorer(**settings)
+        self._engine, self._withheld, self._score = engine, withheld, ReplyScorer(**settings)
 
     def _get_prompt_modules(self) -> dict[str, Any]:
         return {"engine": self._engine}

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from novarag.integrations.core import Scorer, explained, missing
+from novarag.integrations.core import ReplyScorer, explained, missing
 
 try:
     from mlflow.entities import AssessmentError, Feedback
@@ -24,13 +24,13 @@ UNREAD = "UNREAD_REPLY"
 """The code of the error in the feedback on a reply that could not be read; it has no value."""
 
 
-def stated_confidence(**settings: Any) -> Any:  # noqa: ANN401 - a Scorer of MLflow's
+def stated_confidence(**settings: Any) -> Any:  # noqa: ANN401 - a ReplyScorer of MLflow's
     """Make the scorer; `settings` are those of `Scorer`.
 
     Where there is a gate, an answer passes that it lets through. The whole object stands in the
     feedback's metadata as JSON, under `novarag`.
     """
-    ours = Scorer(**settings)
+    ours = ReplyScorer(**settings)
 
     def score(inputs: dict[str, Any], outputs: Any) -> Any:  # noqa: ANN401
         given = outputs if isinstance(outputs, dict) else {"answer": outputs}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import NovaragError
-from novarag.integrations.core import Scorer, explained
+from novarag.integrations.core import ReplyScorer, explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(output, str):
         raise UnreadReply(f"the output is no text but {type(output).__name__}")
-    verdict = Scorer(**context.get("config") or {})(
+    verdict = ReplyScorer(**context.get("config") or {})(
         context["vars"]["question"],
         context["vars"].get("passages"),
         output,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from novarag.integrations.core import Scorer, missing
+from novarag.integrations.core import ReplyScorer, missing
 
 try:
     from ragas.metrics.base import MetricOutputType, MetricType, SingleTurnMetric
@@ -33,7 +33,7 @@ class StatedConfidence(SingleTurnMetric):  # type: ignore[misc]
             name="stated_confidence", _required_columns={MetricType.SINGLE_TURN: columns}
         )
         self.output_type = MetricOutputType.CONTINUOUS
-        self._score = Scorer(**settings)
+        self._score = ReplyScorer(**settings)
 
     def init(self, run_config: RunConfig) -> None:
         """Do nothing: no model is asked."""

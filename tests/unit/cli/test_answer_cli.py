@@ -13,10 +13,9 @@ from novarag.cli.answer import screen
 from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
-from novarag.flows.scoring import Scoring
 from novarag.records import Completion
+from novarag.scoring import Exchange, Scorer
 from novarag.strategies import NOVA
-from novarag.trials import make_trial
 from tests.support.chaos.serving import chaos
 from tests.support.live_parts import calibration, gate
 
@@ -38,8 +37,8 @@ def run(*words):
 
 
 def scored(text=REPLY, **parts):
-    trial = make_trial(GROUP, NOVA, 0, Completion(text=text, model="chaos"))
-    return Scoring(SOURCE, **parts).answer(trial)
+    said = Exchange(group=GROUP, completion=Completion(text=text, model="chaos"))
+    return Scorer(NOVA, **parts, source="chaos").score(said)
 
 
 def row(lines, name):
@@ -99,7 +98,8 @@ def test_json_has_every_field(server, tmp_path):
     result = run(*words, *parts)
     assert result.exit_code == 0, result.output
     (facts,) = json.loads(result.output)
-    assert {f.name for f in fields(Answer)} - {"trial"} <= set(facts)
+    assert {f.name for f in fields(Answer)} - {"trial", "judgments"} <= set(facts)
+    assert len(facts["passages"]) == 1
     assert facts["calibrated"] is True
     low, high = facts["interval"]
     assert low <= facts["confidence"] <= high

@@ -13,14 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag import Judgment, Passage, PassageGroup, Question, Response, Trial, UsageError
-from novarag.calibration.graded import Source
 from novarag.cli import app
 from novarag.cli.answer import screen
 from novarag.cli.console import asking, status
 from novarag.cli.options import parse_price
-from novarag.flows.scoring import Scoring
 from novarag.records import Completion, Flaw
 from novarag.runs.progress import Progress
+from novarag.scoring import Scorer
+from novarag.strategies import NOVA
 from novarag.taxonomy import EvidenceState, Utility
 from tests.support.chaos.serving import bill, chaos
 
@@ -255,7 +255,7 @@ def test_answer_fits_one_screen(server, tmp_path):
     (facts,) = json.loads(run(app, [*words, "--json"]).output)
     assert facts["strategy"] == "nova"
     assert 0 <= facts["confidence"] <= 1
-    assert len(facts["judgments"]) == 3
+    assert len(facts["passages"]) == 3
 
 
 def test_a_table_without_passages_is_named(server, tmp_path):
@@ -277,7 +277,7 @@ def trial(**changed):
 
 
 def scored(**changed):
-    return Scoring(Source()).answer(trial(**changed))
+    return Scorer(NOVA).score_trial(trial(**changed))
 
 
 def test_a_screen_holds_no_control_characters():

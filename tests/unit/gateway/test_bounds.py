@@ -167,7 +167,7 @@ def test_m4_a_fault_of_ours_has_a_row_and_openais_shape(tmp_path, kept, path, mo
     def broken(*_, **__):
         raise ZeroDivisionError("the words of a client")
 
-    monkeypatch.setattr("novarag.gateway.decisions.Respondent.worth", broken)
+    monkeypatch.setattr("novarag.scoring.scorer.Scorer.score", broken)
 
     async def story(client):
         found = await post(client, ask() if "chat" in path else SCORE, path)

@@ -9,18 +9,14 @@ import orjson
 import pytest
 from starlette.applications import Starlette
 
-from novarag.calibration.calibration import Calibration
 from novarag.calibration.graded import Source
-from novarag.flows import scoring
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
-from novarag.flows.scoring import Scoring
 from novarag.gateway import server
 from novarag.gateway.connection import ClientGone, serve_within
-from novarag.records import Completion, Passage, PassageGroup, Question
+from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
-from novarag.trials import make_trial
-from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, fronted, post, settings
+from tests.support.gateways import PASSAGES, QUESTION, Upstream, ask, fronted, post, settings
 from tests.support.live_parts import calibration, gate
 from tests.support.waiting import until
 
@@ -127,28 +123,6 @@ def test_collections_are_made_rare_once_all_is_in_place(tmp_path, monkeypatch):
         "assert gc.get_freeze_count() > 1000 and gc.get_threshold()[0] >= 10_000 and gc.isenabled()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_what_was_worked_out_is_not_worked_out_again(monkeypatch):
-    asked, one = [], Calibration.one
-    monkeypatch.setattr(Calibration, "one", lambda *a: asked.append(a[1:]) or one(*a))
-    monkeypatch.setattr(scoring, "_MOST_KNOWN", 3)
-    source = Source(model="m", prompt=NOVA.template.hash)
-    made = calibration(source)
-    kept = Scoring(source, made, gate(0.5, made))
-
-    def answers(percent):
-        text = REPLY.replace("90%", f"{percent}%")
-        trial = make_trial(GROUP, NOVA, 0, Completion(text=text, model="m"))
-        return kept.answer(trial), Scoring(source, made, gate(0.5, made)).answer(trial)
-
-    for percent in (90, 70, 90, 10, 90, 55, 90, 40):
-        again, first = answers(percent)
-        assert again == first
-    before = len(asked)
-    answers(40)
-    assert len(asked) == before + 1  # of the fresh one alone
-    assert len(kept._known) <= 3
 
 
 class Client:

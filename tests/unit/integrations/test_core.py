@@ -6,14 +6,9 @@ import sys
 import pytest
 
 from novarag import Passage, UnknownName, UsageError
-from novarag.flows.scoring import NO_GATE
-from novarag.gateway.decisions import Ruling, settle
-from novarag.gateway.replies import VERSION as GATEWAY_VERSION
-from novarag.gateway.replies import verdict
-from novarag.gateway.requests import ScoreRequest, asked_about
-from novarag.gateway.settings import Action, Limits
-from novarag.integrations.core import VERSION, Scorer, explained, missing, score
-from tests.support import adapted, live_parts
+from novarag.integrations.core import ReplyScorer, explained, missing, score
+from novarag.scoring.scorer import NO_GATE
+from tests.support import adapted
 
 REPLY = (
     "Passage Classifications: Passage 1: Highly Relevant; Passage 2: Irrelevant\n"
@@ -58,14 +53,14 @@ def test_calibration_and_gate_come_from_files(tmp_path):
     assert told["confidence"] < told["stated"]
     assert told["decision"] in {"answer", "abstain"}
     with pytest.raises(UsageError, match="the gate was set on"):
-        Scorer(gate=parts["gate"])
+        ReplyScorer(gate=parts["gate"])
 
 
 def test_other_formats_are_read():
     told = score("When?", (), "Guess: 1871\nProbability: 0.7", strategy="guess-probability")
     assert told["confidence"] == 0.7
     with pytest.raises(UnknownName):
-        Scorer(strategy="nonsense")
+        ReplyScorer(strategy="nonsense")
 
 
 def test_odd_passages_and_questions_are_refused():
@@ -74,22 +69,6 @@ def test_odd_passages_and_questions_are_refused():
         score("When?", [{"content": "x"}], REPLY)
     with pytest.raises(UsageError, match="question is empty"):
         score(" ", [], REPLY)
-
-
-@pytest.mark.parametrize("said", [REPLY, "no"])
-def test_the_gateway_says_the_same(said):
-    """Every field that is not of a request of its own is equal, to the last digit."""
-    made = live_parts.calibration()
-    request = ScoreRequest(question="When?", passages=PASSAGES[:1] * 2, reply=said, model="m")
-    asked = asked_about(request.question, request.passages, Limits())
-    ours = Scorer(calibration=made, gate=live_parts.gate(0.1, made))
-    answer = ours.answer(asked.group, said)
-    told = verdict("id", asked, settle(answer, Ruling(Action.ANSWER, answer.reason)), "v1")
-    mine = dict(ours("When?", PASSAGES[:1] * 2, said))
-    assert mine.pop("answer") == answer.answer
-    assert set(told) - set(mine) == {"id", "action", "settings"}
-    assert mine == {name: told[name] for name in mine}
-    assert VERSION == GATEWAY_VERSION
 
 
 def test_a_missing_tool_is_named_with_its_extra():

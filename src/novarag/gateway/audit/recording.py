@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from novarag.gateway.audit.rows import FeedbackRow, Requested
     from novarag.gateway.audit.settings import AuditSettings
     from novarag.gateway.audit.spool import Batch
-    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.decisions import PolicyDecision, Respondent
     from novarag.gateway.requests import Asked
 
 _log = logging.getLogger("novarag.gateway.audit")
@@ -181,7 +181,7 @@ class Audit:
         requested: Requested,
         identity: str,
         asked: Asked,
-        made: Decision,
+        made: PolicyDecision,
         *,
         shown: bool,
         by: Respondent | None = None,

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from novarag.gateway.settings import Action, Mode
+from novarag.gateway.settings import Mode
 from novarag.records import Flaw
+from novarag.scoring.policy import Action
 from novarag.taxonomy import EvidenceState, Utility
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from novarag.calls import Usage
-    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.decisions import PolicyDecision, Respondent
     from novarag.gateway.requests import Asked
 
 ROUTES: Final = ("chat", "stream", "score")
@@ -199,7 +200,7 @@ def decided(  # noqa: PLR0913 - the facts of one request
     requested: Requested,
     identity: str,
     asked: Asked,
-    made: Decision,
+    made: PolicyDecision,
     *,
     shown: bool,
     keeper: Keeper,
@@ -214,8 +215,8 @@ def decided(  # noqa: PLR0913 - the facts of one request
         by=by,
         prompt=made.prompt,
         status=200,
-        decision=made.decision,
-        action=str(made.action),
+        decision=answer.decision,
+        action=str(answer.action),
         evidence=answer.evidence and str(answer.evidence),
         flaw=answer.flaw and str(answer.flaw),
         stated=answer.stated,

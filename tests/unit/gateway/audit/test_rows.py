@@ -20,12 +20,13 @@ from novarag.gateway.audit.payloads import (
     to_payload,
 )
 from novarag.gateway.audit.rows import CODES, FeedbackRow, Keeper, Requested, Words, time_of
-from novarag.gateway.decisions import Ruling, settle
+from novarag.gateway.decisions import PolicyDecision
 from novarag.gateway.replies import new_id
 from novarag.gateway.requests import asked_about
-from novarag.gateway.settings import Action
 from novarag.gateway.snapshot import Snapshot
 from novarag.records import Completion, Flaw
+from novarag.scoring import Action, Exchange
+from novarag.scoring.policy import settle
 from novarag.strategies import STRATEGIES
 from tests.support.audited import row
 from tests.support.gateways import PASSAGES, QUESTION, REPLY
@@ -46,8 +47,9 @@ def made_of(snapshot, reply=REPLY, action=Action.ANSWER):
     respondent = snapshot.respondent("support")
     asked = asked_about(QUESTION, list(PASSAGES), snapshot.settings.limits)
     said = Completion(text=reply, model="llama")
-    answer = respondent.score(asked.group, respondent.strategy, said)
-    made = settle(answer, Ruling(action, "so"), usage=Usage(prompt=11, completion=7), by=respondent)
+    answer = respondent.scorer.score(Exchange(group=asked.group, completion=said))
+    usage = Usage(prompt=11, completion=7)
+    made = PolicyDecision.by(respondent, settle(answer, action, "so"), usage)
     requested = Requested(
         respondent=respondent, tenant="acme", route="chat", settings=snapshot.version,
         began=time.perf_counter(),

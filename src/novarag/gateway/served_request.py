@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novarag.calls import Usage
     from novarag.gateway.audit.recording import Audit
     from novarag.gateway.connection import Send
-    from novarag.gateway.decisions import Decision, Respondent
+    from novarag.gateway.decisions import PolicyDecision, Respondent
     from novarag.gateway.drift import Drift
     from novarag.gateway.requests import Asked
     from novarag.gateway.snapshot import Snapshot
@@ -25,7 +25,7 @@ LEFT = 499  # the status that is kept where the client left
 
 
 @dataclass(slots=True)
-class Exchange:
+class ServedRequest:
     """What a request is served with; its outcome is counted and kept before the client hears of it.
 
     Where there is an audit, a request that was let in leaves one row, whatever becomes of it; one
@@ -41,7 +41,7 @@ class Exchange:
     id: str = field(default_factory=new_id)
     asked: Asked | None = None
     outcome: Outcome | None = None
-    made: Decision | None = None
+    made: PolicyDecision | None = None
     usage: Usage | None = None
     drift: Drift | None = None
     route: str = ""
@@ -61,11 +61,13 @@ class Exchange:
         self._model = found.name
         return found
 
-    def decided(self, asked: Asked, made: Decision, *, shown: bool) -> None:
+    def decided(self, asked: Asked, made: PolicyDecision, *, shown: bool) -> None:
         """Keep a decision."""
         answer = made.answer
         self.made, self.usage = made, made.usage
-        self._end(made.decision, answer.evidence, made.action, confidence=answer.confidence)
+        self._end(
+            str(answer.decision), answer.evidence, answer.action, confidence=answer.confidence
+        )
         by = self.snapshot.respondents.get(made.model)
         if self.drift is not None and self._model is not None:
             self.drift.see(self.snapshot.respondents[self._model], made)

@@ -1,0 +1,162 @@
+"""The answer to one question: how far to trust it, whether to give it, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
+
+from novarag.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from novarag.records import Flaw, Trial
+    from novarag.scoring.policy import Action
+    from novarag.taxonomy import EvidenceState, Utility
+
+    Decided = Literal["answer", "abstain", "clarify"]
+
+VERSION = 1
+"""The version of the object that `Answer.to_dict` returns; it changes with a field's meaning."""
+
+
+class PassageMeta(NamedTuple):
+    """A passage as its sender gave it: its text, and what the sender calls it."""
+
+    text: str
+    source: str | None = None
+    date: str | None = None
+    id: str | None = None
+
+
+class NamedPassage(Protocol):
+    """Whatever says where a passage comes from and what its sender calls it."""
+
+    @property
+    def source(self) -> str | None:
+        """Where the passage comes from."""
+
+    @property
+    def id(self) -> str | None:
+        """What its sender calls it."""
+
+
+class AnswerObject(TypedDict):
+    """An answer as JSON: the gateway's object and every adapter's.
+
+    `confidence` and `stated` are None where the reply could not be read, and `flaw` says why; then
+    `decision` is "abstain" unless a policy says otherwise. Without a gate and a policy there is no
+    decision on what was read: it is None. `action` is what a policy did, None where there is none.
+    """
+
+    version: int
+    answer: str | None
+    confidence: float | None
+    interval: list[float] | None
+    stated: float | None
+    calibrated: bool
+    evidence: str | None
+    decision: str | None
+    action: str | None
+    reason: str
+    passages: list[dict[str, Any]]
+    flaw: str | None
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Answer:
+    """One answered question: the answer, how far to trust it, and whether to give it.
+
+    `stated` is the confidence in the model's own words. `confidence` is what it is worth: the
+    calibrated probability with its 90 % `interval`, or, where no calibration was given
+    (`calibrated` is false), the stated one again. A reply that could not be read has neither an
+    answer nor a confidence, a `flaw` that says why, and the decision "abstain"; else there is a
+    decision where there is a gate or a policy, and `reason` says what decided. `action` is what
+    the policy wants done. `trial` is the whole record.
+    """
+
+    question: str
+    answer: str | None
+    stated: float | None
+    confidence: float | None
+    calibrated: bool
+    interval: tuple[float, float] | None
+    evidence: EvidenceState | None
+    judgments: tuple[Utility, ...] | None
+    decision: Decided | None
+    reason: str
+    flaw: Flaw | None
+    notes: tuple[str, ...]
+    trial: Trial = field(compare=False)
+    action: Action | None = None
+
+    def __repr__(self) -> str:
+        """Show the answer, its confidence, the evidence and the decision, a line each."""
+        found = "unread" if self.answer is None else repr(plain_text(self.answer))
+        lines = [
+            found,
+            *self._confidence(),
+            *([] if self.evidence is None else [f"evidence {self.evidence}"]),
+            f"{self.decision or 'no decision'}: {self.reason}",
+            *(f"note: {plain_text(note)}" for note in self.notes[:3]),
+        ]
+        text = "\n  ".join(lines)
+        return f"Answer({text})"
+
+    def _confidence(self) -> list[str]:
+        if self.confidence is None or self.stated is None:
+            return []
+        if self.interval is None:
+            return [f"confidence {self.stated:.0%} as stated, not calibrated"]
+        low, high = self.interval
+        return [
+            f"confidence {self.confidence:.0%} ({low:.0%} to {high:.0%}), stated {self.stated:.0%}"
+        ]
+
+    def to_dict(
+        self,
+        passages: Sequence[NamedPassage] | None = None,
+        shown: Sequence[int] | None = None,
+    ) -> AnswerObject:
+        """Lay the answer out as values of JSON, for a reply, a log or another tool.
+
+        Args:
+            passages: The passages as they were given, with the ids of their sender; None takes
+                those of the record, which have no ids.
+            shown: The numbers of the passages that this answer rests on, where it was asked for
+                with some of them alone; None means all.
+        """
+        return {
+            "version": VERSION,
+            "answer": self.answer,
+            "confidence": _rounded(self.confidence),
+            "interval": None
+            if self.interval is None
+            else [round(float(x), 4) for x in self.interval],
+            "stated": _rounded(self.stated),
+            "calibrated": self.calibrated,
+            "evidence": None if self.evidence is None else str(self.evidence),
+            "decision": self.decision,
+            "action": None if self.action is None else str(self.action),
+            "reason": plain_text(self.reason, longest=500),
+            "passages": self._passages(passages, shown),
+            "flaw": None if self.flaw is None else str(self.flaw),
+            "notes": [plain_text(note, longest=300) for note in self.notes],
+        }
+
+    def _passages(
+        self, given: Sequence[NamedPassage] | None, shown: Sequence[int] | None
+    ) -> list[dict[str, Any]]:
+        if given is None:
+            given = [PassageMeta(p.text, p.source) for p in self.trial.group.passages]
+        places = range(len(given)) if shown is None else shown
+        judged = dict(zip(places, map(str, self.judgments or ()), strict=False))
+        return [
+            {"judgment": judged.get(i), "source": p.source, "id": p.id, "shown": i in places}
+            for i, p in enumerate(given)
+        ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import novarag
-from novarag.cli import VERBS
 from novarag.cli.translate import VERB_OF
+from novarag.cli.verbs import VERBS
 from novarag.datasets import clean
 from novarag.examples import simulated_pools
 from novarag.sft.train import training

@@ -17,7 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 import novarag
-from novarag.cli import PANELS, app
+from novarag.cli import app
+from novarag.cli.verbs import PANELS
 from novarag.flows.measure import make_heading
 from novarag.report import to_markdown
 

@@ -6,78 +6,18 @@ import os
 import sys
 from importlib import import_module
 from shlex import join
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from novarag.cli.exit_codes import ExitCode, epilogue
+from novarag.cli.verbs import PANELS, VERBS
 from novarag.defaults import LARGEST
 from novarag.errors import NovaragError, UsageError
 from novarag.version import __version__
 
-PANELS: dict[str, dict[str, str]] = {
-    "Start here": {
-        "measure": "measure:measure",
-        "calibrate": "calibrate:calibrate",
-        "gate": "gate:gate",
-        "answer": "answer:answer",
-        "ask": "ask:ask",
-        "estimate": "estimate:estimate",
-        "example": "example:example",
-    },
-    "Without labels": {
-        "probe": "probe:probe",
-        "attack": "attack:attack",
-    },
-    "Before a change is merged": {
-        "compare": "compare:compare",
-    },
-    "In production": {
-        "gateway": "gateway:gateway",
-        "gateway-adopt": "gateway_adopt:gateway_adopt",
-        "gateway-audit": "gateway_audit:gateway_audit",
-        "gateway-key": "gateway_key:gateway_key",
-        "send": "send:send",
-    },
-    "Grades by people": {
-        "pick": "pick:pick",
-        "grades": "grades:grades",
-        "study": "study:study",
-    },
-    "Runs": {
-        "show": "show:show",
-        "recover": "recover:recover",
-        "reread": "reread:reread",
-        "render": "render:render",
-        "read": "read:read",
-    },
-    "Retrieval": {
-        "index": "index:index",
-        "retrieve": "retrieve:retrieve",
-        "annotate": "annotate:annotate",
-        "run": "run:run",
-    },
-    "The paper": {
-        "reproduce": "reproduce:reproduce",
-        "nova-clean": "nova_clean:nova_clean",
-        "data": "data:data",
-    },
-    "Training sets": {
-        "build": "build:build",
-        "noise": "noise:noise",
-        "group": "group:group",
-        "audit": "audit:audit",
-        "filter": "filter:filter_trials",
-        "export": "export:export",
-        "train": "train:train",
-        "serve-model": "serve_model:serve_model",
-    },
-}
-"""The panels of the help, and in each the verbs: module and function, or group of verbs."""
-
-VERBS = {verb: (place, panel) for panel, verbs in PANELS.items() for verb, place in verbs.items()}
-"""Each verb: where it is, and the panel of the help it stands in."""
+_FUNCTIONS = {"filter": "filter_trials"}  # of verbs whose name is a builtin's
 
 
 def _bound(verb: TyperCommand | TyperGroup) -> None:
@@ -110,6 +50,20 @@ class Verbs(TyperGroup):
         """Name the verbs in the order of the help."""
         return list(VERBS)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer calls it
+        """Write the help without what draws boxes, which takes longer to load than all else."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+        self.format_epilog(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Write the verbs, panel by panel, and what each does; none of them is loaded."""
+        width = max(map(len, VERBS))
+        for panel, verbs in PANELS.items():
+            with formatter.section(panel):
+                formatter.write_dl([(verb.ljust(width), said) for verb, said in verbs.items()])
+
     def get_command(  # type: ignore[override]
         self,
         ctx: typer.Context,  # noqa: ARG002 - as click calls it
@@ -118,9 +72,8 @@ class Verbs(TyperGroup):
         """Load one verb."""
         if cmd_name not in VERBS:
             return None
-        place, panel = VERBS[cmd_name]
-        module, _, name = place.partition(":")
-        verb = getattr(import_module(f"novarag.cli.{module}"), name)
+        panel, own = VERBS[cmd_name], cmd_name.replace("-", "_")
+        verb = getattr(import_module(f"novarag.cli.{own}"), _FUNCTIONS.get(own, own))
         if isinstance(verb, typer.Typer):
             found: TyperCommand | TyperGroup = typer.main.get_group(verb)
             found.rich_help_panel = panel

@@ -12,7 +12,8 @@ from typing import Any, get_args, get_type_hints
 
 import typer
 
-from novarag.cli import VERBS, app
+from novarag.cli import app
+from novarag.cli.verbs import VERBS
 from novarag.config.experiment import Experiment
 from novarag.config.grid import Grid
 from novarag.config.pipeline import Pipeline

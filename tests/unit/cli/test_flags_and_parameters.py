@@ -7,8 +7,9 @@ import pytest
 import typer
 
 import novarag
-from novarag.cli import VERBS, app
+from novarag.cli import app
 from novarag.cli.translate import FLAG_OF, VERB_OF, flag_of
+from novarag.cli.verbs import VERBS
 from novarag.datasets import Columns
 from novarag.serving.options import ServingOptions
 

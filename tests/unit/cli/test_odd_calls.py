@@ -7,8 +7,8 @@ from itertools import chain, islice
 
 import pytest
 
-from novarag.cli import VERBS
 from novarag.cli.exit_codes import ExitCode
+from novarag.cli.verbs import VERBS
 from tests.support.odd.calls import GOOD, Maker
 from tests.support.odd.files import make_files
 from tests.support.odd.running import call, look_up

@@ -56,7 +56,9 @@ def run(table, truths=KNOWN["truths"]):
         command, found = 2, take(table, [*words, *table["second"]])
     measure_table(found, replicates=100)
     rows = [list(row) for row in found.select("confidence", "correct").rows()]
-    return Outcome(command, rows == [pytest.approx(row, abs=1e-9) for row in truths[table["truth"]]])
+    return Outcome(
+        command, rows == [pytest.approx(row, abs=1e-9) for row in truths[table["truth"]]]
+    )
 
 
 @pytest.mark.parametrize(

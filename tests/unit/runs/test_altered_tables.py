@@ -394,14 +394,3 @@ def test_the_machinery_would_see_a_believer(world):
     """A reader that checks nothing is caught."""
     what = replace(world[0], readers={"open": lambda _: 1}, pristine={"open": (0, [])})
     assert outcome(what, "open") == "BELIEVED"
-
-
-def main(flips=1000):
-    """Alter many times, print what came of it; for `validation/altered_tables.py`."""
-    with TemporaryDirectory() as folder:
-        counts, wrong = altered(make_world(Path(folder)), flips)
-    for (name, found), count in sorted(counts.items()):
-        print(f"{name:<10} {found:<10} {count:>7,}")
-    print(*wrong, sep="\n")
-    print(f"{flips:,} alterations, {sum(counts.values()):,} readings, {len(wrong)} wrong")
-    return 1 if wrong else 0

@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 
 from novarag.strategies import STRATEGIES
+from novarag.strategies.reader import read
 from tests.support import reader_classes, reader_words_open, reader_words_sealed
+from tests.support.copied_fields import copied_replies
 from tests.support.reader_classes import HONEST, KINDS, LEAST, cases
-from validation.copies import readable, taken
 from validation.reader_classes import missed, shares
 
 PARTS = {part: list(cases(part)) for part in ("open", "sealed")}
@@ -53,6 +54,11 @@ def test_a_strategy_less_draws_no_other_anew(monkeypatch):
 
 
 def test_no_copy_of_a_known_passage_is_taken():
-    count, found, _ = taken(5_500, 7)
-    assert (found[""], count[""]) == (0, 5_000)
-    assert readable(500, 7) > 0.6, "they would be read, were the passages not known"
+    labels = STRATEGIES["vanilla"].labels
+    copies = [(p, reply, value) for p, reply, value, edit in copied_replies(5_500, 7) if not edit]
+    assert len(copies) == 5_000
+    for passage, reply, value in copies:
+        stated = read(reply, labels, passages=(passage, "Nothing else.")).response
+        assert stated is None or abs(stated.confidence - value) >= 1e-9, reply
+    unknown = [read(reply, labels).response is not None for _, reply, _ in copies[:500]]
+    assert sum(unknown) > 0.6 * 500, "they would be read, were the passages not known"

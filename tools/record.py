@@ -1,8 +1,10 @@
 """Run long proofs, and write a record of each: commit, machine, figures, the code it vouches for.
 
-    python -m tools.record NAME…                                 proofs of tools/long_proofs.toml
-    python -m tools.record --all                                 all of them, one after the other
-    python -m tools.record NAME --vouches PATH… -- COMMAND…      any other command
+    python -m tools.record             the proofs of tools/long_proofs.toml, and what each needs
+    python -m tools.record NAME…       some of them
+    python -m tools.record --all       all of them, one after the other
+
+`make prove NAME="NAME…"` calls this.
 
 A record is validation/records/NAME.json. Git's own hash of each vouched path, as it stands in the
 working tree when the proof begins, tells later whether that code has changed since; `tools.records`
@@ -14,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import shutil
 import socket
 import subprocess
@@ -42,21 +43,21 @@ OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 @dataclass(frozen=True)
 class Proof:
-    """A command, and the paths whose code it vouches for."""
+    """Lines for bash, and the paths whose code they vouch for."""
 
     name: str
-    command: tuple[str, ...]
+    what: str
+    takes: str
+    run: tuple[str, ...]
     vouches: tuple[str, ...]
     needs: tuple[str, ...] = ()
 
 
 def declared(root: Path) -> dict[str, Proof]:
-    """Return the proofs of the table by name; each is a target of the Makefile."""
+    """Return the proofs of the table by name."""
     table = tomllib.loads((root / TABLE).read_text("utf-8"))
     return {
-        row["name"]: Proof(
-            row["name"], ("make", row["name"]), tuple(row["vouches"]), tuple(row.get("needs", ()))
-        )
+        row["name"]: Proof(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
         for row in table["proof"]
     }
 
@@ -124,13 +125,13 @@ def _answers(host: str, port: str) -> bool:
     return True
 
 
-def run(command: Sequence[str], root: Path) -> tuple[int, list[str]]:
-    """Run a command, show what it prints, and return its exit code and the last lines."""
+def run(lines: Sequence[str], root: Path) -> tuple[int, list[str]]:
+    """Run lines of bash, show what they print, and return the exit code and the last lines."""
     kept: deque[str] = deque(maxlen=KEPT)
-    # `make long` is itself a make: a make below it would print where it enters and leaves.
+    # `make prove` is itself a make: a make below it would print where it enters and leaves.
     ours = {key: value for key, value in os.environ.items() if key not in OF_MAKE}
     with subprocess.Popen(
-        command, cwd=root, env=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ["bash", "-ec", "\n".join(lines)], cwd=root, env=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace",
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -153,11 +154,11 @@ def record(proof: Proof, root: Path = ROOT) -> bool:
     before = hashes(root, proof.vouches)
     if gone := [path for path, found in before.items() if found is None]:
         sys.exit(f"{proof.name} vouches for what is not there: {', '.join(gone)}")
-    facts = {"name": proof.name, "command": shlex.join(proof.command)}
+    facts = {"name": proof.name, "command": "; ".join(proof.run)}
     facts |= {"commit": git(root, "rev-parse", "HEAD"), "clean": is_clean(root)}
     facts |= {"date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "machine": described()}
     began = time.monotonic()
-    code, printed = run(proof.command, root)
+    code, printed = run(proof.run, root)
     after = hashes(root, proof.vouches)
     facts |= {"exit_code": code, "seconds": round(time.monotonic() - began, 1)}
     facts |= {"changed_meanwhile": [path for path in before if before[path] != after[path]]}
@@ -169,32 +170,29 @@ def record(proof: Proof, root: Path = ROOT) -> bool:
     return code == 0
 
 
-def chosen(given: argparse.Namespace, command: list[str], root: Path) -> list[Proof]:
-    """Return the proofs that were asked for."""
-    if command:
-        if len(given.names) != 1 or not given.vouches:
-            sys.exit("a command of your own needs one NAME and --vouches PATH…")
-        return [Proof(given.names[0], tuple(command), tuple(given.vouches))]
-    known = declared(root)
-    if unknown := [name for name in given.names if name not in known]:
-        sys.exit(f"{TABLE} has no {', '.join(unknown)}; it has {', '.join(known)}")
-    return list(known.values()) if given.all else [known[name] for name in given.names]
+def show(proofs: Iterable[Proof], root: Path) -> None:
+    """Print what can be proven, how long it takes on two cores, and what is missing here for it."""
+    for proof in proofs:
+        needs = f"; needs {', '.join(proof.needs)}" if proof.needs else ""
+        missing = unmet(proof.needs, root)
+        lack = f" (not here: {', '.join(missing)})" if missing else ""
+        print(f"{proof.name}: {proof.what} ({proof.takes}{needs}){lack}")
 
 
 def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Record what was asked for; 1 when a proof failed."""
-    line = list(sys.argv[1:] if words is None else words)
-    at = line.index("--") if "--" in line else len(line)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true", help="every proof of the table")
-    parser.add_argument("--vouches", nargs="+", metavar="PATH", help="for a command of your own")
-    given = parser.parse_args(line[:at])
-    proofs = chosen(given, line[at + 1 :], root)
+    given = parser.parse_args(words)
+    known = declared(root)
+    if unknown := [name for name in given.names if name not in known]:
+        sys.exit(f"{TABLE} has no {', '.join(unknown)}; it has {', '.join(known)}")
+    proofs = list(known.values()) if given.all else [known[name] for name in given.names]
     if not proofs:
-        parser.error("name a proof, or say --all")
+        show(known.values(), root)
     failed, left_out = [], []
     for proof in proofs:
         if missing := unmet(proof.needs, root):

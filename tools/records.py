@@ -53,7 +53,7 @@ def main(root: Path = ROOT) -> int:
     }
     for name, paths in gone.items():
         if paths:
-            print(f"{name} vouches for what is gone: {', '.join(paths)}. Fix: name its new place in tools/long_proofs.toml, and `make long LONG={name}`.")  # fmt: skip
+            print(f"{name} vouches for what is gone: {', '.join(paths)}. Fix: name its new place in tools/long_proofs.toml, and `make prove NAME={name}`.")  # fmt: skip
     return 1 if any(gone.values()) else 0
 
 

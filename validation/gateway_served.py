@@ -2,7 +2,7 @@
 
 Usage: python -m validation.gateway_served INDEX [--url URL] [--model NAME] [--questions 200]
 
-INDEX is an index of the shared corpus (`make retrieval`), the server that of `make vllm`. A
+INDEX is an index of the shared corpus (`make prove NAME=retrieval`), the server that of `make vllm`. A
 PostgreSQL and `novarag gateway` are started as processes of their own; every other question is
 asked as a stream. Prints what was decided, and exits with 1 where a reply is not whole, or the
 audit is not what the clients saw.

@@ -45,7 +45,7 @@ RIGHT = {70: 0.3, 80: 0.5, 90: 0.8, 95: 0.97, 99: 0.985}
 
 HEAD = """# The first ten minutes
 
-Written by `make ten-minutes`: the wheel alone in a new environment, one raw table in an empty \
+Written by `make prove NAME=ten-minutes`: the wheel alone in a new environment, one raw table in an empty \
 folder, and nothing typed but `{first}` and what each command printed. Capitals such as `QUESTION` \
 were filled in; the model is a small server on the same machine, which always gives the same reply.
 

@@ -16,7 +16,7 @@ def test_the_page_is_generated():
         [sys.executable, "-m", "tools.gpu_budget"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
-    assert out.stdout.strip() in page, "run `make gpu-docs`"
+    assert out.stdout.strip() in page, "run `make scale-docs`"
 
 
 def test_weights_and_adapters_are_counted_as_published():

@@ -1,4 +1,4 @@
-"""The proofs of `make gateway-failures` in a short form: a gateway's process and real sockets."""
+"""The proofs of `make prove NAME=gateway-failures` in a short form: a gateway's process and real sockets."""
 
 import subprocess
 import sys

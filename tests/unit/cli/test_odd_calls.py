@@ -1,4 +1,4 @@
-"""A sample of `make odd-calls`: whatever the call, no traceback and a code of the table."""
+"""A sample of `make prove NAME=odd-calls`: whatever the call, no traceback and a code of the table."""
 
 import os
 import random

@@ -1,6 +1,6 @@
 """What the auditor sees between passages, beside the question, and how it says what it found.
 
-`make auditor` does the same at 450 groups, with 200 clean draws.
+`make prove NAME=auditor` does the same at 450 groups, with 200 clean draws.
 """
 
 import json

@@ -46,6 +46,6 @@ def test_the_page_holds_the_tables_of_the_recorded_figures():
     inputs = json.loads(INPUTS.read_text("utf-8"))
     assert set(inputs) == set(MEASURED)
     page = PAGE.read_text("utf-8")
-    assert put(page, tables(inputs, GIVEN)) == page, "make gateway-scale-docs"
+    assert put(page, tables(inputs, GIVEN)) == page, "make scale-docs"
     with pytest.raises(SystemExit):
         put(page.replace(BEGIN, ""), [])

@@ -3,7 +3,7 @@
 import json
 import re
 import subprocess
-import sys
+from collections import Counter
 
 import pytest
 
@@ -12,14 +12,19 @@ from tools import record, records
 TABLE = """
 [[proof]]
 name = "held"
+what = "five is printed"
+takes = "a minute"
+run = ["echo five", "make -s here"]
 vouches = ["src/one.py", "src/room"]
 
 [[proof]]
 name = "elsewhere"
+what = "nothing"
+takes = "hours"
+run = ["false"]
 vouches = ["src/one.py"]
 needs = ["path:nowhere", "module:json"]
 """
-PRINTS = [sys.executable, "-c", "print('seven of seven')"]
 
 
 def git(folder, *words):
@@ -33,7 +38,7 @@ def tree(tmp_path):
     root = tmp_path / "tree"
     files = {
         "tools/long_proofs.toml": TABLE,
-        "Makefile": "held:\n\t@echo five; pwd\n",
+        "Makefile": "here:\n\t@pwd\n",
         "src/one.py": "one = 1\n",
         "src/room/two.py": "two = 2\n",
         ".gitignore": "*.pyc\n",
@@ -52,6 +57,20 @@ def recorded(root, name="held"):
     return json.loads((root / "validation/records" / f"{name}.json").read_bytes())
 
 
+def own(root, *lines, vouches="src/one.py"):
+    """Declare one more proof, and run it."""
+    row = {
+        "name": "own",
+        "what": "it holds",
+        "takes": "a minute",
+        "run": lines,
+        "vouches": [vouches],
+    }
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in row.items())
+    (root / "tools/long_proofs.toml").write_text(f"{TABLE}\n[[proof]]\n{text}")
+    return record.main(["own"], root)
+
+
 def today(root, capsys, name="held"):
     """What the table says of one proof, and the exit code."""
     code = records.main(root)
@@ -60,13 +79,13 @@ def today(root, capsys, name="held"):
 
 
 def test_a_record_names_commit_machine_figures_and_code(tree, monkeypatch):
-    monkeypatch.setenv("MAKELEVEL", "1")  # as under `make long`
+    monkeypatch.setenv("MAKELEVEL", "1")  # as under `make prove`
     assert record.main(["held"], tree) == 0
     found = recorded(tree)
     head = record.git(tree, "rev-parse", "HEAD")
     assert found["commit"] == head
     assert found["clean"] is True
-    assert found["command"] == "make held"
+    assert found["command"] == "echo five; make -s here"
     assert found["exit_code"] == 0
     assert found["printed"] == ["five", "."]
     assert "Python" in found["machine"]
@@ -114,33 +133,27 @@ def test_earlier_records_do_not_make_a_tree_unclean(tree):
 
 
 def test_a_path_that_is_gone_is_an_error(tree, capsys):
-    record.main(["other", "--vouches", "src/room", "--", *PRINTS], tree)
+    own(tree, "true", vouches="src/room")
     assert records.main(tree) == 0
     git(tree, "mv", "src/room", "src/hall")
     capsys.readouterr()
     assert records.main(tree) == 1
     said = capsys.readouterr().out
-    assert "other vouches for what is gone: src/room." in said
+    assert "own vouches for what is gone: src/room." in said
     assert "held vouches for what is gone: src/room." in said  # by the table, never recorded
     with pytest.raises(SystemExit, match="not there: src/room"):
         record.main(["held"], tree)
 
 
-def test_a_command_of_your_own_is_recorded(tree):
-    assert record.main(["own", "--vouches", "src/one.py", "--", *PRINTS], tree) == 0
-    assert recorded(tree, "own")["printed"] == ["seven of seven"]
-
-
 def test_a_failed_proof_is_recorded_as_failed(tree, capsys):
-    fails = [sys.executable, "-c", "import sys; print('lost'); sys.exit(3)"]
-    assert record.main(["own", "--vouches", "src/one.py", "--", *fails], tree) == 1
+    assert own(tree, "echo lost; (exit 3)", "echo never") == 1
+    assert recorded(tree, "own")["printed"] == ["lost"]
     assert recorded(tree, "own")["exit_code"] == 3
     assert "| FAILED (3) | current |" in today(tree, capsys, "own")[0]
 
 
 def test_code_that_changes_while_it_is_proven_leaves_a_doubt(tree, capsys):
-    edits = [sys.executable, "-c", "open('src/one.py', 'a').write('more = 1\\n')"]
-    record.main(["own", "--vouches", "src/one.py", "--", *edits], tree)
+    own(tree, "echo more = 1 >> src/one.py")
     assert recorded(tree, "own")["changed_meanwhile"] == ["src/one.py"]
     assert "in doubt" in today(tree, capsys, "own")[0]
 
@@ -151,22 +164,22 @@ def test_all_leaves_out_what_has_not_what_it_needs(tree, capsys):
     assert "| elsewhere | never |" in today(tree, capsys, "elsewhere")[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["nobody"], "has no nobody; it has held, elsewhere"),
-        (["one", "two", "--vouches", "src", "--", "true"], "needs one NAME and --vouches"),
-        (["one", "--", "true"], "needs one NAME and --vouches"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(tree, words, said):
-    with pytest.raises(SystemExit, match=said):
-        record.main(words, tree)
+def test_without_a_name_the_proofs_are_listed_and_none_is_run(tree, capsys):
+    assert record.main([], tree) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "held: five is printed (a minute)",
+        "elsewhere: nothing (hours; needs path:nowhere, module:json) (not here: path:nowhere)",
+    ]
+    assert not (tree / record.RECORDS).exists()
+
+
+def test_what_nobody_declared_is_refused(tree):
+    with pytest.raises(SystemExit, match="has no nobody; it has held, elsewhere"):
+        record.main(["nobody"], tree)
 
 
 def test_only_the_last_lines_are_kept(tree):
-    many = [sys.executable, "-c", "print(*range(200), sep='\\n')"]
-    record.main(["own", "--vouches", "src/one.py", "--", *many], tree)
+    own(tree, "seq 0 199")
     assert recorded(tree, "own")["printed"] == [str(n) for n in range(200 - record.KEPT, 200)]
 
 
@@ -189,26 +202,45 @@ def test_a_server_that_does_not_answer_is_a_need_not_met(tree, monkeypatch):
     assert record.unmet(["server:127.0.0.1:9"], tree) == ["server:127.0.0.1:9"]
 
 
-def test_the_declared_proofs_are_targets_whose_code_is_there(root):
+def test_the_declared_proofs_have_code_and_scripts_that_are_there(root):
     proofs = record.declared(root)
-    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (root / "Makefile").read_text(), re.MULTILINE))
     assert len(proofs) >= 20
-    assert proofs.keys() <= targets
     for proof in proofs.values():
         assert all((root / path).exists() for path in proof.vouches), proof.name
         kinds = {need.partition(":")[0] for need in proof.needs}
         assert kinds <= {"root", "data", "module", "program", "path", "variable", "server"}
-
-
-def test_every_script_that_the_makefile_runs_is_there(root):
-    named = re.findall(
-        r"python -m ((?:validation|benchmarks|experiments|tools)[\w.]*)",
-        (root / "Makefile").read_text(),
+    lines = "\n".join(
+        [(root / "Makefile").read_text(), *(line for p in proofs.values() for line in p.run)]
     )
+    named = re.findall(r"python -m ((?:validation|benchmarks|experiments|tools)[\w.]*)", lines)
     assert len(named) >= 40
-    places = {name: root / name.replace(".", "/") for name in named}
-    assert [
-        name
-        for name, place in places.items()
-        if not (place.with_suffix(".py").exists() or (place / "__main__.py").exists())
-    ] == []
+    places = [root / name.replace(".", "/") for name in named]
+    gone = [
+        p for p in places if not (p.with_suffix(".py").exists() or (p / "__main__.py").exists())
+    ]
+    assert gone == []
+
+
+def test_every_target_that_is_named_somewhere_is_there(root):
+    """A page, a message or CI that says `make X` or `make prove NAME=X` can be followed."""
+    makefile = (root / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):.*## ", makefile, re.MULTILINE))
+    assert len(targets) <= 60
+    named = Counter()
+    pages = [
+        *root.glob("*.md"),
+        *root.glob("docs/**/*.md"),
+        root / ".ci/run",
+        *root.glob("src/**/*.py"),
+    ]
+    old = {root / "CHANGELOG.md", root / "docs/decisions/index.md"}  # they speak of their day
+    for page in set(pages) - old:
+        text = page.read_text("utf-8")
+        for words in re.findall(r"(?:`|^|\$ time |&& )make ([a-z][^`\n]*)", text, re.MULTILINE):
+            first, *_ = words.split()
+            named[first] += 1
+            assert first in targets, f"{page}: make {words}"
+            if first == "prove" and (names := re.search(r'NAME="?([a-z0-9 -]+)', words)):
+                wanted = names[1].split() if '"' in words else names[1].split()[:1]
+                assert set(wanted) <= {*record.declared(root), "all"}, f"{page}: make {words}"
+    assert named["prove"] > 20

@@ -1,21 +1,13 @@
 """What needs no model is ranked by fold, in the proof's tables as in `measure`'s."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
-from experiments.nova.page import page
-from experiments.nova.ranked_again import rank_again
-from experiments.nova.report import AGAIN, WANTED, figure, ranked
+from experiments.nova.report import figure, ranked
 from experiments.nova.tables import auroc_by_fold, floors
 from novarag.metrics import METRICS, measure_table
 from novarag.overlap import OVERLAPS
-
-RESULTS = Path("experiments/nova/results")
-RUNS = ("vanilla", "number")
 
 
 def answered(n=240):
@@ -53,36 +45,3 @@ def test_the_report_gives_a_floor_its_figure_by_fold():
     row = {"system": "a constant for x", "auroc": figure(0.4, 0.3, 0.5)}
     assert ranked(row, named)["auroc"] == figure(0.5, None, None)
     assert ranked({"system": "x", "auroc": 1}, named) == {"system": "x", "auroc": 1}
-
-
-@pytest.mark.parametrize("run", RUNS)
-def test_recorded_results_are_ranked_by_fold_and_their_tables_written_from_them(run):
-    results = json.loads((RESULTS / run / "proof.json").read_text())
-    assert results == rank_again(results)
-    assert (RESULTS / run / "tables.md").read_text() == page(results, WANTED, AGAIN)
-    shown = [
-        row["auroc"]["value"]
-        for part in results["test"].values()
-        for row in part["all"]
-        if row["system"].startswith("a constant for") and "auroc" in row
-    ]
-    assert shown
-    assert set(shown) == {0.5}
-
-
-def test_ranking_again_changes_floors_alone():
-    rows = [
-        {
-            "system": "a constant for soft",
-            "auroc": figure(0.4, 0.3, 0.5),
-            "brier": figure(0.2, 0.1, 0.3),
-        },
-        {"system": "word overlap for soft", "auroc": figure(0.6, 0.5, 0.7)},
-        {"system": "soft", "auroc": figure(0.46, 0.4, 0.5)},
-        {"system": "soft", "against": "a constant for soft", "auroc": figure(0.1, 0.0, 0.2)},
-    ]
-    again = rank_again({"all": rows})["all"]
-    assert again[0] == {**rows[0], "auroc": figure(0.5, None, None)}
-    assert again[1] == {"system": "word overlap for soft"}
-    assert again[2] == rows[2]
-    assert again[3] == {"system": "soft", "against": "a constant for soft"}

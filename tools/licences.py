@@ -65,22 +65,14 @@ KINDS = {
 """Every licence that was looked at. Others are unknown until somebody puts them here."""
 
 SPELLINGS = {
-    "apache": "Apache-2.0",
-    "apache 2": "Apache-2.0",
-    "apache 2.0": "Apache-2.0",
-    "apache 2.0 license": "Apache-2.0",
-    "apache software license": "Apache-2.0",
-    "2-clause bsd": "BSD-2-Clause",
-    "bsd 2-clause license": "BSD-2-Clause",
-    "3-clause bsd license": "BSD-3-Clause",
-    "bsd 3-clause license": "BSD-3-Clause",
-    "bsd license": "BSD",
-    "isc license": "ISC",
-    "isc license (iscl)": "ISC",
-    "mit license": "MIT",
+    "apache": "Apache-2.0", "apache 2": "Apache-2.0", "apache 2.0": "Apache-2.0",
+    "apache 2.0 license": "Apache-2.0", "apache software license": "Apache-2.0",
+    "2-clause bsd": "BSD-2-Clause", "bsd 2-clause license": "BSD-2-Clause",
+    "3-clause bsd license": "BSD-3-Clause", "bsd 3-clause license": "BSD-3-Clause",
+    "bsd license": "BSD", "isc license": "ISC", "isc license (iscl)": "ISC", "mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
     "python software foundation license": "PSF-2.0",
-}
+}  # fmt: skip
 """How metadata say it where they have no expression."""
 
 BY_EYE = {

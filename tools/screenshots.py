@@ -9,16 +9,10 @@ import tempfile
 from pathlib import Path
 
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--hide-scrollbars", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
-]
+]  # fmt: skip
 DARK = ["--blink-settings=preferredColorScheme=0"]
 SHOTS = {
     "report-desktop": (1200, 1400, 0.7, []),

@@ -266,17 +266,9 @@ def run(driver: str, kills: Kills, *, idempotent: bool, tally: Tally) -> None:
 
 def start_ray(arena: Arena) -> None:
     words = [
-        "ray",
-        "start",
-        "--head",
-        "--port",
-        "6399",
-        "--num-cpus",
-        "2",
-        "--include-dashboard",
-        "false",
-        "--disable-usage-stats",
-    ]
+        "ray", "start", "--head", "--port", "6399", "--num-cpus", "2", "--include-dashboard",
+        "false", "--disable-usage-stats",
+    ]  # fmt: skip
     subprocess.run(words, env=arena.environment, check=True, capture_output=True)
     arena.address = "127.0.0.1:6399"
 

@@ -23,17 +23,11 @@ SURE = 0.9
 RISKS = (0.05, 0.1, 0.2)
 SIZES = (50, 100, 200, 500, 1000)
 TEN = (
-    "mmlu:o4-mini-2025-04-16",
-    "mmlu:gemini-2.0-flash",
-    "mmlu:Meta-Llama-3.1-405B-Instruct-Turbo",
-    "mmlu:Phi-4-mini-reasoning",
-    "rlcr:RLCR",
-    "rlcr:RLVR-Classifier",
-    "verb:meta-llama_Meta-Llama-3.1-70B-Instruct",
-    "mmlu:grok-2-1212",
-    "sim:tuned",
+    "mmlu:o4-mini-2025-04-16", "mmlu:gemini-2.0-flash", "mmlu:Meta-Llama-3.1-405B-Instruct-Turbo",
+    "mmlu:Phi-4-mini-reasoning", "rlcr:RLCR", "rlcr:RLVR-Classifier",
+    "verb:meta-llama_Meta-Llama-3.1-70B-Instruct", "mmlu:grok-2-1212", "sim:tuned",
     "sim:tuned-without-noise-invariance",
-)
+)  # fmt: skip
 LEAST_KEPT = {100: 0.26, 500: 0.48, 1000: 0.57}
 ATTAINABLE = 0.02  # a share of answers that is worth the name
 STATES = ("conflicting", "consistent", "insufficient")

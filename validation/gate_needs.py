@@ -16,16 +16,11 @@ from novarag.calibration.need import estimate_need
 from validation.gate import SURE, Population, claim, population_of, tried
 
 NEEDS = (
-    ("mmlu:o4-mini-2025-04-16", 0.1),
-    ("mmlu:o4-mini-2025-04-16", 0.2),
-    ("mmlu:gemini-2.0-flash", 0.2),
-    ("mmlu:Meta-Llama-3.1-405B-Instruct-Turbo", 0.2),
-    ("mmlu:Phi-4-mini-reasoning", 0.2),
-    ("rlcr:RLVR-Classifier", 0.2),
-    ("mmlu:grok-2-1212", 0.2),
-    ("sim:tuned", 0.2),
-    ("sim:tuned", 0.1),
-)
+    ("mmlu:o4-mini-2025-04-16", 0.1), ("mmlu:o4-mini-2025-04-16", 0.2),
+    ("mmlu:gemini-2.0-flash", 0.2), ("mmlu:Meta-Llama-3.1-405B-Instruct-Turbo", 0.2),
+    ("mmlu:Phi-4-mini-reasoning", 0.2), ("rlcr:RLVR-Classifier", 0.2), ("mmlu:grok-2-1212", 0.2),
+    ("sim:tuned", 0.2), ("sim:tuned", 0.1),
+)  # fmt: skip
 
 
 class NeedFound(NamedTuple):

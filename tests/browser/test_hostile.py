@@ -102,50 +102,11 @@ def page(tmp_path_factory):
 
 
 OURS = {
-    "html",
-    "head",
-    "meta",
-    "link",
-    "title",
-    "style",
-    "body",
-    "main",
-    "h1",
-    "h2",
-    "p",
-    "section",
-    "div",
-    "span",
-    "b",
-    "bdi",
-    "small",
-    "figure",
-    "figcaption",
-    "svg",
-    "g",
-    "rect",
-    "line",
-    "path",
-    "circle",
-    "text",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "details",
-    "summary",
-    "dl",
-    "dt",
-    "dd",
-    "h3",
-    "label",
-    "input",
-    "output",
-    "script",
-    "code",
-}
+    "html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "p", "section",
+    "div", "span", "b", "bdi", "small", "figure", "figcaption", "svg", "g", "rect", "line", "path",
+    "circle", "text", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "dl", "dt",
+    "dd", "h3", "label", "input", "output", "script", "code",
+}  # fmt: skip
 
 
 class Elements(HTMLParser):
@@ -191,15 +152,9 @@ def test_nothing_is_left_unescaped(page):
 
 def chromium(*arguments, profile):
     flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-sync",
-        "--disable-background-networking",
-        "--disable-component-update",
-    ]
+        "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-sync", "--disable-background-networking", "--disable-component-update",
+    ]  # fmt: skip
     command = [shutil.which("chromium"), *flags, f"--user-data-dir={profile}", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
 

@@ -57,15 +57,8 @@ def test_a_row_arrives_as_it_was_recorded(monkeypatch, tmp_path, dsn):
         assert one["day"] == one["time"].date()
         names = ("tenant", "model", "answered", "served", "upstream", "prompt", "settings", "route")
         values = (
-            "mode",
-            "status",
-            "decision",
-            "action",
-            "evidence",
-            "flaw",
-            "stated",
-            "confidence",
-        )
+            "mode", "status", "decision", "action", "evidence", "flaw", "stated", "confidence",
+        )  # fmt: skip
         more = ("low", "high", "calibrated", "shown", "prompt_tokens", "reply_tokens", "latency_ms")
         for name in (*names, *values, *more):
             assert one[name] == getattr(kept, name), name

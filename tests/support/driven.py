@@ -324,16 +324,8 @@ def _of_promptfoo(row):
 
 
 DRIVERS = {
-    "DeepEval": deepeval,
-    "MLflow": mlflow,
-    "LlamaIndex": llamaindex,
-    "LlamaIndex-engine": llamaindex_engine,
-    "ragas": ragas,
-    "inspect_ai": inspect_ai,
-    "promptfoo": promptfoo,
-    "LangChain": langchain,
-    "Haystack": haystack,
-    "Langfuse": langfuse,
-    "Phoenix": phoenix,
-    "MLflow-traces": mlflow_traces,
-}
+    "DeepEval": deepeval, "MLflow": mlflow, "LlamaIndex": llamaindex,
+    "LlamaIndex-engine": llamaindex_engine, "ragas": ragas, "inspect_ai": inspect_ai,
+    "promptfoo": promptfoo, "LangChain": langchain, "Haystack": haystack, "Langfuse": langfuse,
+    "Phoenix": phoenix, "MLflow-traces": mlflow_traces,
+}  # fmt: skip

@@ -39,21 +39,12 @@ def make_group(question, kind):
 def make_row(group, **changes):
     strategy = STRATEGIES[changes.get("strategy", "nova")]
     return {
-        "question": group.question.id,
-        "group": group.id,
-        "kind": group.kind.value,
-        "strategy": strategy.name,
-        "model": "small/model",
-        "sample": 3,
-        "answer": "1871",
-        "confidence": 0.8,
-        "correct": True,
-        "reply": "Step 1: it says so.\nAnswer: 1871\nConfidence: 80%",
-        "reasoning": None,
-        "prompt_hash": strategy.render(group).hash,
-        "run": "run-1",
-        "target": None,
-    } | changes
+        "question": group.question.id, "group": group.id, "kind": group.kind.value,
+        "strategy": strategy.name, "model": "small/model", "sample": 3, "answer": "1871",
+        "confidence": 0.8, "correct": True,
+        "reply": "Step 1: it says so.\nAnswer: 1871\nConfidence: 80%", "reasoning": None,
+        "prompt_hash": strategy.render(group).hash, "run": "run-1", "target": None,
+    } | changes  # fmt: skip
 
 
 def make_rows(questions=4):

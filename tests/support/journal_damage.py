@@ -299,22 +299,15 @@ def _segment_doubled(killed: Killed, shard: int, rng: Random) -> None:
 
 Damage = "Callable[[Killed, int, Random], None]"
 NOTICED: dict[str, Damage] = {
-    "cut between two records": _cut_between,
-    "cut anywhere": _cut_anywhere,
-    "two journals swapped": _swap,
-    "the journal of another run": _of_another_run,
+    "cut between two records": _cut_between, "cut anywhere": _cut_anywhere,
+    "two journals swapped": _swap, "the journal of another run": _of_another_run,
     "journal and lease of an equal run": _pair_of_an_equal_run,
-    "a piece of another journal": _splice,
-    "the end of another journal": _foreign_head,
-    "a record doubled": _doubled,
-    "records removed": _removed,
-    "two records exchanged": _moved,
-    "an older self": _older_self,
-    "an older self that went on": _older_self_that_went_on,
+    "a piece of another journal": _splice, "the end of another journal": _foreign_head,
+    "a record doubled": _doubled, "records removed": _removed, "two records exchanged": _moved,
+    "an older self": _older_self, "an older self that went on": _older_self_that_went_on,
     "cut, and the lease deleted": _no_lease,
-    "cut, and the lease of another shard": _lease_of_another,
-    "a bit flipped": _flipped,
-}
+    "cut, and the lease of another shard": _lease_of_another, "a bit flipped": _flipped,
+}  # fmt: skip
 SEGMENTS: dict[str, Damage] = {
     "object store: a segment lost": _segment_lost,
     "object store: two segments swapped": _segments_swapped,

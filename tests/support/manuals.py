@@ -24,95 +24,29 @@ STALE = 0.15
 
 FACTS, ASKED = 4, 2
 _SYLLABLES = [
-    "bar",
-    "cor",
-    "dal",
-    "fen",
-    "gir",
-    "hol",
-    "jas",
-    "kel",
-    "lor",
-    "mun",
-    "nev",
-    "pol",
-    "quin",
-    "ras",
-    "sol",
-    "tar",
-    "ulm",
-    "vek",
-    "wol",
-    "zan",
-]
+    "bar", "cor", "dal", "fen", "gir", "hol", "jas", "kel", "lor", "mun", "nev", "pol", "quin",
+    "ras", "sol", "tar", "ulm", "vek", "wol", "zan",
+]  # fmt: skip
 _MACHINES = [
-    "pump",
-    "compressor",
-    "conveyor",
-    "mixer",
-    "dryer",
-    "lathe",
-    "press",
-    "boiler",
-    "crane",
+    "pump", "compressor", "conveyor", "mixer", "dryer", "lathe", "press", "boiler", "crane",
     "chiller",
-]
+]  # fmt: skip
 _FIRST = [
-    "Maria",
-    "Jonas",
-    "Elena",
-    "Peter",
-    "Amira",
-    "Victor",
-    "Ingrid",
-    "Samuel",
-    "Petra",
-    "Oskar",
-    "Lidia",
-    "Hugo",
-]
+    "Maria", "Jonas", "Elena", "Peter", "Amira", "Victor", "Ingrid", "Samuel", "Petra", "Oskar",
+    "Lidia", "Hugo",
+]  # fmt: skip
 _LAST = [
-    "Keller",
-    "Huber",
-    "Brandt",
-    "Novak",
-    "Silva",
-    "Petrov",
-    "Larsen",
-    "Okafor",
-    "Weiss",
-    "Moreau",
-    "Castell",
-    "Dorn",
-    "Falk",
-    "Grieg",
-]
+    "Keller", "Huber", "Brandt", "Novak", "Silva", "Petrov", "Larsen", "Okafor", "Weiss", "Moreau",
+    "Castell", "Dorn", "Falk", "Grieg",
+]  # fmt: skip
 _TOWNS = [
-    "Aldenau",
-    "Birkfeld",
-    "Cramlin",
-    "Dorsten",
-    "Elmshorn",
-    "Farnworth",
-    "Goslar",
-    "Hexham",
-    "Ibbenbach",
-    "Jarrow",
-]
+    "Aldenau", "Birkfeld", "Cramlin", "Dorsten", "Elmshorn", "Farnworth", "Goslar", "Hexham",
+    "Ibbenbach", "Jarrow",
+]  # fmt: skip
 _MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

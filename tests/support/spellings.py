@@ -138,15 +138,8 @@ def spellings() -> dict[str, Callable[[str], str]]:
     for name, joint in BETWEEN.items():
         found[name] = joint.join
     parts = (
-        "plain",
-        "upper",
-        "dumped",
-        "hex",
-        "base64",
-        "base64 second",
-        "base64 third",
-        "base32 0",
-    )
+        "plain", "upper", "dumped", "hex", "base64", "base64 second", "base64 third", "base32 0",
+    )  # fmt: skip
     for name, part in PARTS.items():
         for spelled in parts:
             found[f"{name} {spelled}"] = _then(part, WHOLE[spelled])

@@ -31,17 +31,8 @@ TEXTS = (
 )  # fmt: skip
 """Texts that would take effect somewhere: {m} is a mark."""
 PLACES = (
-    "question",
-    "passage",
-    "source",
-    "id",
-    "date",
-    "model",
-    "system",
-    "header",
-    "path",
-    "field",
-)
+    "question", "passage", "source", "id", "date", "model", "system", "header", "path", "field",
+)  # fmt: skip
 
 
 def _injected(place: str, text: str, body: dict[str, Any]) -> bytes:

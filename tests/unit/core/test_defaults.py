@@ -41,19 +41,12 @@ VERBS = {
     "ask": (defaults.ACCESS, defaults.ASK),
     "estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE, defaults.ESTIMATE),
     "noise": (defaults.ACCESS, defaults.ASK, defaults.NOISE),
-    "reproduce": (defaults.ACCESS, defaults.TABLE),
-    "answer": (defaults.DESK,),
-    "annotate": (defaults.ANNOTATE, defaults.DESK),
-    "measure": (defaults.MEASURE,),
-    "study read": (defaults.MEASURE,),
-    "group": (defaults.GROUP,),
-    "audit": (defaults.GROUP,),
-    "index": (defaults.INDEX,),
-    "retrieve": (defaults.RETRIEVE, defaults.INDEX),
-    "filter": (defaults.FILTER,),
-    "export": (defaults.EXPORT,),
-    "train": (defaults.TRAIN,),
-}
+    "reproduce": (defaults.ACCESS, defaults.TABLE), "answer": (defaults.DESK,),
+    "annotate": (defaults.ANNOTATE, defaults.DESK), "measure": (defaults.MEASURE,),
+    "study read": (defaults.MEASURE,), "group": (defaults.GROUP,), "audit": (defaults.GROUP,),
+    "index": (defaults.INDEX,), "retrieve": (defaults.RETRIEVE, defaults.INDEX),
+    "filter": (defaults.FILTER,), "export": (defaults.EXPORT,), "train": (defaults.TRAIN,),
+}  # fmt: skip
 OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
 """Options that are left out unless they are given."""
 PYTHON = [

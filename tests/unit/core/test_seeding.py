@@ -34,21 +34,8 @@ def test_the_draws_of_the_filters():
 
 def test_the_folds_of_the_audit():
     names = [
-        "q1",
-        "q7",
-        "a\ud800",
-        "q2",
-        "q11",
-        "q9",
-        "q0",
-        "ü",
-        "q8",
-        "q4",
-        "q6",
-        "q5",
-        "q3",
-        "q10",
-    ]
+        "q1", "q7", "a\ud800", "q2", "q11", "q9", "q0", "ü", "q8", "q4", "q6", "q5", "q3", "q10",
+    ]  # fmt: skip
     assert _folds(set(names), 3) == {name: i % 5 for i, name in enumerate(names)}
 
 

@@ -68,15 +68,8 @@ def test_a_stream_of_shards_gives_what_the_whole_gives(runs, tmp_path, options):
     assert dict(kept.select("model", "run").unique().rows()) == {"alpha": "a", "beta": "b"}
     lost = dropped(tmp_path / "out")
     assert lost.columns == [
-        "run",
-        "question",
-        "group",
-        "kind",
-        "model",
-        "sample",
-        "stage",
-        "reason",
-    ]
+        "run", "question", "group", "kind", "model", "sample", "stage", "reason",
+    ]  # fmt: skip
     order = [*WHO, "stage", "reason"]
     assert sorted(lost.select(order).rows()) == sorted(whole.dropped.select(order).rows())
     told = json.loads((tmp_path / "out" / "tally.json").read_bytes())

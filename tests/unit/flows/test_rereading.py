@@ -138,17 +138,9 @@ def test_another_reader_changes_what_it_reads_and_says_so(tmp_path, workers):
     )
     assert 0 < unread < changed < 48
     kept = [
-        "question",
-        "group",
-        "sample",
-        "reply",
-        "request",
-        "prompt_hash",
-        "tokens",
-        "logprobs",
-        "correct",
-        "kind",
-    ]
+        "question", "group", "sample", "reply", "request", "prompt_hash", "tokens", "logprobs",
+        "correct", "kind",
+    ]  # fmt: skip
     assert after.select(kept).equals(before.select(kept))
     assert is_whole(job) == (True, [])
 

@@ -113,15 +113,8 @@ def test_failures_have_a_line_and_answers_only_where_they_are_wanted(tmp_path):
     failed = of(lines, "request_failed")
     assert len(failed) == 5
     assert failed[0].keys() >= {
-        "time",
-        "level",
-        "id",
-        "status",
-        "model",
-        "kind",
-        "tenant",
-        "seconds",
-    }
+        "time", "level", "id", "status", "model", "kind", "tenant", "seconds",
+    }  # fmt: skip
     assert {(f["status"], f["model"], f["kind"]) for f in failed} == {
         (502, "support", "Unavailable")
     }

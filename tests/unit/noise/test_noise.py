@@ -269,15 +269,9 @@ def test_drafts_keep_the_last_sound_ones_and_say_why_not_the_others():
     reply = "\n".join(f"Passage {i}: {t}\nAnswer {i}: {c}" for i, (t, c) in enumerate(texts, 1))
     found = Noising(keep=2).drafts(pool(), [reply, "Passage 1: " + GOLD])
     assert [d.reason for d in found] == [
-        "sound, but not among the last 2",
-        None,
-        Fault.REPEATED,
-        Fault.STATES_GOLD,
-        None,
-        Fault.TOO_SHORT,
-        Fault.TOO_LONG,
-        Fault.REPEATED,
-    ]
+        "sound, but not among the last 2", None, Fault.REPEATED, Fault.STATES_GOLD, None,
+        Fault.TOO_SHORT, Fault.TOO_LONG, Fault.REPEATED,
+    ]  # fmt: skip
     assert [d.spare for d in found] == [True, *[False] * 7]
     assert {d.sample for d in found} == {0, 1}
     assert found[1].passage.provenance is Provenance.GENERATED

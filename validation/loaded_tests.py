@@ -1,0 +1,67 @@
+"""Unit and law tests beside busy processes: what waits for seconds instead of events fails here.
+
+Usage: python -m validation.loaded_tests [--runs 3] [--busy 4] [PATH…]
+
+Busy processes are children of this one, so that a scheduler that shares by session counts them
+with the tests. The line of each run has what its tests closed with.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import Process
+
+from tests.support.machine import described
+
+PATHS = ("tests/laws", "tests/unit")
+MARKED = "not data and not install"
+
+
+def spin() -> None:
+    """Keep one core as busy as it lets itself be kept."""
+    while True:
+        pass
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep so many processes busy meanwhile."""
+    made = [Process(target=spin, daemon=True) for _ in range(count)]
+    for process in made:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in made:
+            process.kill()
+
+
+def main() -> int:
+    """Run the tests so many times, and print how each run ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("paths", nargs="*", default=PATHS)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--busy", type=int, default=4)
+    options = parser.parse_args()
+    print(described(f"beside {options.busy} busy processes"), flush=True)
+    failed = 0
+    for number in range(1, options.runs + 1):
+        began = time.monotonic()
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", MARKED, *options.paths]
+        with busy(options.busy):
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        lines = done.stdout.splitlines()
+        for line in lines:
+            if line.startswith(("FAILED", "ERROR")):
+                print(f"  {line}")
+        minutes = (time.monotonic() - began) / 60
+        print(f"run {number}: {lines[-1] if lines else 'nothing'} ({minutes:.0f} min)", flush=True)
+        failed += done.returncode != 0
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,14 +19,29 @@ help: ## this list
 
 ##@ Every day
 
-.PHONY: check lint format types contracts test coverage snapshots clean
+.PHONY: check quick lint format types contracts layers test coverage snapshots clean
 
 check: ## all that CI runs: .ci/run
 	bash .ci/run
 
-lint: ## format and rules, as CI wants them
+# What mypy and the contracts learned of the other rooms stays in their caches.
+ROOM ?= calibration
+ROOMS = $(wildcard src/novarag/$(ROOM) src/novarag/$(ROOM).py tests/unit/$(ROOM))
+quick: ## lint, types, contracts and unit tests of one room, in a minute or so: ROOM=calibration
+	$(if $(ROOMS),,$(error no room is called $(ROOM)))
+	ruff format --check $(ROOMS)
+	ruff check $(ROOMS)
+	mypy $(if $(filter src/%,$(ROOMS)),-p novarag.$(ROOM))
+	lint-imports
+	$(if $(wildcard tests/unit/$(ROOM)),pytest -q -n 2 tests/unit/$(ROOM))
+
+lint: ## format and rules, and the files of .github by their schemas, as CI wants them
 	ruff format --check .
 	ruff check .
+	check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml
 
 format: ## rewrite files as `lint` wants them
 	ruff format .
@@ -37,6 +52,9 @@ types: ## mypy --strict
 
 contracts: ## who may import whom
 	lint-imports
+
+layers: ## write the map of layers in CONTRIBUTING from the contracts
+	python -m tools.layers --write
 
 # Workers beside each other leave no core for a second thread of BLAS, which would spin and wait.
 test test-data: export OPENBLAS_NUM_THREADS = 1

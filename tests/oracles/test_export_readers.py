@@ -8,13 +8,14 @@ from novarag.runs.group_table import read_groups
 from novarag.sft.exporting import ExportOptions, export
 from novarag.sft.filtered import read_filtered
 from tests.support.filtered_folder import make_rows, write_filtered
+from tests.support.oracles import need
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
 
 
 def test_datasets_finds_the_splits_and_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    from datasets import load_dataset
+    load_dataset = need("datasets").load_dataset
 
     folder = write_filtered(tmp_path / "f", make_rows(10))
     export(read_filtered(folder, read_groups=read_groups), tmp_path / "out", ExportOptions(dev=0.3))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from novarag import UsageError, figures_frame, measure, take_answers
+from tests.support.oracles import need
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
 
@@ -22,14 +23,11 @@ NAMES = {"confidence": "p", "correct": "ok", "question": "qid"}
 
 
 def in_pandas():
-    import pandas as pd
-
-    return pd.DataFrame(COLUMNS)
+    return need("pandas").DataFrame(COLUMNS)
 
 
 def in_pandas_of_numpy():
-    import pandas as pd
-
+    pd = need("pandas")
     ok = [math.nan if x is None else float(x) for x in COLUMNS["ok"]]
     return pd.DataFrame({**COLUMNS, "ok": ok}).astype({"p": "float64"})
 
@@ -47,9 +45,7 @@ def in_pandas_shuffled():
 
 
 def in_pyarrow():
-    import pyarrow as pa
-
-    return pa.table(COLUMNS)
+    return need("pyarrow").table(COLUMNS)
 
 
 def in_batches():
@@ -57,9 +53,7 @@ def in_batches():
 
 
 def in_datasets():
-    from datasets import Dataset
-
-    return Dataset.from_dict(COLUMNS)
+    return need("datasets").Dataset.from_dict(COLUMNS)
 
 
 def in_datasets_formatted():
@@ -104,10 +98,9 @@ def test_chosen_rows_of_a_dataset_are_the_ones_taken():
 
 
 def test_a_dataset_of_several_splits_is_refused():
-    from datasets import DatasetDict
-
+    splits = need("datasets").DatasetDict({"train": in_datasets()})
     with pytest.raises(UsageError, match=r"several tables \(train\)"):
-        take_answers(DatasetDict({"train": in_datasets()}), **NAMES)
+        take_answers(splits, **NAMES)
 
 
 def test_the_page_on_plug_ins(root, tmp_path, monkeypatch):
@@ -117,6 +110,7 @@ def test_the_page_on_plug_ins(root, tmp_path, monkeypatch):
         for b in re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
         if "datasets" in b
     ]
+    need("datasets")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     rows = pl.DataFrame(COLUMNS).rename({"qid": "question", "p": "confidence", "ok": "correct"})
@@ -130,5 +124,6 @@ def test_the_page_on_plug_ins(root, tmp_path, monkeypatch):
 
 
 def test_figures_go_back_to_pandas(expected):
+    need("pandas")
     frame = expected.to_pandas()
     assert frame.set_index(["group", "metric"]).loc[("all", "ece"), "value"] > 0

@@ -5,16 +5,14 @@ start and every hypothesis the whole level. So on one chain with the same start 
 among ours, and its sequence, given our p-values, ends where ours ends.
 """
 
-import importlib
-import os
 import warnings
 
 import numpy as np
 import pytest
 
 from novarag.calibration.sequence import Counts, Sample, Start, count, walk
+from tests.support.oracles import need
 
-need = importlib.import_module if os.environ.get("CI") else pytest.importorskip
 BinaryClassificationController = need("mapie.risk_control").BinaryClassificationController
 control_fwer = need("mapie.risk_control.fwer_control").control_fwer
 

@@ -1,7 +1,5 @@
 """Agreement and rank tests of the study against independent packages, on many made-up ratings."""
 
-import importlib
-import os
 import warnings
 from itertools import combinations
 
@@ -11,9 +9,9 @@ import pytest
 from novarag.stats.agreement import alpha, coincidences, kappa
 from novarag.stats.corrections import bonferroni
 from novarag.stats.ranks import dunn
+from tests.support.oracles import need
 
 pytestmark = pytest.mark.oracle
-need = importlib.import_module if os.environ.get("CI") else pytest.importorskip
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -77,6 +77,10 @@ def measure(
         ),
     ] = False,
     other_source: OtherSource = False,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="A metric of your own: package.module:OBJECT; may be repeated."),
+    ] = None,
 ) -> None:
     """Measure how honest stated confidences are, and write a report."""
     from novarag.flows.measure import make_heading
@@ -88,7 +92,7 @@ def measure(
         found = flow(
             tables, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
             title=title, texts=texts, replicates=replicates, seed=seed, calibration=calibration,
-            calibrate=calibrate, other_source=other_source, on_event=on_event,
+            calibrate=calibrate, other_source=other_source, metrics=metric or (), on_event=on_event,
         )  # fmt: skip
     if as_json:
         heading = make_heading(title, sources=found.sources, notes=found.notes)

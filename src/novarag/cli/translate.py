@@ -81,6 +81,7 @@ FLAG_OF = {
     "formats": "--format",
     "kinds": "--kind",
     "methods": "--method",
+    "metrics": "--metric",
     "notes": "--note",
     "old": "--with",
     "partial_runs": "--partial",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.datasets import Columns
     from novarag.flows.events import Tell
-    from novarag.metrics import Measurement
+    from novarag.metrics import Measurement, Metric
     from novarag.report import Heading
     from novarag.strategies import Labels
     from novarag.strategies.confidence import Scale
@@ -49,6 +49,7 @@ def measure(
     replicates: int = REPLICATES,
     seed: int = 0,
     min_rows: int | None = None,
+    metrics: Sequence[str | Metric] = (),
     on_event: Tell = silent,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
@@ -80,6 +81,8 @@ def measure(
         seed: Seed of the bootstrap, of the folds of `calibrate`, and of the rows drawn for
             thresholds and examples.
         min_rows: Least number of rows that get figures; None stands for 50.
+        metrics: Metrics of one's own, each a `Metric` or "package.module:OBJECT", which stand
+            beside ours.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.metrics import LEAST_ROWS, measure_table
@@ -101,11 +104,11 @@ def measure(
         said += _weigh(taken.table, wanted, out, by, resampling, on_event)
     found = measure_table(
         taken.table, by=by, replicates=replicates, seed=seed,
-        least=LEAST_ROWS if min_rows is None else min_rows,
+        least=LEAST_ROWS if min_rows is None else min_rows, metrics=metrics,
         progress=_progress(on_event, replicates),
     )  # fmt: skip
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
-        alone = measure_table(stated, replicates=replicates, seed=seed)
+        alone = measure_table(stated, replicates=replicates, seed=seed, metrics=metrics)
         found = replace(found, overall=alone.overall)
     said += table_remarks(stated, columns, MEASURED_APART, apart=by)
     said += gate_refusals(stated, apart=by)

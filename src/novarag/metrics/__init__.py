@@ -9,7 +9,7 @@ from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import Mixed, reweigh
 from novarag.metrics.panels import Bound, Curve, Difference, Measurement, Panel
-from novarag.metrics.table import METRICS, Metric
+from novarag.metrics.table import METRICS, Metric, Unit
 from novarag.metrics.tally import Tally, tally
 from novarag.metrics.views import LEAST_ROWS, group_name
 from novarag.stats.figure import Figure
@@ -33,6 +33,7 @@ __all__ = [
     "Panel",
     "Recalibrated",
     "Tally",
+    "Unit",
     "bin_of",
     "figures_frame",
     "group_name",

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from novarag.defaults import MEASURE
 from novarag.metrics.panels import Difference, Measurement
-from novarag.metrics.table import METRICS
+from novarag.metrics.table import METRICS, Metric, find_metrics
 from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
 from novarag.rows import tabulate
 from novarag.stats.corrections import holm
@@ -28,25 +28,28 @@ HEADLINES = tuple(name for name, m in METRICS.items() if m.headline)
 """Metrics on which groups of a measurement are compared."""
 
 
-def measure_table(
+def measure_table(  # noqa: PLR0913 - settings of one measurement, by keyword
     trials: pl.DataFrame | Iterable[Trial],
     *,
     by: str | Sequence[str] = (),
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
     least: int = LEAST_ROWS,
+    metrics: Iterable[str | Metric] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
 
     A frame has the columns `question`, `confidence` (null where the reply could not be read) and
     `correct` (null where nobody graded it); `by` names columns to group by. Intervals resample
-    questions, not rows. Fewer than `least` rows get no figures. `progress` is called with the
+    questions, not rows. Fewer than `least` rows get no figures. `metrics` of one's own stand beside
+    those of the table, as objects or as package.module:OBJECT. `progress` is called with the
     number of replicates just done.
     """
     frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
     by = (by,) if isinstance(by, str) else tuple(by)
-    table = Table(frame, by, least=least)
+    own = find_metrics(metrics)
+    table = Table(frame, by, least=least, more=own)
     whole = View("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
     groups = [
         View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
@@ -62,6 +65,7 @@ def measure_table(
         by=by,
         replicates=replicates,
         seed=seed,
+        metrics=own,
     )
 
 
@@ -111,7 +115,7 @@ def _macro(views: list[View]) -> dict[str, Figure]:
         return {}
     n = sum(view.rows.size for view in views)
     figures = {}
-    for m in METRICS.values():
+    for m in views[0].table.metrics.values():
         value = float(np.mean([float(m.of(view.tally)) for view in views]))
         samples = np.mean([view.samples[m.name] for view in views], axis=0)
         figures[m.name] = Figure(value, *figure_interval(m, value, samples), n)

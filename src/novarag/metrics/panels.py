@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from novarag.metrics.baselines import Floor
     from novarag.metrics.calibration import Bins
     from novarag.metrics.decisions import Decisions
+    from novarag.metrics.table import Metric
     from novarag.stats.arrays import Floats
     from novarag.stats.figure import Figure
 
@@ -92,7 +93,7 @@ class Measurement:
     """Everything `measure` found, and how; `sources` and `notes` are for who reads it.
 
     `decisions` says by the name of a panel what its answers allow: of each group by itself where
-    groups are compared, of "all" otherwise.
+    groups are compared, of "all" otherwise. `metrics` are those that somebody brought.
     """
 
     overall: Panel
@@ -105,6 +106,7 @@ class Measurement:
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     decisions: Mapping[str, Decisions] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
 
     def __repr__(self) -> str:
         """Show the headline figures of all and of the first groups, a line each."""

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
+from novarag.errors import UsageError
+from novarag.imports import import_object
 from novarag.metrics import calibration, ranking
 from novarag.metrics.tally import Tally, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike
 
     from novarag.stats.arrays import Floats
 
 
+class Unit(StrEnum):
+    """How a value is written: 0.250, 25.0 %, +25.0 pts, 25."""
+
+    SCORE = "score"
+    SHARE = "share"
+    POINTS = "points"
+    COUNT = "count"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
     """A figure of a tally: how to compute it, how to say it, and what would fool it.
 
-    `better` is the direction: 1 up, -1 down, 0 neither. `ranks` marks metrics that look only at
-    the order of confidences. `headline` metrics are compared between groups. `interval` is false
-    where a bootstrap interval would mean nothing. Noise can only raise `inflated` metrics. `costly`
-    ones get their interval from a tenth of the replicates.
+    `better` is the direction: 1 up, -1 down, 0 neither. `unit` says how a value is written, `zero`
+    what stands in place of zero. `ranks` marks metrics that look only at the order of confidences.
+    `headline` metrics are compared between groups. `interval` is false where a bootstrap interval
+    would mean nothing. Noise can only raise `inflated` metrics. `costly` ones get their interval
+    from a tenth of the replicates.
     """
 
     name: str
@@ -33,6 +46,8 @@ class Metric:
     better: int
     means: str
     fooled_by: str
+    unit: Unit = Unit.SCORE
+    zero: str = ""
     ranks: bool = False
     headline: bool = False
     interval: bool = True
@@ -48,6 +63,7 @@ accuracy = Metric(
     name="accuracy",
     title="Accuracy",
     of=calibration.accuracy,
+    unit=Unit.SHARE,
     better=1,
     means="Share of read answers that are right.",
     fooled_by="Leaving hard questions unread; see the unread share and its bounds.",
@@ -57,6 +73,7 @@ mean_confidence = Metric(
     name="mean_confidence",
     title="Mean confidence",
     of=calibration.mean_confidence,
+    unit=Unit.SHARE,
     better=0,
     means="Average confidence the system stated.",
     fooled_by="Nothing by itself: it is only good or bad beside the accuracy.",
@@ -65,6 +82,7 @@ overconfidence = Metric(
     name="overconfidence",
     title="Over-confidence",
     of=calibration.overconfidence,
+    unit=Unit.POINTS,
     better=0,
     means="Mean confidence minus accuracy; zero is best, above zero promises too much.",
     fooled_by="Errors that cancel: half the answers far too sure, half far too shy, gives zero.",
@@ -149,6 +167,7 @@ tie_share = Metric(
     name="tie_share",
     title="Tie share",
     of=ranking.tie_share,
+    unit=Unit.SHARE,
     better=0,
     means="Share of right-wrong pairs with equal confidence, each counted one half in AUROC.",
     fooled_by="Nothing; read it beside AUROC.",
@@ -158,6 +177,7 @@ levels = Metric(
     name="levels",
     title="Distinct levels",
     of=ranking.levels,
+    unit=Unit.COUNT,
     better=0,
     means="How many different confidences were stated.",
     fooled_by="It grows with the sample.",
@@ -206,6 +226,7 @@ accuracy_at_80 = Metric(
     name="accuracy_at_80",
     title="Accuracy at 80 % coverage",
     of=partial(ranking.accuracy_at_coverage, coverage=0.8),
+    unit=Unit.SHARE,
     better=1,
     means="Accuracy when the least confident fifth of the answers is withheld.",
     fooled_by="A high accuracy overall; ties at the cut count in part.",
@@ -215,6 +236,8 @@ coverage_at_10 = Metric(
     name="coverage_at_10",
     title="Coverage at 10 % risk",
     of=partial(ranking.coverage_at_risk, risk=0.1),
+    unit=Unit.SHARE,
+    zero="none",
     better=1,
     means="Largest share of answers a threshold can let through with at most one in ten wrong;"
     " 0 means not attainable.",
@@ -247,3 +270,16 @@ METRICS: dict[str, Metric] = {
     )
 }
 """Every metric by name, in the order reports show them."""
+
+
+def find_metrics(names: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Import metrics that are given as package.module:OBJECT; a name may be taken only once."""
+    found: dict[str, Metric] = {}
+    for name in names:
+        metric = import_object(name) if isinstance(name, str) else name
+        if not isinstance(metric, Metric):
+            raise UsageError(f"{name!r} is not a Metric but a {type(metric).__name__}")
+        if metric.name in METRICS or metric.name in found:
+            raise UsageError(f"a metric is called {metric.name!r} already")
+        found[metric.name] = metric
+    return tuple(found.values())

@@ -57,9 +57,15 @@ class Table:
     """The columns of a frame as arrays, its questions and groups numbered."""
 
     def __init__(
-        self, frame: pl.DataFrame, by: tuple[str, ...], *, least: int = LEAST_ROWS
+        self,
+        frame: pl.DataFrame,
+        by: tuple[str, ...],
+        *,
+        least: int = LEAST_ROWS,
+        more: Sequence[Metric] = (),
     ) -> None:
         self.least = least
+        self.metrics = METRICS | {m.name: m for m in more}
         missing = [c for c in ("question", "confidence", "correct", *by) if c not in frame.columns]
         if missing:
             raise UsageError(f"the table has no column {missing}; it has {frame.columns}")
@@ -148,7 +154,9 @@ class View:
         self.tally = self.rows.tally()
         self.rivals = self._rivals()
         self.totals = self._totals()
-        self.samples = {m.name: np.full(_share(m, replicates), np.nan) for m in METRICS.values()}
+        self.samples = {
+            m.name: np.full(_share(m, replicates), np.nan) for m in table.metrics.values()
+        }
         self.rival_samples = {
             name: {m: np.full(replicates, np.nan) for m in BASELINE_METRICS if not METRICS[m].ranks}
             for name in self.rivals
@@ -210,7 +218,7 @@ class View:
         end = done + len(weights)
         t = self.rows.tally(weights)
         with np.errstate(invalid="ignore", divide="ignore"):
-            for m in METRICS.values():
+            for m in self.table.metrics.values():
                 take = min(end, _share(m, replicates)) - done
                 if m.interval and take > 0:
                     part = replace(t, right=t.right[:take], wrong=t.wrong[:take])
@@ -258,7 +266,7 @@ class View:
 
     def _figures(self, *, above_noise: bool) -> dict[str, Figure]:
         figures = {}
-        for m in METRICS.values():
+        for m in self.table.metrics.values():
             value = float(m.of(self.tally))
             low, high = figure_interval(m, value, self.samples[m.name])
             if m.inflated and m.better < 0 and not above_noise and low is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from novarag.report.page import plain
-from novarag.report.words import SHARES, number, title_of
+from novarag.report.words import in_points, number, title_of
 from novarag.stats.budgets import Held
 from novarag.texts import as_code, plain_text
 
@@ -117,7 +117,7 @@ def _title(one: BudgetCheck, quote: Callable[[str], str]) -> str:
 
 def allowed(one: BudgetCheck) -> str:
     """Format the most by which a figure may be worse."""
-    return f"{100 * one.limit:g} points" if one.metric in SHARES else f"{one.limit:g}"
+    return f"{100 * one.limit:g} points" if in_points(one.metric) else f"{one.limit:g}"
 
 
 def worse_by(one: BudgetCheck) -> str:
@@ -125,7 +125,7 @@ def worse_by(one: BudgetCheck) -> str:
     if one.why is not None:
         return one.why
     value, low, high = (_amount(one.metric, end) for end in _ends(one))
-    unit = " points" if one.metric in SHARES else ""
+    unit = " points" if in_points(one.metric) else ""
     return f"{value}{unit} ({low} to {high})"
 
 
@@ -138,7 +138,7 @@ def _amount(metric: str, value: float | None) -> str:
     """Format a difference with its sign; what rounds to nothing has none."""
     if value is None:
         return "\u2013"
-    shown = f"{100 * value:+.1f}" if metric in SHARES else f"{value:+.3f}"
+    shown = f"{100 * value:+.1f}" if in_points(metric) else f"{value:+.3f}"
     return shown if float(shown) else shown[1:]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ KEYS = {
 SMALL_MULTIPLES = 24
 SHOWN_DIFFERENCES = 60
 _RANKED = ("calls", "tokens", "behind", "p")
-_TWICE = frozenset({"sources", "notes", "decisions"})  # the heading and the judged panels have them
+_TWICE = frozenset({"sources", "notes", "decisions", "metrics"})  # said elsewhere, or not data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +135,7 @@ def _content(
 ) -> dict[str, Any]:
     ranked = ranking.ranked(measurement, heading.costs)
     known = [p for p in measurement.groups if not p.refusal]
+    metrics = METRICS | {m.name: m for m in measurement.metrics}
     if ranked:
         known.sort(key=lambda panel: panel.figures["brier"].value)
     compared = len(measurement.groups) > 1
@@ -147,19 +149,19 @@ def _content(
         "examples": examples,
         "alone": not compared and not measurement.overall.refusal,
         "margin": f"{100 * MARGIN:.0f}",
-        "metrics": METRICS,
+        "metrics": metrics,
         "tiles": TILES,
         "keys": KEYS,
         "rivals": BASELINE_METRICS,
         "ranked": ranked,
         "ratios": words.RATIO_TITLES,
         "least": LEAST_ROWS,
-        "number": words.number,
+        "number": partial(words.number, metrics=metrics),
         "signed": words.signed,
-        "change": words.change,
+        "change": partial(words.change, metrics=metrics),
         "each": words.each,
-        "span": words.span,
-        "title_of": words.title_of,
+        "span": partial(words.span, metrics=metrics),
+        "title_of": partial(words.title_of, metrics=metrics),
         "percent": words.percent,
         "advice": advice,
         "reliability": svg.reliability,

@@ -134,7 +134,18 @@ def answer_first(measurement: Measurement) -> list[str]:
     said = summary(measurement)
     if measurement.overall.refusal and len(measurement.groups) <= 1:
         said = said[1:]  # the verdict says it
-    return [*lines, *said]
+    return [*lines, *said, *_brought(measurement)]
+
+
+def _brought(measurement: Measurement) -> list[str]:
+    """Say the figures of metrics that somebody brought."""
+    metrics, panel = {m.name: m for m in measurement.metrics}, measurement.overall
+    found = {name: panel.figures[name] for name in metrics if name in panel.figures}
+    return [
+        f"{metrics[name].title}: {number(name, figure.value, metrics)}"
+        f" ({span(name, figure, metrics) or 'no interval'}). {metrics[name].means}"
+        for name, figure in found.items()
+    ]
 
 
 def _one(group: Judged) -> str:

@@ -5,25 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from novarag.metrics import METRICS
+from novarag.metrics.table import Metric, Unit
 
 if TYPE_CHECKING:
-    from novarag.stats.figure import Figure
+    from collections.abc import Mapping
 
-SHARES = frozenset(
-    {
-        "accuracy",
-        "mean_confidence",
-        "overconfidence",
-        "tie_share",
-        "accuracy_at_80",
-        "coverage_at_10",
-        "unread",
-        "abstained",
-        "passage_judgment",
-        "group_judgment",
-    }
-)
-"""Figures shown in percent; the others are scores."""
+    from novarag.stats.figure import Figure
 
 RATIO_TITLES = {
     "unread": ("Unread", "Share of replies no confidence could be read from."),
@@ -39,9 +26,22 @@ RATIO_TITLES = {
 }
 
 
-def title_of(name: str) -> str:
+def title_of(name: str, metrics: Mapping[str, Metric] = METRICS) -> str:
     """Return the title of a metric or a share."""
-    return METRICS[name].title if name in METRICS else RATIO_TITLES[name][0]
+    return metrics[name].title if name in metrics else RATIO_TITLES[name][0]
+
+
+def in_points(name: str, metrics: Mapping[str, Metric] = METRICS) -> bool:
+    """Say whether differences of a figure are points, not scores.
+
+    >>> in_points("accuracy"), in_points("unread"), in_points("brier")
+    (True, True, False)
+    """
+    return _unit(name, metrics) in {Unit.SHARE, Unit.POINTS}
+
+
+def _unit(name: str, metrics: Mapping[str, Metric]) -> Unit:
+    return metrics[name].unit if name in metrics else Unit.SHARE
 
 
 def each(count: int, answers: int) -> str:
@@ -54,7 +54,7 @@ def each(count: int, answers: int) -> str:
     return f"{share:,.0f}" if share >= 100 or share == int(share) else f"{share:.1f}"
 
 
-def number(name: str, value: float | None) -> str:
+def number(name: str, value: float | None, metrics: Mapping[str, Metric] = METRICS) -> str:
     """Format one value the way its metric is read.
 
     >>> number("accuracy", 0.5), number("brier", 0.25), number("levels", 11)
@@ -62,21 +62,25 @@ def number(name: str, value: float | None) -> str:
     """
     if value is None or value != value:
         return "\u2013"
-    if name == "levels":
-        return f"{value:.0f}"
-    if name == "coverage_at_10" and value == 0:
-        return "none"
-    if name == "overconfidence":
-        return f"{100 * value:+.1f} pts"
-    return f"{100 * value:.1f} %" if name in SHARES else f"{value:.3f}"
+    if value == 0 and name in metrics and metrics[name].zero:
+        return metrics[name].zero
+    match _unit(name, metrics):
+        case Unit.COUNT:
+            return f"{value:.0f}"
+        case Unit.POINTS:
+            return f"{100 * value:+.1f} pts"
+        case Unit.SHARE:
+            return f"{100 * value:.1f} %"
+        case Unit.SCORE:
+            return f"{value:.3f}"
 
 
-def span(name: str, figure: Figure) -> str:
+def span(name: str, figure: Figure, metrics: Mapping[str, Metric] = METRICS) -> str:
     """Format an interval, or nothing where there is none."""
     if figure.low is None or figure.high is None or figure.high == 0:
         return ""
-    low = number(name, figure.low).removesuffix(" %").removesuffix(" pts")
-    return f"{low} to {number(name, figure.high)}"
+    low = number(name, figure.low, metrics).removesuffix(" %").removesuffix(" pts")
+    return f"{low} to {number(name, figure.high, metrics)}"
 
 
 def signed(value: float) -> str:
@@ -88,13 +92,13 @@ def signed(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
-def change(name: str, value: float) -> str:
+def change(name: str, value: float, metrics: Mapping[str, Metric] = METRICS) -> str:
     """Format a difference of two values of a metric, shares in points.
 
     >>> change("accuracy", -0.12), change("brier", 0.0134)
     ('-12.0 pts', '+0.013')
     """
-    return f"{100 * value:+.1f} pts" if name in SHARES else f"{value:+.3f}"
+    return f"{100 * value:+.1f} pts" if in_points(name, metrics) else f"{value:+.3f}"
 
 
 def points(share: float | None) -> str:

@@ -75,8 +75,9 @@ coverage: ## all unit tests traced: the whole package is at least 95 % covered (
 	pytest -q -n 2 $(UNIT) --pyargs novarag $(NEITHER) --cov --cov-fail-under=95 --cov-report=term-missing:skip-covered
 	python -m tools.core_coverage
 
-snapshots: ## accept changed prompts
+snapshots: ## accept changed prompts, and make the adversarial replies of new strategies
 	pytest -q tests/unit/strategies/test_prompts.py --snapshot-update
+	python -m tests.support.adversarial
 
 clean: ## remove what was built
 	rm -rf build site .coverage coverage.xml

@@ -1,7 +1,8 @@
 """Hostile replies by class, made from a grammar by a seed, and frozen in two files.
 
 `open` holds two thirds of every class, `sealed` one third: not looked at while the reader was
-changed. `python -m tests.support.adversarial` writes both.
+changed. `python -m tests.support.adversarial` writes both. The strategies that were there when the
+files were frozen draw together; each later one draws from its own seed, and changes no other case.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tests.support import adversarial_texts as texts
 from tests.support.adversarial_parts import (
     CHANGES,
     EVERY,
+    FIRST,
     ODD,
     PLAIN,
     SHOWN,
@@ -32,9 +34,13 @@ from tests.support.adversarial_parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tests.support.adversarial_parts import Case
 
 SEED = 20260
+EACH = 3
+"""Cases of a class for each later strategy, of which one is sealed."""
 FOLDER = Path(__file__).parents[1] / "unit" / "strategies"
 
 
@@ -347,36 +353,66 @@ def honest_breaks(s):
     return (s.must if breaks == "\r\n" else s.may)(reply)
 
 
-def cases(seed: int = SEED) -> Iterator[dict]:
-    """Yield every case in the order of the table."""
+def made(name: str, make: Callable[[Scene], Case], scene: Scene, number: str) -> dict:
+    """Make one case of a class."""
+    case = make(scene)
+    expect = {"any_of": list(case.any_of), "refused": case.refused}
+    if case.classes:
+        expect["classes"] = list(case.classes)
+    return {
+        "id": f"{name}-{number}", "class": name, "strategy": scene.strategy,
+        "passages": list(case.passages or scene.passages), "finish": case.finish,
+        "reply": case.reply, "expect": expect,
+    }  # fmt: skip
+
+
+def first_cases(seed: int = SEED) -> Iterator[dict]:
+    """Yield the cases of the first strategies, in the order of the table."""
     for name, (make, strategies, count) in TABLE.items():
         rng = random.Random(f"{seed} {name}")
-        order = rng.sample(strategies, len(strategies))
+        first = [strategy for strategy in strategies if strategy in FIRST]
+        order = rng.sample(first, len(first))
         for n in range(count):
             scene = Scene(rng=rng, strategy=order[n % len(order)], n=n)
-            case = make(scene)
-            expect = {"any_of": list(case.any_of), "refused": case.refused}
-            if case.classes:
-                expect["classes"] = list(case.classes)
-            yield {
-                "id": f"{name}-{n:02}", "class": name, "strategy": scene.strategy,
-                "passages": list(case.passages or scene.passages), "finish": case.finish,
-                "reply": case.reply, "expect": expect,
-            }  # fmt: skip
+            yield made(name, make, scene, f"{n:02}")
+
+
+def later_cases(strategy: str, seed: int = SEED) -> Iterator[dict]:
+    """Yield the cases of a strategy that came later; other strategies have no part in them."""
+    for name, (make, strategies, _) in TABLE.items():
+        if strategy in strategies:
+            rng = random.Random(f"{seed} {name} {strategy}")
+            start = rng.randrange(1000)
+            for n in range(EACH):
+                scene = Scene(rng=rng, strategy=strategy, n=start + n)
+                yield made(name, make, scene, f"{strategy}-{n}")
 
 
 def split(seed: int = SEED) -> dict[str, list[dict]]:
     """Return the cases of the open and of the sealed file."""
-    by_class: dict[str, list[dict]] = {}
-    for case in cases(seed):
-        by_class.setdefault(case["class"], []).append(case)
     parts: dict[str, list[dict]] = {"open": [], "sealed": []}
-    for name, members in by_class.items():
-        rng = random.Random(f"{seed} split {name}")
+
+    def share(members: list[dict], told: str) -> None:
+        rng = random.Random(f"{seed} split {told}")
         drawn = set(rng.sample(range(len(members)), len(members) // 3))
         for at, case in enumerate(members):
             parts["sealed" if at in drawn else "open"].append(case)
+
+    for name, members in by_class(first_cases(seed)).items():
+        share(members, name)
+    for strategy in EVERY:
+        if strategy not in FIRST:
+            for name, members in by_class(later_cases(strategy, seed)).items():
+                share(members, f"{name} {strategy}")
     return parts
+
+
+def by_class(found: Iterable[dict]) -> dict[str, list[dict]]:
+    """Put cases of a class together."""
+    classes: dict[str, list[dict]] = {}
+    for case in found:
+        classes.setdefault(case["class"], []).append(case)
+    return classes
 
 
 def frozen(name: str) -> list[dict]:

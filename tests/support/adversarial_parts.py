@@ -7,15 +7,21 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
+from novarag.strategies import STRATEGIES
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
 STEPWISE = ("multi-step", "multi-step-paper")
-PLAIN = (
+FIRST_PLAIN = (
     "vanilla", "cot", "noise-aware", "label-only", "closed-book",
     "vanilla-paper", "cot-paper", "noise-aware-paper", "nova-paper",
 )  # fmt: skip
+FIRST = (*FIRST_PLAIN, "nova", "top-k", *STEPWISE)
+"""Strategies whose frozen cases were drawn together; each later one draws from its own seed."""
+PLAIN = (*FIRST_PLAIN, *(name for name in STRATEGIES if name not in FIRST))
+"""Replies end with an answer and a confidence; a later strategy's do, unless told otherwise."""
 SINGLE = (*PLAIN, "nova", "top-k")  # one confidence a reply
 EVERY = (*SINGLE, *STEPWISE)
 SHOWN = tuple(s for s in EVERY if s != "closed-book")  # has passages

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
 def test_every_source_says_all_that_somebody_needs():
     sources = public_sources()
-    assert list(sources) == ["nova-benchmark", "retrieval", "stated-answers"]
+    assert {"nova-benchmark", "retrieval", "stated-answers"} <= set(sources)
     for name, source in sources.items():
         assert source.name == name
         assert all((source.title, source.use, source.licence, source.page))
@@ -97,7 +97,7 @@ def tiny(monkeypatch):
 
 def test_without_files_nothing_is_made_or_fetched(tmp_path, monkeypatch, tiny):
     monkeypatch.chdir(tmp_path)
-    assert len(public_data().sources) == 3
+    assert len(public_data().sources) == len(public_sources())
     assert public_data("tiny").missing == tiny.files
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UsageError, match="of which source"):

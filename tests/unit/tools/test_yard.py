@@ -99,7 +99,7 @@ def test_what_run_does_not_know_is_refused(judged, words):
     assert "frameworks" in done.stderr
 
 
-@pytest.mark.parametrize("script", {s for job in JOBS.values() for s in steps(job)})
+@pytest.mark.parametrize("script", sorted({s for job in JOBS.values() for s in steps(job)}))
 def test_steps_run_as_scripts_or_name_what_there_is(script, tmp_path):
     if found := STAGES.fullmatch(script):
         assert set(found[1].split()) <= set(names())

@@ -12,6 +12,7 @@ from coverage import Coverage
 
 CORE = (
     "novarag.annotation",
+    "novarag.answers.cells",
     "novarag.atomic",
     "novarag.attacks",
     "novarag.calibration",
@@ -33,7 +34,6 @@ CORE = (
     "novarag.stats",
     "novarag.strategies",
     "novarag.study",
-    "novarag.tables",
     "novarag.taxonomy",
     "novarag.trials",
     "novarag.uncertainty",

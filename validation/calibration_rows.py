@@ -19,10 +19,11 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from novarag import read_answers
+from novarag.answers.opening.arrays import known_rows
 from novarag.calibration.fitting import Stamp
 from novarag.calibration.written import to_json
 from novarag.flows.calibrate import load_calibration
-from novarag.flows.graded import collect_graded
 from tests.support.calibrated_by_rows import fit_by_rows, largest_difference
 from tests.support.machine import described
 
@@ -65,7 +66,7 @@ def compare(table: Path, out: Path) -> float:
     made = load_calibration(out)
     assert made.fitted is not None
     stamp = Stamp(date=made.fitted.date, version=made.fitted.version, seed=made.fitted.seed)
-    plain = fit_by_rows(collect_graded(table), stamp=stamp)
+    plain = fit_by_rows(known_rows(read_answers(table)), stamp=stamp)
     return largest_difference(*(json.loads(json.dumps(to_json(c))) for c in (made, plain)))
 
 

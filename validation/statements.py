@@ -16,8 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from novarag import read_answers
+from novarag.answers.opening.arrays import known_rows
 from novarag.calibration.gating import choose, chosen_rows, make_chains
-from novarag.flows.graded import table_rows
 from novarag.metrics.measuring import HEADLINES, compare_groups
 from novarag.metrics.segments import LEVEL, telling_columns
 from tests.support.statement_tables import answers_by_segment, hidden_repeats, pooled_models
@@ -29,7 +30,7 @@ ALIKE = {"a": 0.8, "b": 0.8, "c": 0.8}
 
 def certified(frame: pl.DataFrame, risk: float) -> bool:
     """Say whether a gate certifies a risk on a table."""
-    rows = table_rows(frame, None)
+    rows = known_rows(read_answers(frame))
     chosen = chosen_rows(rows, "one", 0)[1]
     chains = make_chains(rows, rows.confidence, chosen, state=None, rows="one", seed=0)
     return choose(chains, risk, SURE) is not None

@@ -40,8 +40,8 @@ from experiments.nova.tables import (
     with_size,
 )
 from experiments.nova.windows import stated
+from novarag.answers.opening.beside import overlap_table
 from novarag.datasets import load_groups
-from novarag.flows.overlaps import overlap_table
 from novarag.metrics import measure_table
 from tests.support.machine import described
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from experiments.nova.plan import GRADED
+from novarag.answers.opening.beside import overlap_table
 from novarag.datasets import load_groups
-from novarag.flows.overlaps import overlap_table
 from novarag.metrics import METRICS
 from novarag.metrics.baselines import folds, word_overlap
 from novarag.runs import open_run

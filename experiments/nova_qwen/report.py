@@ -24,9 +24,9 @@ from experiments.nova_qwen.arms import ARMS
 from experiments.nova_qwen.hours import plan_of
 from experiments.nova_qwen.plan import PROMPTS, graded, test
 from experiments.nova_qwen.store import Store
-from novarag.datasets import Columns
+from novarag.answers.opening.beside import overlap_table
+from novarag.answers.opening.columns import Columns
 from novarag.flows.calibrate import apply_calibration
-from novarag.flows.overlaps import overlap_table
 from novarag.taxonomy import GroupKind
 
 if TYPE_CHECKING:

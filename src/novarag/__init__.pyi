@@ -3,6 +3,10 @@
 A name is public because it stands here; `__init__.py` loads it when it is first used.
 """
 
+from novarag.answers.cells.unsettled import UnsettledTable as UnsettledTable
+from novarag.answers.opening.answers import Answers as Answers
+from novarag.answers.opening.answers import read_answers as read_answers
+from novarag.answers.opening.columns import Columns as Columns
 from novarag.attacks.result import AttackResult as AttackResult
 from novarag.attacks.suite import Attack as Attack
 from novarag.calibration.calibration import Calibrated as Calibrated
@@ -10,17 +14,15 @@ from novarag.calibration.calibration import Calibration as Calibration
 from novarag.calibration.gain import Gain as Gain
 from novarag.calibration.gate import Decision as Decision
 from novarag.calibration.gate import Gate as Gate
+from novarag.calibration.graded import Source as Source
 from novarag.calls import CallError as CallError
 from novarag.calls import Cost as Cost
 from novarag.calls import Outcome as Outcome
 from novarag.calls import Reply as Reply
 from novarag.calls import Sampling as Sampling
 from novarag.calls import Usage as Usage
-from novarag.datasets import Columns as Columns
-from novarag.datasets import load_answers as load_answers
 from novarag.datasets import load_benchmark as load_benchmark
 from novarag.datasets import load_groups as load_groups
-from novarag.datasets import take_answers as take_answers
 from novarag.datasets.clean_card import BenchmarkFile as BenchmarkFile
 from novarag.errors import DataError as DataError
 from novarag.errors import NovaragError as NovaragError
@@ -180,7 +182,6 @@ from novarag.strategies import STRATEGIES as STRATEGIES
 from novarag.strategies import Labels as Labels
 from novarag.strategies import Strategy as Strategy
 from novarag.strategies import read as read
-from novarag.tables.unsettled import UnsettledTable as UnsettledTable
 from novarag.taxonomy import EvidenceState as EvidenceState
 from novarag.taxonomy import Grade as Grade
 from novarag.taxonomy import GroupKind as GroupKind

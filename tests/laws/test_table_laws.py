@@ -9,19 +9,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from novarag import Columns, load_answers
-from novarag.datasets.cells import (
+from novarag import read_answers
+from novarag.answers.cells.cell import Looks, key_of, look_at
+from novarag.answers.cells.confidences import ConfidenceSettings, settle_confidences
+from novarag.answers.cells.dialect import decode
+from novarag.answers.cells.grades import RIGHT, WRONG, GradeSettings, settle_grades
+from novarag.answers.cells.unsettled import Found, UnsettledTable, say_python
+from novarag.answers.opening.column_cells import (
     confidence_cells,
     confidence_kinds,
     confidence_shares,
     grade_values,
 )
-from novarag.datasets.open_table import open_table
-from novarag.tables.cells import Looks, key_of, look_at
-from novarag.tables.confidences import ConfidenceSettings, settle_confidences
-from novarag.tables.decoding import decode
-from novarag.tables.grades import RIGHT, WRONG, GradeSettings, settle_grades
-from novarag.tables.unsettled import Found, UnsettledTable, say_python
+from novarag.answers.opening.open_table import open_table
 
 HEAD = ("confidence", "thumbs", "text")
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), max_size=12)
@@ -193,4 +193,4 @@ def test_no_cell_is_evaluated(value):
     assert look_at(value).looks is Looks.WORD
     frame = pl.DataFrame({"confidence": [value], "correct": ["1"]})
     with pytest.raises(UnsettledTable):
-        load_answers([("t", frame)], Columns())
+        read_answers(frame)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag import UsageError, figures_frame, measure, take_answers
+from novarag import Columns, UsageError, figures_frame, measure, read_answers
 from tests.support.oracles import need
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("default")]
@@ -20,6 +20,10 @@ COLUMNS = {
     "model": ["a" if x else "b" for x in RNG.integers(0, 2, 200)],
 }
 NAMES = {"confidence": "p", "correct": "ok", "question": "qid"}
+
+
+def take(table, **columns):
+    return read_answers(table, columns=Columns(**columns)).table
 
 
 def in_pandas():
@@ -70,7 +74,7 @@ def in_datasets_streamed():
 
 @pytest.fixture(scope="module")
 def expected():
-    return figures_frame(measure(take_answers(pl.DataFrame(COLUMNS), **NAMES), by="model"))
+    return figures_frame(measure(take(pl.DataFrame(COLUMNS), **NAMES), by="model"))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +86,7 @@ def expected():
     ],
 )  # fmt: skip
 def test_every_library_gives_the_same_figures(make, expected):
-    answers = take_answers(make(), **NAMES)
+    answers = take(make(), **NAMES)
     assert answers["confidence"].null_count() == 10
     assert answers["correct"].null_count() == 4
     found = figures_frame(measure(answers, by="model"))
@@ -94,13 +98,13 @@ def test_every_library_gives_the_same_figures(make, expected):
 
 def test_chosen_rows_of_a_dataset_are_the_ones_taken():
     chosen = in_datasets().select(range(60, 160))
-    assert take_answers(chosen, **NAMES)["question"].to_list() == COLUMNS["qid"][60:160]
+    assert take(chosen, **NAMES)["question"].to_list() == COLUMNS["qid"][60:160]
 
 
 def test_a_dataset_of_several_splits_is_refused():
     splits = need("datasets").DatasetDict({"train": in_datasets()})
     with pytest.raises(UsageError, match=r"several tables \(train\)"):
-        take_answers(splits, **NAMES)
+        take(splits, **NAMES)
 
 
 def test_the_page_on_plug_ins(root, tmp_path, monkeypatch):

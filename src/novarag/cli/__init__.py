@@ -151,8 +151,8 @@ def main() -> None:
 
 def _again(error: Exception) -> str:
     """Return the command that settles what a table left open, by the first setting of each part."""
+    from novarag.answers.cells.unsettled import UnsettledTable
     from novarag.cli.translate import say_flag
-    from novarag.tables.unsettled import UnsettledTable
 
     settings = error.example() if isinstance(error, UnsettledTable) else {}
     if not settings:

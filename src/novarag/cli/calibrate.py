@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +29,7 @@ from novarag.cli.options import (
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 
 if TYPE_CHECKING:
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 
 @reads_tables()
@@ -62,6 +63,7 @@ def calibrate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Fit a calibration on graded answers, or apply one: a probability with an interval."""
+    from novarag.calibration.graded import Source
     from novarag.flows.calibrate import apply_calibration
     from novarag.flows.calibrate import calibrate as flow
     from novarag.report.calibration import calibration_notes
@@ -73,17 +75,18 @@ def calibrate(
         )  # fmt: skip
         return
     needed(answers, out)
-    tables = given_tables(answers or [])
+    tables, columns = given_tables(answers or []), replace(columns, scale=scale)
+    source = Source.named(model, prompt)
     with screen() as on_event:
         if apply is not None:
             apply_calibration(
-                tables, apply, columns=columns, strategy=strategy, scale=scale, model=model,
-                prompt=prompt, other_source=other_source, out=out, on_event=on_event,
+                tables, apply, columns=columns, reader=strategy, source=source,
+                other_source=other_source, out=out, on_event=on_event,
             )  # fmt: skip
             return
         made = flow(
-            tables, columns=columns, strategy=strategy, scale=scale, model=model, prompt=prompt,
-            out=out, page=page, seed=seed, on_event=on_event,
+            tables, columns=columns, reader=strategy, source=source, out=out, page=page,
+            seed=seed, on_event=on_event,
         )  # fmt: skip
     print_lines(calibration_notes(made))
     say_next(

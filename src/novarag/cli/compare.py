@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from novarag.cli.tables import TABLES, given_tables, reads_tables
 from novarag.defaults import COMPARE, MEASURE
 
 if TYPE_CHECKING:
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 _BUDGET = re.compile(r"([a-z_0-9]{1,30})\s*=\s*([0-9]{0,3}(?:\.[0-9]{1,9})?)\s{0,3}(%?)", re.ASCII)
 
@@ -69,8 +70,8 @@ def compare(
     with screen() as on_event:
         found = flow(
             given_tables(new), None if old is None else given_tables(old), base=base,
-            budgets=limits, by=by or (), strict=strict, columns=columns, strategy=strategy,
-            scale=scale, out=out, replicates=replicates, seed=seed, on_event=on_event,
+            budgets=limits, by=by or (), strict=strict, columns=replace(columns, scale=scale),
+            reader=strategy, out=out, replicates=replicates, seed=seed, on_event=on_event,
         )  # fmt: skip
     for line in comparison_lines(found):
         print(f"- {line}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -30,7 +31,7 @@ from novarag.cli.shares import parse_share
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 
 if TYPE_CHECKING:
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 
 @reads_tables()
@@ -97,6 +98,7 @@ def gate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of rows.")] = 0,
 ) -> None:
     """Set a confidence threshold with a promised risk of error, or say what it would take."""
+    from novarag.calibration.graded import Source
     from novarag.flows.gate import gate as flow
     from novarag.gateway.proposing import CHOSEN, propose_gate
     from novarag.report.gate import gate_notes
@@ -114,13 +116,13 @@ def gate(
             raise typer.Exit(ExitCode.LEFT)
         return
     needed(answers, out)
-    tables = given_tables(answers or [])
+    tables, columns = given_tables(answers or []), replace(columns, scale=scale)
     with screen() as on_event:
         made = flow(
             tables, risk=risk, confidence_level=confidence_level, by_state=by_state,
             calibration=calibration, split=split,
-            rows=rows, columns=columns, strategy=strategy, scale=scale, model=model,
-            prompt=prompt, other_source=other_source, out=out, page=page, seed=seed,
+            rows=rows, columns=columns, reader=strategy, source=Source.named(model, prompt),
+            other_source=other_source, out=out, page=page, seed=seed,
             on_event=on_event,
         )  # fmt: skip
     print_lines(gate_notes(made))

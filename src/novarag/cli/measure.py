@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +24,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
     from novarag.metrics import Measurement
 
 
@@ -87,10 +88,10 @@ def measure(
     from novarag.flows.measure import measure as flow
     from novarag.report import answer_first, to_json
 
-    tables = given_tables(files)
+    tables, columns = given_tables(files), replace(columns, scale=scale)
     with screen() as on_event:
         found = flow(
-            tables, by=by or (), columns=columns, strategy=strategy, scale=scale, mix=mix, out=out,
+            tables, by=by or (), columns=columns, reader=strategy, mix=mix, out=out,
             title=title, texts=texts, replicates=replicates, seed=seed, calibration=calibration,
             calibrate=calibrate, other_source=other_source, metrics=metric or (), on_event=on_event,
         )  # fmt: skip

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 ASKED = '"QUESTION" --passages FILE --model URL=NAME'
 """What `novarag answer` wants; capitals are for the reader to fill in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from novarag.defaults import PICK
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
     from novarag.flows.pick import Picked
 
 
@@ -62,8 +63,9 @@ def pick(
 
     with screen() as on_event:
         made = pick_answers(
-            given_tables(log), out, n=n, columns=columns, strategy=strategy, scale=scale, show=show,
-            calibration=calibration, spread=spread, seed=seed, on_event=on_event,
+            given_tables(log), out, n=n, columns=replace(columns, scale=scale),
+            reader=strategy, show=show, calibration=calibration, spread=spread, seed=seed,
+            on_event=on_event,
         )  # fmt: skip
     _print_strata(made)
     print(f"next: open {out / PAGE} in a browser, or send it to who grades; then")

@@ -13,7 +13,7 @@ from novarag.cli.tables import GRADES, reads_tables
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 
 @reads_tables(without=GRADES | {"answer", "reply", "state"})

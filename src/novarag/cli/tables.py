@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
 TABLES = (
     "CSV, TSV, JSONL, JSON, Parquet, Excel, logs, exports of evaluation tools, a folder of them, or"
@@ -175,7 +175,7 @@ def make_columns(
     **fields: Any,  # noqa: ANN401 - the options as they are
 ) -> Columns:
     """Build the record of columns from options."""
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
 
     return Columns(
         values=dict(map(_meaning, _parts(values))),

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from novarag.tables.unsettled import UnsettledTable
+from novarag.answers.cells.unsettled import UnsettledTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,6 +85,7 @@ FLAG_OF = {
     "notes": "--note",
     "old": "--with",
     "partial_runs": "--partial",
+    "reader": "--strategy",
     "scopes": "--scope",
     "search": "--with",
     "strategies": "--strategy",

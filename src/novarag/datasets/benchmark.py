@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from novarag.datasets.open_table import read_table
+from novarag.answers.opening.open_table import read_table
 from novarag.errors import DataError, UnknownName
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind

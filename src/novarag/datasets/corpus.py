@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.datasets.files import SUFFIXES, existing
+from novarag.answers.opening.files import SUFFIXES, existing
 from novarag.datasets.groups import rows_of
 from novarag.datasets.pages import PAGES, is_page, iter_pages
 from novarag.errors import DataError

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
-from novarag.datasets.files import existing, json_rows, table_batches
-from novarag.datasets.gold import accepted_answers, form_of
-from novarag.datasets.open_table import read_table
+from novarag.answers.opening.files import existing, json_rows, table_batches
+from novarag.answers.opening.gold import accepted_answers, form_of
+from novarag.answers.opening.open_table import read_table
 from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.datasets.files import existing
+from novarag.answers.opening.files import existing
 from novarag.errors import DataError
 from novarag.taxonomy import GroupKind
 from novarag.texts import parse_json

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from novarag.datasets.gold import form_of
-from novarag.datasets.open_table import read_table
+from novarag.answers.opening.gold import form_of
+from novarag.answers.opening.open_table import read_table
 from novarag.errors import DataError
 from novarag.grading import normalize
 from novarag.records import Question

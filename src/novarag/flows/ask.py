@@ -241,7 +241,7 @@ def preview_ask(
 
 def read_schema(path: str | Path) -> str:
     """Read a JSON Schema that replies must follow, and see that it is one."""
-    from novarag.datasets.files import existing
+    from novarag.answers.opening.files import existing
     from novarag.llm.wire import parse_schema
 
     text = existing(path).read_bytes().decode("utf-8", errors="replace")

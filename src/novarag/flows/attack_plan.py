@@ -160,7 +160,7 @@ def open_suite(suite: Suite) -> tuple[Attack, ...]:
     """Take the shipped suite, a file of one's own, or attacks as they are."""
     from pathlib import Path
 
-    from novarag.datasets.files import existing
+    from novarag.answers.opening.files import existing
 
     if suite is None:
         return shipped_suite()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, check_source, check_unseen
-from novarag.flows.graded import table_rows
 from novarag.report.beside import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
@@ -14,15 +13,14 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
+    from novarag.answers.opening.answers import Answers
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.graded import Graded
-    from novarag.datasets import Columns
     from novarag.stats.arrays import Floats
 
 
 def set_beside(
-    table: DataFrame,
-    columns: Columns | None,
+    answers: Answers,
     calibration: str | Path | Calibration | None,
     *,
     seed: int,
@@ -34,10 +32,13 @@ def set_beside(
     """
     import polars as pl
 
+    from novarag.answers.opening.arrays import table_rows
+
+    table = answers.table
     if BESIDE in table.columns:
         raise UsageError(f"the table has a column {BESIDE!r} of its own; give it another name")
     graded = table.filter(pl.col("correct").is_not_null())
-    rows = table_rows(graded, columns)
+    rows = table_rows(graded, answers.columns, answers.source)
     if calibration is None:
         made, note = _cross_fitted(rows, seed)
     else:

@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration import Calibration
-from novarag.calibration.graded import Source
 from novarag.calibration.known import shared_questions
 from novarag.calibration.written import from_json, to_json
 from novarag.errors import UsageError
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import TableRead, Wrote, silent
 from novarag.flows.kept import read_kept, write_kept
+from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-    from novarag.calibration.graded import Graded
-    from novarag.datasets import Columns
+    from novarag.answers.opening.columns import Columns
+    from novarag.calibration.graded import Graded, Source
     from novarag.flows.events import Tell
     from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high", "calibration_note")
 """The columns that `apply_calibration` adds."""
@@ -31,10 +30,8 @@ def calibrate(
     answers: object,
     *,
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
-    model: str | None = None,
-    prompt: str | None = None,
+    reader: str | Labels | None = None,
+    source: str | Source | None = None,
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
@@ -45,29 +42,25 @@ def calibrate(
     Its figures are cross-validated by question. Fewer than 30 graded questions are refused.
 
     Args:
-        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
-            frame (polars, pandas, Arrow), or rows as dicts.
+        answers: A table of graded answers: an `Answers`, or what `read_answers` takes, such as a
+            file, a run's folder or a frame.
         columns: Which columns hold what, where their names do not say it; those of the evidence
             state, a signal and a weight, too.
-        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
-            their column.
-        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
-            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
-        model: Name of the model the answers are of; None takes it from the column `model`.
-        prompt: Name of the strategy the answers were asked by; None takes it from the column
-            `strategy`.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
+        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
+            None takes them from the columns `model` and `strategy`.
         out: A file (.json) to keep the calibration in; None keeps it in memory alone.
         page: A file (.html) for a page that shows what the calibration does.
         seed: Seed of the folds of the cross-validation, and of the draw of one answer a question,
             whose counts are kept to tell drift by.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
-    from novarag.flows.graded import collect_graded
+    from novarag.answers.opening.answers import read_answers
 
-    rows = collect_graded(
-        answers, columns=columns, strategy=strategy, scale=scale,
-        source=Source.named(model, prompt), on_event=on_event,
-    )  # fmt: skip
+    taken = read_answers(answers, columns=columns, reader=reader, source=source)
+    on_event(TableRead(taken.taken))
+    rows = remarked_rows(taken, CALIBRATED_APART)
     made = fit_graded(rows, seed=seed)
     if out is not None:
         save_calibration(made, out)
@@ -122,10 +115,8 @@ def apply_calibration(
     calibration: str | Path | Calibration,
     *,
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
-    model: str | None = None,
-    prompt: str | None = None,
+    reader: str | Labels | None = None,
+    source: str | Source | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
     on_event: Tell = silent,
@@ -136,18 +127,15 @@ def apply_calibration(
     `calibration_note`.
 
     Args:
-        answers: A table of answers: a file or several, a run's folder, a `Run`, trials, a frame
-            (polars, pandas, Arrow), or rows as dicts.
+        answers: A table of answers: an `Answers`, or what `read_answers` takes, such as a file, a
+            run's folder or a frame.
         calibration: The calibration to apply, or its file.
         columns: Which columns hold what, where their names do not say it; those of the evidence
             state and the calibration's signal, too.
-        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
-            their column.
-        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
-            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
-        model: Name of the model the answers are of; None takes it from the column `model`.
-        prompt: Name of the strategy the answers were asked by; None takes it from the column
-            `strategy`.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
+        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
+            None takes them from the columns `model` and `strategy`.
         other_source: Apply it to answers of another model or prompt than it was fitted on, too,
             which is refused otherwise.
         out: A file (.csv, .parquet or .jsonl) for the table; None writes nothing.
@@ -155,14 +143,14 @@ def apply_calibration(
     """
     import polars as pl
 
-    from novarag.datasets.files import write_table
-    from novarag.flows.graded import collect_ungraded
+    from novarag.answers.opening.answers import read_answers
+    from novarag.answers.opening.arrays import every_row
+    from novarag.answers.opening.files import write_table
 
     made = as_calibration(calibration)
-    table, rows = collect_ungraded(
-        answers, made.signal and made.signal.name, columns=columns, strategy=strategy, scale=scale,
-        source=Source.named(model, prompt), on_event=on_event,
-    )  # fmt: skip
+    taken = read_answers(answers, columns=columns, reader=reader, source=source, graded=False)
+    on_event(TableRead(taken.taken))
+    table, rows = every_row(taken, made.signal and made.signal.name)
     if not other_source:
         check_source(made, rows.source)
     states = [rows.state_name(number) for number in rows.state]

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 from novarag.calls import simulated_note
 from novarag.defaults import MEASURE
 from novarag.errors import UsageError
-from novarag.flows.answers import collect_answers
 from novarag.flows.events import TableRead, Wrote, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.datasets import Columns
-    from novarag.flows.answers import Answers
+    from novarag.answers.opening.answers import Answers
+    from novarag.answers.opening.columns import Columns
     from novarag.flows.events import Tell
     from novarag.metrics.budgets import BudgetCheck, Paired
     from novarag.probes.changes import RelationCheck
     from novarag.report.comparison import Comparison
     from novarag.report.probe_card import KeptCard
     from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +44,7 @@ def compare(
     by: str | Sequence[str] = (),
     strict: bool = False,
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
+    reader: str | Labels | None = None,
     out: str | Path | None = None,
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
@@ -70,10 +67,8 @@ def compare(
         by: A column, or several, whose groups are held to the same budgets, too.
         strict: Fail also where there are too few questions to tell.
         columns: Which columns hold what, where their names do not say it.
-        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
-            their column.
-        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
-            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
         out: A folder for comment.md, junit.xml and compare.json; None writes nothing.
         replicates: Bootstrap replicates behind each interval.
         seed: Seed of the bootstrap.
@@ -86,10 +81,9 @@ def compare(
     limits = check_limits(budgets)
     if (old is None) == (base is None):
         raise UsageError("give the old results as `old`, or the commit that has them as `base`")
-    labels = _labels(columns, strategy, scale)
     with _sides(new, old, base) as (after, before):
         relations, notes = _relations(after, before, base)
-        tables = [_answers(side, columns, labels, on_event) for side in (after, before)]
+        tables = [_answers(side, columns, reader, on_event) for side in (after, before)]
     held, paired = _held(tables, limits, base, by=by, replicates=replicates, seed=seed)
     if not held and not relations:
         raise UsageError("there is nothing to compare: give answers, or the folders of probes")
@@ -100,12 +94,6 @@ def compare(
     if out is not None:
         _write(found, Path(out), on_event)
     return found
-
-
-def _labels(columns: Columns | None, strategy: str | Labels, scale: Scale | None) -> Labels | None:
-    from novarag.strategies import find_labels
-
-    return find_labels(strategy, scale) if columns is not None and columns.reply else None
 
 
 @contextmanager
@@ -173,18 +161,16 @@ def _card_file(place: Path) -> Path | None:
 
 
 def _answers(
-    side: _Side, columns: Columns | None, labels: Labels | None, on_event: Tell
+    side: _Side, columns: Columns | None, reader: str | Labels | None, on_event: Tell
 ) -> Answers | None:
     """Read the answers of one side, which must name their questions."""
-    import polars as pl
-
-    from novarag.datasets import rows_stand_alone
+    from novarag.answers.opening.answers import read_answers
 
     if side.answers is None:
         return None
-    taken = collect_answers(side.answers, columns, labels)
+    taken = read_answers(side.answers, columns=columns, reader=reader)
     on_event(TableRead(taken.taken))
-    if rows_stand_alone(taken.table.select(pl.col("question").cast(pl.String))):
+    if taken.rows_stand_alone:
         raise UsageError(
             "answers are paired by their question, and these name none: give the column as"
             " `question`"

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from novarag.answers.opening.columns import Columns
     from novarag.calibration.graded import Graded
-    from novarag.datasets import Columns
     from novarag.metrics import Decisions, Measurement, Panel
     from novarag.report.examples import Examples
     from novarag.stats.arrays import Floats
@@ -44,7 +44,7 @@ def decide_panels(
 
 
 def examples_behind(
-    table: pl.DataFrame, found: Measurement, columns: Columns | None, *, seed: int
+    table: pl.DataFrame, found: Measurement, columns: Columns, *, seed: int
 ) -> Mapping[str, Examples]:
     """Pick the rows to show behind the figures of each panel; none where the table has no texts."""
     from novarag.report.examples import pick_examples
@@ -97,7 +97,7 @@ def _weight(rows: pl.DataFrame) -> Floats | None:
     """Return the weights of rows that were picked; None where the column means something else."""
     import polars as pl
 
-    from novarag.flows.graded import WEIGHT
+    from novarag.answers.opening.arrays import WEIGHT
 
     if WEIGHT not in rows.columns or not rows[WEIGHT].dtype.is_numeric():
         return None
@@ -105,7 +105,7 @@ def _weight(rows: pl.DataFrame) -> Floats | None:
     return weight.to_numpy() if weight.gt(0).fill_null(value=False).all() else None
 
 
-def _texts(table: pl.DataFrame, columns: Columns | None) -> dict[str, str]:
+def _texts(table: pl.DataFrame, columns: Columns) -> dict[str, str]:
     """Say which columns hold the texts to show: of the question, the answer, the right answer."""
     import polars as pl
 
@@ -113,8 +113,8 @@ def _texts(table: pl.DataFrame, columns: Columns | None) -> dict[str, str]:
         text = (pl.String, pl.List(pl.String), pl.Categorical)
         return next((n for n in names if n in table.columns and table[n].dtype in text), None)
 
-    answer = first([columns.answer if columns else None, *_ANSWERS])
-    gold = first([columns.gold if columns else None, *_GOLD])
+    answer = first([columns.answer, *_ANSWERS])
+    gold = first([columns.gold, *_GOLD])
     if answer is None and not table["question"].cast(pl.String).str.contains(r"\S\s+\S").any():
         return {}
     found = {"question": "question", "answer": answer, "gold": gold}

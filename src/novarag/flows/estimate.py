@@ -240,8 +240,8 @@ def sum_up(drawn: Mapping[Need, Run], methods: tuple[Method, ...], strategy: str
 
 def _write(found: Estimates, out: Path, source: str, replicates: int, on_event: Tell) -> Estimates:
     """Write the table of estimates and a report on it."""
+    from novarag.answers.opening.beside import with_overlap
     from novarag.atomic import write_whole
-    from novarag.flows.overlaps import with_overlap
     from novarag.metrics import measure_table
     from novarag.report import write_report
     from novarag.rows import parquet_bytes

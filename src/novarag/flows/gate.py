@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
-from novarag.calibration.graded import Source
 from novarag.calibration.written import score_name
 from novarag.errors import UsageError
 from novarag.flows.calibrate import (
@@ -21,21 +20,20 @@ from novarag.flows.calibrate import (
     fit_graded,
     save_calibration,
 )
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import TableRead, Wrote, silent
 from novarag.flows.kept import read_kept, write_kept
-from novarag.flows.remarks import GATED_APART
+from novarag.flows.remarks import GATED_APART, remarked_rows
 from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
 
 if TYPE_CHECKING:
+    from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gating import Rows
-    from novarag.calibration.graded import Graded
-    from novarag.datasets import Columns
+    from novarag.calibration.graded import Graded, Source
     from novarag.flows.events import Tell
     from novarag.stats.arrays import Floats
     from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 
 class _Scored(NamedTuple):
@@ -56,10 +54,8 @@ def gate(
     split: str | Path | None = None,
     rows: Rows = "one",
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
-    model: str | None = None,
-    prompt: str | None = None,
+    reader: str | Labels | None = None,
+    source: str | Source | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
     page: str | Path | None = None,
@@ -71,8 +67,8 @@ def gate(
     Where no threshold can be certified, the gate has none and says what would do.
 
     Args:
-        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
-            frame (polars, pandas, Arrow), or rows as dicts.
+        answers: A table of graded answers: an `Answers`, or what `read_answers` takes, such as a
+            file, a run's folder or a frame.
         risk: The largest share of the answers given that may be wrong, between 0 and 1.
         confidence_level: Probability of the promise, over the draw of the graded rows.
         by_state: Also try a threshold for answers beside consistent evidence alone, or beside the
@@ -85,13 +81,10 @@ def gate(
             is an approximation.
         columns: Which columns hold what, where their names do not say it; those of the evidence
             state, a signal and a weight, too.
-        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
-            their column.
-        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
-            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
-        model: Name of the model the answers are of; None takes it from the column `model`.
-        prompt: Name of the strategy the answers were asked by; None takes it from the column
-            `strategy`.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
+        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
+            None takes them from the columns `model` and `strategy`.
         other_source: Take a `calibration` fitted on answers of another model or prompt, which is
             refused otherwise.
         out: A file (.json) to keep the gate in; None keeps it in memory alone.
@@ -100,21 +93,19 @@ def gate(
             of rows with unequal weights.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
+    from novarag.answers.opening.answers import read_answers
     from novarag.calibration.gating import check_chances, fit_gate
-    from novarag.flows.graded import collect_graded
 
     check_chances(risk, confidence_level)
     if split is not None and calibration is not None:
         raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
-    source = Source.named(model, prompt)
-    taken = collect_graded(
-        answers, columns=columns, strategy=strategy, scale=scale, source=source,
-        advice=GATED_APART, on_event=on_event,
-    )  # fmt: skip
+    taken = read_answers(answers, columns=columns, reader=reader, source=source)
+    on_event(TableRead(taken.taken))
+    graded = remarked_rows(taken, GATED_APART)
     if split is not None:
-        scored = _split(taken, Path(split), seed, on_event)
+        scored = _split(graded, Path(split), seed, on_event)
     else:
-        scored = _scores(taken, calibration, other_source=other_source)
+        scored = _scores(graded, calibration, other_source=other_source)
     state = str(EvidenceState.CONSISTENT) if by_state is True else by_state or None
     made = fit_gate(
         scored.rows,

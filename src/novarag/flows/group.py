@@ -101,9 +101,11 @@ def audited(found: GroupBuild, margin: float) -> GroupBuild:
 
 
 def _pools(pool: Given) -> Iterator[PassageGroup]:
-    if not isinstance(pool, (str, Path)) or not (Path(pool) / "manifest.json").is_file():
+    from novarag.answers.opening.answers import run_at
+
+    run = run_at(pool)
+    if run is None:
         return iter_given(pool)
     from novarag.flows.drafts import iter_pools
-    from novarag.runs import open_run
 
-    return iter_pools(open_run(pool))
+    return iter_pools(run)

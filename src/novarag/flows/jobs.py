@@ -70,7 +70,7 @@ def checked(group: object) -> PassageGroup:
 
 def hash_of(path: Path) -> str:
     """Return the SHA-256 of a file that must be there."""
-    from novarag.datasets.files import existing
+    from novarag.answers.opening.files import existing
 
     with existing(path).open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.defaults import MEASURE
-from novarag.flows.answers import collect_answers
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import Advanced, TableRead, Wrote, silent
 from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
@@ -18,13 +17,12 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
+    from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
-    from novarag.datasets import Columns
     from novarag.flows.events import Tell
     from novarag.metrics import Measurement, Metric
     from novarag.report import Heading
     from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 TITLE = "How honest is the confidence?"
 REPLICATES = MEASURE.replicates
@@ -36,8 +34,7 @@ def measure(
     *,
     by: str | Sequence[str] = (),
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
+    reader: str | Labels | None = None,
     mix: str | Path | Mapping[str, float] | None = None,
     calibration: str | Path | Calibration | None = None,
     calibrate: bool = False,
@@ -57,14 +54,12 @@ def measure(
     Intervals resample questions, not rows.
 
     Args:
-        answers: A table of graded answers: a file or several, a run's folder, a `Run`, trials, a
-            frame (polars, pandas, Arrow), or rows as dicts.
+        answers: A table of graded answers: an `Answers`, or what `read_answers` takes, such as a
+            file, a run's folder or a frame.
         by: A column, or several, whose groups are measured each by itself, too.
         columns: Which columns hold what, where their names do not say it.
-        strategy: The strategy or preset whose reader reads raw replies, where `columns.reply` names
-            their column.
-        scale: Whether bare confidences in raw replies are percents or shares: "percent" (0%-100%),
-            "hundred" (0-100) or "unit" (0-1); None takes what the strategy asks for.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
         mix: Shares of the kinds of groups, as a mapping or the profile.json of `annotate`: the
             answers are weighed to that mix, too.
         calibration: A calibration or its file, whose confidences are set beside the stated ones. It
@@ -85,11 +80,13 @@ def measure(
             beside ours.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
+    from novarag.answers.opening.answers import read_answers
+    from novarag.answers.opening.beside import add_overlap
     from novarag.metrics import LEAST_ROWS, measure_table
 
     by = (by,) if isinstance(by, str) else tuple(by)
     wanted = _mix(mix)
-    taken = collect_answers(answers, columns, _labels(columns, strategy, scale), overlap=True)
+    taken = add_overlap(read_answers(answers, columns=columns, reader=reader))
     on_event(TableRead(taken.taken))
     said = [*notes, *taken.notes]
     stated = taken.table
@@ -97,7 +94,7 @@ def measure(
         from novarag.flows.before_after import set_beside
         from novarag.report.beside import BESIDE
 
-        table, note = set_beside(stated, columns, calibration, seed=seed, other_source=other_source)
+        table, note = set_beside(taken, calibration, seed=seed, other_source=other_source)
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
     resampling = (replicates, seed)
     if wanted is not None:  # first, as it may be refused
@@ -110,18 +107,18 @@ def measure(
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
         alone = measure_table(stated, replicates=replicates, seed=seed, metrics=metrics)
         found = replace(found, overall=alone.overall)
-    said += table_remarks(stated, columns, MEASURED_APART, apart=by)
+    said += table_remarks(stated, taken.columns, MEASURED_APART, apart=by)
     said += gate_refusals(stated, apart=by)
-    if taken.alone:
+    if taken.rows_stand_alone:
         said.append("Every row counts as its own question.")
     decisions = decide_panels(taken.table, found, recalibrate=taken.table is stated, seed=seed)
-    found = replace(found, notes=tuple(said), sources=tuple(taken.sources), decisions=decisions)
+    found = replace(found, notes=tuple(said), sources=taken.places, decisions=decisions)
     if out is not None:
         from novarag.report import write_report
 
         heading = make_heading(title, sources=found.sources, notes=found.notes)
         heading = replace(heading, apart=taken.table is not stated)
-        shown = examples_behind(taken.table, found, columns, seed=seed) if texts else {}
+        shown = examples_behind(taken.table, found, taken.columns, seed=seed) if texts else {}
         for path in write_report(found, heading, Path(out), examples=shown):
             on_event(Wrote(path))
     return found
@@ -151,14 +148,6 @@ def _mix(mix: str | Path | Mapping[str, float] | None) -> Mapping[str, float] | 
     from novarag.datasets.mix import read_mix
 
     return read_mix(Path(mix)) if isinstance(mix, (str, Path)) else mix
-
-
-def _labels(columns: Columns | None, strategy: str | Labels, scale: Scale | None) -> Labels | None:
-    from novarag.strategies import find_labels
-
-    if columns is None or columns.reply is None:
-        return None
-    return find_labels(strategy, scale)
 
 
 def _weigh(

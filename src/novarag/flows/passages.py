@@ -18,7 +18,9 @@ def load_passages(path: Path) -> list[Passage]:
     """Read a .txt or .md file as one passage, or a table with a column `text` as many."""
     if path.suffix in _TEXTS and path.is_file():
         return [_text_passage(path)]
-    from novarag.datasets.open_table import read_table  # brings polars, which a text can spare
+    from novarag.answers.opening.open_table import (
+        read_table,  # brings polars, which a text can spare
+    )
 
     frame = read_table(path)
     column = next((name for name in _COLUMNS if name in frame.columns), None)

@@ -11,7 +11,7 @@ from novarag.atomic import whole_folder, write_whole
 from novarag.calibration.picking import Picks, Stratum, pick_rows, weigh
 from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import TableRead, Wrote, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.study.grades import RIGHT, WRONG, grade_key, settle, sheet_id
 
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
+    from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.graded import Graded
-    from novarag.datasets import Columns
     from novarag.flows.events import Tell
     from novarag.stats.arrays import Ints
     from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 PAGE, KEPT = "sheet.html", "picked.json"
 UNREAD = "unread"
@@ -94,8 +93,7 @@ def pick_answers(
     *,
     n: int = PICK.rows,
     columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
+    reader: str | Labels | None = None,
     show: Sequence[str] | None = None,
     calibration: str | Path | Calibration | None = None,
     spread: float = PICK.spread,
@@ -105,36 +103,38 @@ def pick_answers(
     """Pick answers of a log to grade next, one a question, and write a sheet that works offline.
 
     Args:
-        log: Answers as `measure` takes them, which need not be graded; grades are not looked at.
+        log: An `Answers`, or what `read_answers` takes, such as a file or a run's folder. Answers
+            need not be graded; grades are not looked at.
         out: Folder for sheet.html and picked.json; without it, nothing is written.
         n: How many answers to pick.
         columns: Which columns mean what.
-        strategy: How raw replies are laid out, with `columns.reply`.
-        scale: The scale of their confidences.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
         show: Columns that graders see beside question and answer; by default `passages`, if any.
         calibration: Leave out the questions it was fitted on, so that a gate may use it.
         spread: The part of the picks that goes to rare and common evidence states alike.
         seed: Seed of the draw.
         on_event: Hears what was written.
     """
-    from novarag.flows.graded import collect_ungraded
+    from novarag.answers.opening.answers import read_answers
+    from novarag.answers.opening.arrays import every_row
     from novarag.flows.shown import shown_entries
     from novarag.report.sheet import grades_html
 
     if n < 1 or not 0 <= spread <= 1:
         raise UsageError("`n` must be 1 or more, and `spread` from 0 to 1")
-    table, rows = collect_ungraded(
-        log, None, columns=columns, strategy=strategy, scale=scale, on_event=on_event
-    )
+    taken = read_answers(log, columns=columns, reader=reader, graded=False)
+    on_event(TableRead(taken.taken))
+    table, rows = every_row(taken)
     kept = _not_known(rows, calibration)
     picks = pick_rows(
         rows.confidence[kept], rows.state[kept], rows.question[kept], n=n, seed=seed, spread=spread
     )
     picks = replace(picks, rows=kept[picks.rows], unread=kept[picks.unread])
-    entries = shown_entries(log, table[picks.rows.tolist()], columns, show)
+    entries = shown_entries(taken, table[picks.rows.tolist()], show)
     made = Picked(
         sheet=sheet_id(entries),
-        rows=_chosen(table, rows, picks, columns),
+        rows=_chosen(table, rows, picks, taken.columns),
         strata=picks.strata,
         states=rows.states,
         unread=round(picks.unread.size * picks.unread_weight),
@@ -162,14 +162,14 @@ def _not_known(rows: Graded, calibration: str | Path | Calibration | None) -> In
     return np.flatnonzero(np.isin(rows.question, number))
 
 
-def _chosen(table: DataFrame, rows: Graded, picks: Picks, columns: Columns | None) -> DataFrame:
+def _chosen(table: DataFrame, rows: Graded, picks: Picks, columns: Columns) -> DataFrame:
     """Return picked rows, then unread ones, under the names that a graded table has."""
     import polars as pl
 
     at = [*picks.rows.tolist(), *picks.unread.tolist()]
     flat = [name for name, kind in table.schema.items() if not kind.is_nested()]
     chosen = table.select(flat)[at]
-    answer = "answer" if columns is None or columns.reply else columns.answer
+    answer = "answer" if columns.reply else columns.answer
     names = [rows.state_name(int(rows.state[i])) or None for i in at]
     weight = [*picks.weight.tolist(), *[picks.unread_weight] * picks.unread.size]
     stratum = [*picks.stratum.tolist(), *[None] * picks.unread.size]
@@ -201,7 +201,7 @@ def read_grades(
     `correct` is empty, and what the row stood for goes to the others of its stratum. Unread
     replies have no confidence and are not right; their weight keeps their share of the log.
     """
-    from novarag.datasets.files import write_table
+    from novarag.answers.opening.files import write_table
     from novarag.flows.study import path_texts
     from novarag.study import read_ratings
 
@@ -258,7 +258,7 @@ def _to_json(made: Picked) -> dict[str, Any]:
 def _read_picked(folder: Path) -> Picked:
     import polars as pl
 
-    from novarag.datasets.files import make_column
+    from novarag.answers.opening.files import make_column
 
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; give the one `pick_answers(...)` wrote")

@@ -133,12 +133,14 @@ def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
 
 def _pools(given: Rows) -> Iterator[PassageGroup]:
     """Read passages that contradict: of a file, of rows, or of a run of noise."""
-    if isinstance(given, (str, Path)) and Path(given, "manifest.json").is_file():
-        from novarag.flows.drafts import iter_pools
-        from novarag.runs import open_run
+    from novarag.answers.opening.answers import run_at
 
-        return iter_pools(open_run(given))
-    return iter_rows(given)
+    run = run_at(given)
+    if run is None:
+        return iter_rows(given)
+    from novarag.flows.drafts import iter_pools
+
+    return iter_pools(run)
 
 
 def by_count(samples: Mapping[str, int]) -> dict[int, list[str]]:

@@ -201,8 +201,8 @@ def _content(path: Path, known: str) -> bytes:
 
 
 def _convert(table: PublicTable, parts: Mapping[str, bytes], path: Path) -> None:
+    from novarag.answers.opening.files import write_table
     from novarag.datasets.converters import CONVERTERS, table_digest
-    from novarag.datasets.files import write_table
 
     schema, convert = CONVERTERS[table.converter]
     made = convert(parts, name=path.stem, **table.settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,7 +10,9 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
-    from novarag.datasets import Columns
+    from novarag.answers.opening.answers import Answers
+    from novarag.answers.opening.columns import Columns
+    from novarag.calibration.graded import Graded
 
 _ASKED = {"model", "strategy"}
 """What of a trial says who was asked, and how."""
@@ -27,7 +30,7 @@ GATED_APART = (
 
 
 def table_remarks(
-    table: DataFrame, columns: Columns | None, advice: str, *, apart: Collection[str] = ()
+    table: DataFrame, columns: Columns, advice: str, *, apart: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Say what is odd about a table, and which columns change how often answers are wrong.
 
@@ -38,7 +41,7 @@ def table_remarks(
     from novarag.report.remarks import oddity_lines, telling_lines
     from novarag.rows import READ
 
-    named = () if columns is None else (
+    named = (
         columns.question, columns.confidence, columns.correct, columns.answer, columns.gold,
         columns.reply, columns.signal, columns.weight,
     )  # fmt: skip
@@ -47,6 +50,18 @@ def table_remarks(
         skip |= READ.keys() - _ASKED
     found = telling_columns(table, skip=skip)
     return (*oddity_lines(find_oddities(table)), *telling_lines(found, advice))
+
+
+def remarked_rows(answers: Answers, advice: str) -> Graded:
+    """Lay the graded rows of a table out as arrays, with what is odd about them.
+
+    The column of the evidence state is told apart already.
+    """
+    from novarag.answers.opening.arrays import EVIDENCE, known_rows
+
+    apart = (answers.columns.state or EVIDENCE,)
+    said = table_remarks(answers.table, answers.columns, advice, apart=apart)
+    return replace(known_rows(answers), remarks=said)
 
 
 def gate_refusals(table: DataFrame, *, apart: Collection[str]) -> list[str]:

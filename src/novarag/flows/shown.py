@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from novarag.datasets.files import need_column
-from novarag.records import Trial
+from novarag.answers.opening.files import need_column
 from novarag.study.grades import GradeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from polars import DataFrame
 
-    from novarag.datasets import Columns
+    from novarag.answers.opening.answers import Answers
     from novarag.records import PassageGroup
 
     Groups = dict[tuple[str, str], PassageGroup]
@@ -24,11 +22,9 @@ _PASSAGES = "passages"
 _LOG = "the log"
 
 
-def shown_entries(
-    log: object, rows: DataFrame, columns: Columns | None, show: Sequence[str] | None
-) -> list[GradeEntry]:
+def shown_entries(log: Answers, rows: DataFrame, show: Sequence[str] | None) -> list[GradeEntry]:
     """Lay out rows for graders; those of a run with the text of the question and the passages."""
-    answer = "answer" if columns is None or columns.reply else columns.answer
+    answer = "answer" if log.columns.reply else log.columns.answer
     need_column(rows, answer, parameter="answer", source=_LOG)
     wanted = _wanted(rows, show)
     groups = _groups(log, rows)
@@ -69,7 +65,7 @@ def _parts(name: str, value: object) -> Iterator[tuple[str, str]]:
             yield (name if len(parts) == 1 else f"{name} {number}", str(text))
 
 
-def _groups(log: object, rows: DataFrame) -> Groups:
+def _groups(log: Answers, rows: DataFrame) -> Groups:
     """Find the groups of rows that come from runs or trials, by question and name."""
     if "group" not in rows.columns:
         return {}
@@ -77,17 +73,8 @@ def _groups(log: object, rows: DataFrame) -> Groups:
     return {place: group for place, group in _named(log) if place in wanted}
 
 
-def _named(log: object) -> Iterator[tuple[tuple[str, str], PassageGroup]]:
-    from novarag.runs import Run, open_run
-
-    for one in log if isinstance(log, Sequence) and not isinstance(log, str) else [log]:
-        if isinstance(one, Trial):
-            found = iter((one.group,))
-        elif isinstance(one, Run):
-            found = one.groups()
-        elif isinstance(one, (str, Path)) and (Path(one) / "manifest.json").is_file():
-            found = open_run(one).groups()
-        else:
-            continue
-        for group in found:
-            yield (group.question.id, group.id or ""), group
+def _named(log: Answers) -> Iterator[tuple[tuple[str, str], PassageGroup]]:
+    groups = [trial.group for trial in log.trials]
+    runs = dict.fromkeys(run for run, _ in log.parts if run is not None)
+    for group in chain(groups, *(run.groups() for run in runs)):
+        yield (group.question.id, group.id or ""), group

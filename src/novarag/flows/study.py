@@ -134,7 +134,7 @@ def _rubric(criteria: str | Path | Rubric | None) -> Rubric:
 
 
 def _read(path: Path) -> str:
-    from novarag.datasets.files import existing
+    from novarag.answers.opening.files import existing
 
     try:
         return existing(path).read_text("utf-8")

@@ -249,9 +249,10 @@ def audit_of(settings: Settings) -> str:
 
 
 def _graded(table: DataFrame, files: ModelFiles) -> Graded:
-    from novarag.flows.graded import collect_graded
+    from novarag.answers.opening.answers import read_answers
+    from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
-    return collect_graded(table, source=files.source)
+    return remarked_rows(read_answers(table, source=files.source), CALIBRATED_APART)
 
 
 def _gain(

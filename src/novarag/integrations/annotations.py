@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from novarag.answers.cells.unsettled import UnsettledTable, find_column, no_column
 from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
-from novarag.tables.names import find_column, no_column
-from novarag.tables.unsettled import UnsettledTable
 from novarag.texts import parse_json, plain_text
 
 if TYPE_CHECKING:

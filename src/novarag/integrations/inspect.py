@@ -24,7 +24,8 @@ from inspect_ai.scorer import (
     scorer,
 )
 
-from novarag.datasets import take_answers
+from novarag.answers.opening.answers import read_answers
+from novarag.answers.opening.columns import Columns
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.integrations.core import find_reader
@@ -185,7 +186,7 @@ def read_log(
     """Read an evaluation log into the frame that `measure` takes, one row per sample and epoch.
 
     `scorer` names the scorer whose scores state a confidence, if several do; `question` the key of
-    sample metadata that names the question; `others` are settings of `take_answers` for values that
+    sample metadata that names the question; `others` are fields of `Columns` for values that
     can mean more than one thing, such as `mixed=True`. A sample that failed, or was never scored,
     is kept as unread, with that as its flaw.
     """
@@ -199,7 +200,7 @@ def read_log(
     name = _scorer(whole.samples, scorer)
     rows = [_log_row(sample, name, question, whole.eval.model) for sample in whole.samples]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-    return take_answers(frame, question="question", **others)
+    return read_answers(frame, columns=Columns(question="question", **others)).table
 
 
 def _scorer(samples: Sequence[EvalSample], wanted: str | None) -> str:

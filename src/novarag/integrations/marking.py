@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from novarag.datasets.gold import form_of
+from novarag.answers.opening.gold import form_of
 from novarag.metrics import measure_table
 from novarag.records import Completion, PassageGroup, Question
 from novarag.trials import make_trial

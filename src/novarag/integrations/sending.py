@@ -30,7 +30,7 @@ from novarag.web.sending import Patience, Sender
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.datasets.columns import Columns
+    from novarag.answers.opening.columns import Columns
     from novarag.flows.events import Tell
 
 SINKS = {
@@ -189,7 +189,7 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
     read has no number. Nothing is sent twice: what was taken stands in the file `sent`.
 
     Args:
-        answers: A file, the folder of a run, or a frame.
+        answers: An `Answers`, or what `read_answers` takes: a file, the folder of a run, a frame.
         to: langfuse, mlflow, phoenix, or "package.module:CLASS" of a `Sink` of your own.
         columns: What the table's columns mean.
         trace: Column with the id of the trace; default `trace_id`.
@@ -200,14 +200,14 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
         again: Send all of it again, such as to a server whose data was lost.
         on_event: Hears what was read, and how far it is.
     """
-    from novarag.flows.answers import collect_answers
+    from novarag.answers.opening.answers import read_answers
 
     log = _log_of(answers, sent)
     sink = open_sink(to, server)
-    read = collect_answers(answers, columns, graded=False)
+    read = read_answers(answers, columns=columns, graded=False)
     on_event(TableRead((*read.taken, *read.notes)))
     places = {"trace": trace, "span": span, "retriever_span": retriever_span}
-    source = ", ".join(read.sources) or "the table"
+    source = ", ".join(read.places) or "the table"
     placed = place_answers(read.table, places, needs=sink.needs, source=source)
     found = placed.annotations(needs=sink.needs, documents=sink.documents)
     with SentLog(log, sink.place) as known:

@@ -7,10 +7,10 @@ import pytest
 import typer
 
 import novarag
+from novarag.answers.opening.columns import Columns
 from novarag.cli import app
 from novarag.cli.translate import FLAG_OF, VERB_OF, flag_of
 from novarag.cli.verbs import VERBS
-from novarag.datasets import Columns
 from novarag.serving.options import ServingOptions
 
 RECORDS = {
@@ -18,6 +18,7 @@ RECORDS = {
     "columns": Columns,
     "sampling": novarag.Sampling,
     "settings": novarag.TrainingSettings,
+    "source": novarag.Source,
 }
 """Parameters that are records; their fields are flags of their own."""
 

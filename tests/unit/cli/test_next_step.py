@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from novarag.answers.opening.columns import Columns
 from novarag.cli import app
 from novarag.cli.next_step import table_words
-from novarag.datasets.columns import Columns
 from validation.ten_minutes import fill_in, lead
 
 run = CliRunner().invoke

@@ -7,25 +7,23 @@ import pytest
 
 from novarag import (
     AnswerForm,
+    Columns,
     DataError,
     PassageKind,
     UnknownName,
-    UsageError,
-    load_answers,
     load_benchmark,
     load_groups,
+    read_answers,
 )
+from novarag.answers.opening.open_table import read_table
 from novarag.datasets import (
-    Columns,
     load_originals,
     load_pool,
     parse_group,
-    rows_stand_alone,
     strict_kind,
 )
-from novarag.datasets.open_table import read_table
 from novarag.records import Passage, PassageGroup, Question
-from novarag.strategies import FORMATS, Labels
+from novarag.strategies import Labels
 from novarag.taxonomy import GroupKind
 
 ROWS = [
@@ -41,7 +39,7 @@ def write(tmp_path, rows, name="a.jsonl"):
 
 
 def load(tmp_path, rows, **columns):
-    return load_answers([write(tmp_path, rows)], Columns(**columns))
+    return read_answers(write(tmp_path, rows), columns=Columns(**columns)).table
 
 
 def problem(tmp_path, rows, **columns):
@@ -65,7 +63,7 @@ def test_every_kind_of_file_gives_the_same_table(tmp_path):
     for name in ("a.csv", "a.csv.gz"):
         assert read_table(tmp_path / name).equals(frame.cast(pl.String)), name
     for name in ("a.parquet", "a.jsonl", "a.csv"):
-        table = load_answers([tmp_path / name], Columns())
+        table = read_answers(tmp_path / name).table
         assert table["confidence"].to_list() == [0.9, None]
         assert table["correct"].to_list() == [True, False]
 
@@ -158,10 +156,10 @@ def test_answers_come_in_as_they_are(tmp_path):
 def test_without_a_question_column_every_row_is_its_own(tmp_path):
     rows = [{"confidence": 0.5, "correct": 1}] * 2
     one, two = write(tmp_path, rows, "a.jsonl"), write(tmp_path, rows, "b.jsonl")
-    table = load_answers([one, two], Columns())
-    assert table["question"].n_unique() == 4
-    assert rows_stand_alone(table)
-    assert not rows_stand_alone(load(tmp_path, ROWS))
+    found = read_answers([one, two])
+    assert found.table["question"].n_unique() == 4
+    assert found.rows_stand_alone
+    assert not read_answers(ROWS).rows_stand_alone
 
 
 def test_one_may_be_a_percent_or_all(tmp_path):
@@ -218,7 +216,7 @@ def test_raw_replies_are_read_and_graded(tmp_path):
     ]
     path = write(tmp_path, rows)
     columns = Columns(reply="reply", gold="gold")
-    table = load_answers([path], columns, labels=FORMATS["guess-probability"])
+    table = read_answers(path, columns=columns, reader="guess-probability").table
     assert table["confidence"].to_list() == [0.9, 0.2, 0.1, None, None]
     assert table["correct"].to_list() == [True, False, False, True, None]
     assert table["abstained"].to_list() == [False, False, True, False, None]
@@ -243,10 +241,10 @@ def test_gold_answers_in_every_shape(tmp_path):
 
 def test_replies_without_an_answer_still_state_a_confidence(tmp_path):
     path = write(tmp_path, [{"reply": "It is Paris.\nConfidence: 85%", "correct": 1}])
-    table = load_answers([path], Columns(reply="reply"), labels=Labels())
+    columns = Columns(reply="reply")
+    table = read_answers(path, columns=columns, reader=Labels()).table
     assert table["confidence"].to_list() == [0.85]
-    with pytest.raises(UsageError, match="labels"):
-        load_answers([path], Columns(reply="reply"))
+    assert read_answers(path, columns=columns).table.equals(table)
 
 
 def test_columns_of_lists_and_files_that_do_not_fit(tmp_path):
@@ -255,7 +253,7 @@ def test_columns_of_lists_and_files_that_do_not_fit(tmp_path):
     one = write(tmp_path, [{**ROWS[0], "x": [1]}], "a.jsonl")
     two = write(tmp_path, [{**ROWS[0], "x": "a"}], "b.jsonl")
     with pytest.raises(DataError, match="do not fit together"):
-        load_answers([one, two], Columns())
+        read_answers([one, two])
 
 
 def test_percents_that_are_fractions_are_refused(tmp_path):

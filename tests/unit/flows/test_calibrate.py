@@ -115,7 +115,7 @@ def test_answers_of_another_model_or_prompt_are_refused_unless_told():
         apply_calibration(log, made, other_source=True)
     apply_calibration(table(40, seed=1), made)
     with pytest.raises(UsageError, match="fitted on the model 'llama'"):
-        apply_calibration(table(40, seed=1), made, model="qwen")
+        apply_calibration(table(40, seed=1), made, source="qwen")
     both = pl.concat([table(40, model="a"), table(40, seed=1, model="b")])
     with pytest.raises(UsageError, match="2 values of 'model'"):
         novarag.calibrate(both)

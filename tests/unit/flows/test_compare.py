@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import novarag
-from novarag.datasets import Columns
+from novarag.answers.opening.columns import Columns
 from novarag.errors import DataError, UsageError
 from novarag.flows.committed import checkout
 from novarag.flows.events import TableRead, Wrote
@@ -67,7 +67,7 @@ def test_raw_replies_are_read(tmp_path):
     )
     place = tmp_path / "replies.jsonl"
     replies.write_ndjson(place)
-    how = {"columns": Columns(reply="reply"), "strategy": "vanilla", "scale": "unit"}
+    how = {"columns": Columns(reply="reply", scale="unit"), "reader": "vanilla"}
     assert (
         compare(place, place, **how).budgets[0].old
         == compare(answers(100), answers(100)).budgets[0].old

@@ -17,8 +17,9 @@ from novarag import (
     load_gate,
     save_gate,
 )
+from novarag.calibration.written import check_score, score_name
 from novarag.flows.events import TableRead
-from novarag.flows.gate import as_gate, check_score, score_name
+from novarag.flows.gate import as_gate
 from tests.support.graded_answers import draw_graded
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import novarag
 from novarag import compare, measure, pick_answers
-from novarag.datasets import Columns
+from novarag.answers.opening.columns import Columns
 from novarag.flows.events import TableRead
 from novarag.metrics.remarks import find_oddities
 from novarag.report.calibration import calibration_notes

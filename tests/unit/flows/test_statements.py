@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import novarag
 from novarag import measure
+from novarag.answers.opening.columns import Columns
 from novarag.cli import app
-from novarag.datasets import Columns
 from novarag.errors import UsageError
 from novarag.metrics import METRICS
 from novarag.metrics.segments import LEVEL, telling_columns

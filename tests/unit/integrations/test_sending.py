@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from novarag import CallError, DataError, StorageError, UnknownName, UsageError, send_answers
+from novarag.answers.cells.unsettled import UnsettledTable
 from novarag.calls import Outcome
 from novarag.errors import ServiceError
 from novarag.integrations import phoenix
 from novarag.integrations.sending import open_sink
 from novarag.integrations.sent_log import SentLog
-from novarag.tables.unsettled import UnsettledTable
 from tests.support import sinks
 
 HOSTILE = "</script>{0}%s\x1b[31m\u202e`"

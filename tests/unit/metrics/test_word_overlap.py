@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from novarag import Passage, PassageGroup, Question, measure
-from novarag.flows.overlaps import overlap_table, with_overlap
+from novarag.answers.opening.beside import overlap_table, with_overlap
 from novarag.metrics.baselines import FOLDS, WORD_OVERLAP, folds, word_overlap
 from novarag.metrics.views import OVERLAP
 from novarag.overlap import OVERLAPS, overlap_rows

@@ -21,9 +21,9 @@ import polars as pl
 import pytest
 
 from novarag import CallError, NovaragError, Outcome
+from novarag.answers.opening.answers import read_answers
 from novarag.calls import Attempt, Reply, Usage
 from novarag.filters import Options
-from novarag.flows.answers import collect_answers
 from novarag.flows.drafts import iter_pools, sort_drafts
 from novarag.flows.draws import follow_ups
 from novarag.flows.estimates import iter_estimates
@@ -163,7 +163,7 @@ def contents(folder):
 
 
 def measured(run):
-    found = collect_answers(run)
+    found = read_answers(run)
     return found.table.rows(), found.notes
 
 

@@ -123,7 +123,9 @@ ONLY_IN_SCORING = {"Answer", "token_signal"}
 """What makes an answer, and what gets the signal of its tokens."""
 
 ELSEWHERE = {
-    "flows/signals.py": {"token_signal"},  # of past replies, on which calibrations are fitted
+    "answers/opening/beside.py": {
+        "token_signal"
+    },  # of past replies, on which calibrations are fitted
     "flows/teaching.py": {"token_signal"},
 }
 

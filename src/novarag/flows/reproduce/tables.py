@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.flows.overlaps import with_overlap
+from novarag.answers.opening.beside import with_overlap
 from novarag.flows.reproduce.bench import SAMPLED
 from novarag.flows.reproduce.cells import CellInput, measure_ablation, measure_grid
 from novarag.flows.reproduce.page import TableResult

@@ -9,11 +9,11 @@ from zipfile import ZipFile
 import polars as pl
 import pytest
 
-from novarag import Columns, DataError, UsageError, load_answers, measure
-from novarag.datasets import archives, open_table
-from novarag.datasets.files import make_column
-from novarag.datasets.open_table import folder_tables, read_table
-from novarag.tables.unsettled import UnsettledTable
+from novarag import Columns, DataError, UsageError, measure, read_answers
+from novarag.answers.cells.unsettled import UnsettledTable
+from novarag.answers.opening import archives, open_table
+from novarag.answers.opening.files import make_column
+from novarag.answers.opening.open_table import folder_tables, read_table
 
 
 def stream(text, encoding="utf-8"):
@@ -29,7 +29,7 @@ def test_a_stream_is_known_by_its_bytes():
         frame.write_ndjson().encode(), frame.write_json().encode(), parquet.getvalue(),
         b"x confidence=85% correct=up", b"\n\n" + frame.write_csv().encode(),
     ):  # fmt: skip
-        table = load_answers([io.BytesIO(content)], Columns())
+        table = read_answers(io.BytesIO(content)).table
         assert table.select("confidence", "correct").rows() == [(0.85, True)], content
         assert table["question"].to_list() == ["standard input, row 1"]
 
@@ -42,7 +42,7 @@ def test_one_scale_holds_for_all_files_of_a_folder(tmp_path):
     assert [p.rpartition("/")[2] for p in folder_tables(tmp_path)] == ["a.csv", "b.csv"]
     found = measure(tmp_path, replicates=100)
     assert found.sources == (tmp_path.name,)
-    table = load_answers(folder_tables(tmp_path), Columns())
+    table = read_answers(folder_tables(tmp_path)).table
     assert table["confidence"].to_list() == [0.85, 0.03, 0.01, 0.0]
     (tmp_path / "b.csv").write_text("confidence,correct\n0.5,up\n")
     with pytest.raises(
@@ -62,23 +62,23 @@ def test_all_that_is_open_is_told_at_once(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("confidence,thumbs,question\nhigh,up,q\n0.5,meh,\n-1,down,q\n")
     with pytest.raises(UnsettledTable) as caught:
-        load_answers([path], Columns(correct="thumbs"))
+        read_answers(path, columns=Columns(correct="thumbs"))
     assert len(caught.value.parts) == 4
     said = Columns(correct="thumbs", unread=("*",), ungraded=("meh",))
     with pytest.raises(UnsettledTable, match="row 2, column 'question': the question is empty"):
-        load_answers([path], said)
+        read_answers(path, columns=said)
     with pytest.raises(UnsettledTable, match="2 things"):
-        load_answers([path], Columns(confidence="x", correct="y", question="thumbs"))
+        read_answers(path, columns=Columns(confidence="x", correct="y", question="thumbs"))
     path.write_text("confidence,thumbs\n0,85,up\n0,9,down\n")
     with pytest.raises(
         UnsettledTable, match=r"'3 cells' \(2 rows\) where the head has 2.*decimal_comma"
     ):
-        load_answers([path], Columns(correct="thumbs"))
-    table = load_answers([path], Columns(correct="thumbs", decimal_comma=True))
+        read_answers(path, columns=Columns(correct="thumbs"))
+    table = read_answers(path, columns=Columns(correct="thumbs", decimal_comma=True)).table
     assert table["confidence"].to_list() == [0.85, 0.9]
     path.write_text("confidence,thumbs\n0,85,up,x,y\n0,9\n")
     with pytest.raises(UnsettledTable, match="5 cells"):
-        load_answers([path], Columns(correct="thumbs", decimal_comma=True))
+        read_answers(path, columns=Columns(correct="thumbs", decimal_comma=True))
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_many_different_numbers_are_looked_at_by_kind():
     cells = [i / 5000 for i in range(5001)] + [85.0, -1.0]
     frame = pl.DataFrame({"confidence": cells, "correct": [True] * len(cells)})
     with pytest.raises(UnsettledTable) as caught:
-        load_answers([("t", frame)], Columns())
+        read_answers(frame)
     assert [part.rows for part in caught.value.parts] == [4999, 1, 1]
     assert "4,991 more (4,991 rows)" in str(caught.value)
-    table = load_answers([("t", frame)], Columns(mixed=True, values={"1": 1.0}, unread=(-1,)))
+    table = read_answers(frame, columns=Columns(mixed=True, values={"1": 1.0}, unread=(-1,))).table
     assert table["confidence"].to_list() == [*cells[:-2], 0.85, None]
 
 
@@ -145,7 +145,7 @@ def test_archives_that_hold_no_table(tmp_path, monkeypatch):
     monkeypatch.undo()
     sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": "C", "metadata": {"confidence": 0.5}}}}
     log = archive(tmp_path / "f.eval", {"samples/1_epoch_1.json": json.dumps(sample)})
-    assert load_answers([log], Columns())["correct"].to_list() == [True]
+    assert read_answers(log).table["correct"].to_list() == [True]
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(UsageError, match=r"\.\[excel\]"):
         read_table("tests/gauntlet/openpyxl.xlsx")

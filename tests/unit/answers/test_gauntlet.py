@@ -16,13 +16,13 @@ import click
 import pytest
 import typer
 
+from novarag.answers.cells.unsettled import UnsettledTable
+from novarag.answers.opening.answers import read_answers
 from novarag.cli import app
 from novarag.cli.tables import _OPTIONS, make_columns
 from novarag.cli.translate import say_flag
 from novarag.errors import NovaragError
-from novarag.flows.answers import collect_answers
 from novarag.metrics import measure_table
-from novarag.tables.unsettled import UnsettledTable
 
 PLACE = Path("tests/gauntlet")
 KNOWN = json.loads((PLACE / "manifest.json").read_text("utf-8"))
@@ -42,7 +42,7 @@ def take(table, words):
     given = verb.make_context("measure", ["x", *words], resilient_parsing=False).params
     names = [*make_columns.__kwdefaults__, *_OPTIONS]
     columns = make_columns(**{name: given[name] for name in names if name in given})
-    return collect_answers(str(PLACE / table["file"]), columns).table
+    return read_answers(str(PLACE / table["file"]), columns=columns).table
 
 
 def run(table, truths=KNOWN["truths"]):

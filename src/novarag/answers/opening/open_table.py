@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.datasets.files import (
+from novarag.answers.cells.dialect import SEPARATORS, Delimited, decode, delimited, joined, uneven
+from novarag.answers.cells.exports import known_columns, shape_export
+from novarag.answers.cells.shapes import Shaped, shape_json, shape_lines, shape_log
+from novarag.answers.cells.unsettled import Found, Setting, Unsettled, UnsettledTable, find_column
+from novarag.answers.opening.files import (
     existing,
     frame_of,
     need_names,
@@ -24,13 +28,6 @@ from novarag.datasets.files import (
     parse_rows,
 )
 from novarag.errors import DataError
-from novarag.tables.decoding import decode
-from novarag.tables.dialect import SEPARATORS, Delimited, delimited, joined, uneven
-from novarag.tables.exports import known_columns, shape_export
-from novarag.tables.logs import shape_log
-from novarag.tables.names import find_column
-from novarag.tables.shapes import Shaped, shape_json, shape_lines
-from novarag.tables.unsettled import Found, Setting, Unsettled, UnsettledTable
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
@@ -94,10 +91,10 @@ def open_table(
         content = _unzipped(_bounded(place), STDIN)
     table = table or _read(_Content(content, source, ending, wanted, decimal_comma))
     need_rows(table.frame, source)
-    return _known(table)
+    return known_table(table)
 
 
-def _known(table: OpenTable) -> OpenTable:
+def known_table(table: OpenTable) -> OpenTable:
     """Know a flat table of a tool by its columns."""
     tool, names = ("", table.names) if table.names else known_columns(table.frame.columns)
     if not tool:
@@ -178,7 +175,7 @@ def _read(table: _Content) -> OpenTable:
     if table.content[:4] == b"PAR1":
         return _parquet(BytesIO(table.content), table.source)
     if table.content[:4] == b"PK\x03\x04":
-        from novarag.datasets.archives import read_archive
+        from novarag.answers.opening.archives import read_archive
 
         held = read_archive(table.content, table.source, table.wanted)
         said = f"{held.frame.height:,} rows, {held.said}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ Value = bool | float | str | tuple[str, ...] | Mapping[str, object]
 Say = Callable[[str, Value], str]
 """Writes a setting and its value as the caller would: `percent=True`, or --percent."""
 
+_MOST_VALUES = 6  # values that a line on a column lists
 SHOWN = 8
 """How many different values of one kind are listed; the others are counted."""
 
@@ -98,6 +100,14 @@ def shown(value: object) -> str:
     return repr(plain_text(value, longest=40)) if isinstance(value, str) else repr(value)
 
 
+def listing(counts: Mapping[str, int]) -> str:
+    """List values with their counts, the most common first."""
+    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    said = [f"{shown(v) if v else 'empty'} {n:,}" for v, n in ranked[:_MOST_VALUES]]
+    more = f", {len(ranked) - _MOST_VALUES:,} other values" if len(ranked) > _MOST_VALUES else ""
+    return f" ({', '.join(said)}{more})" if said else ""
+
+
 def say_python(parameter: str, value: Value) -> str:
     """Write a setting as Python does.
 
@@ -161,3 +171,54 @@ class UnsettledTable(DataError):  # noqa: N818 - a state of a table
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(UnsettledTable, source=self.source or ""), (self.parts,)
+
+
+# — columns —
+
+_MOST_NAMES = 20  # columns that a message lists
+
+
+def find_column(wanted: str, names: Sequence[str]) -> str | tuple[str, ...]:
+    """Return the column that is meant, or all that may be.
+
+    >>> find_column("confidence", ["id", "Confidence "]), find_column("up", ["scores.up", "x"])
+    ('Confidence ', 'scores.up')
+    """
+    if wanted in names:
+        return wanted
+    for spelt in (_spelling, lambda name: _spelling(name.rpartition(".")[2])):
+        found = tuple(name for name in names if spelt(name) == _spelling(wanted))
+        if found:
+            return found[0] if len(found) == 1 else found
+    return ()
+
+
+def _spelling(name: str) -> str:
+    return name.strip().casefold().replace("_", " ").replace("-", " ")
+
+
+def no_column(
+    wanted: str, names: Sequence[str], *, parameter: str, fitting: Sequence[str] = ()
+) -> Unsettled:
+    """Say that there is no such column, or that several may be meant.
+
+    `fitting` names the columns whose values would do; a single one is proposed.
+    """
+    several = find_column(wanted, names)
+    if isinstance(several, tuple) and several:
+        settings = tuple(Setting(parameter, name, "") for name in several[:5])
+        return Unsettled(wanted, (), "several columns may be meant", settings)
+    near = get_close_matches(wanted, names, n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    advice = f"the columns are {listed(names)}"
+    why = f"there is no such column{meant}"
+    fix = Setting(parameter, "NAME", "")
+    if len(fitting) == 1:
+        fix = Setting(parameter, fitting[0], "if that says it, as its values do")
+    return Unsettled(wanted, (), why, (fix,), advice)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name columns, up to twenty of them."""
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"

@@ -6,8 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag import DataError, UsageError, figures_frame, measure, take_answers
-from novarag.datasets import as_frame
+from novarag import Columns, DataError, UsageError, figures_frame, measure, read_answers
+from novarag.answers.opening.frames import as_frame
+
+
+def take(table, **columns):
+    return read_answers(table, columns=Columns(**columns)).table
+
 
 ROWS = [
     {
@@ -59,22 +64,22 @@ class WithoutArrow:
     ids=lambda t: type(t).__name__,
 )
 def test_every_kind_of_table_gives_the_same_frame(table):
-    assert take_answers(table).select(PLAIN.columns).equals(PLAIN)
+    assert take(table).select(PLAIN.columns).equals(PLAIN)
 
 
 def test_a_table_without_arrow_is_taken_column_by_column():
-    found = take_answers(WithoutArrow())
+    found = take(WithoutArrow())
     assert found["correct"][0] is None
     assert found["correct"][1:].equals(PLAIN["correct"][1:])
 
 
 def test_columns_are_named_by_the_caller_and_units_checked():
     theirs = [{"qid": i // 2, "p": 10 * (i % 10), "ok": i % 2} for i in range(60)]
-    found = take_answers(theirs, confidence="p", correct="ok", question="qid", percent=True)
+    found = take(theirs, confidence="p", correct="ok", question="qid", percent=True)
     assert found["question"].to_list()[:3] == ["0", "0", "1"]
     assert found["confidence"].to_list()[:3] == [0.0, 0.1, 0.2]
     assert found["correct"].to_list()[:3] == [False, True, False]
-    alone = take_answers([{"confidence": 0.5, "correct": True}] * 2)
+    alone = take([{"confidence": 0.5, "correct": True}] * 2)
     assert alone["question"].n_unique() == 2
 
 
@@ -89,11 +94,11 @@ def test_empty_cells_are_unread_or_ungraded():
         {"confidence": None, "correct": None},
         {"confidence": np.float64(0.25), "correct": np.True_},
     ]
-    found = take_answers(rows, unread=(-1,))
+    found = take(rows, unread=(-1,))
     assert found["confidence"].to_list() == [None, 0.5, None, None, 0.25]
     assert found["correct"].to_list() == [True, None, None, None, True]
     floats = pl.DataFrame({"confidence": [0.5, math.nan], "correct": [1.0, math.nan]})
-    assert take_answers(floats)["correct"].to_list() == [True, None]
+    assert take(floats)["correct"].to_list() == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ def test_empty_cells_are_unread_or_ungraded():
 )  # fmt: skip
 def test_what_is_wrong_with_a_cell_is_said_in_python(rows, options, said):
     with pytest.raises(DataError, match=said) as caught:
-        take_answers(rows, **options)
+        take(rows, **options)
     assert str(caught.value).startswith("the table, ")
     assert "--" not in str(caught.value)
 
@@ -130,7 +135,7 @@ def test_several_tables_are_not_one():
 
 def test_figures_as_a_frame():
     few = [{**row, "model": "few"} for row in ROWS[:4]]
-    found = measure(take_answers([*ROWS, *few]), by="model", replicates=200)
+    found = measure(take([*ROWS, *few]), by="model", replicates=200)
     frame = figures_frame(found)
     assert frame.columns == ["group", "metric", "value", "low", "high", "n", "refusal"]
     assert frame["group"].unique(maintain_order=True).to_list() == [
@@ -152,6 +157,6 @@ def test_figures_as_a_frame():
 
 def test_what_an_error_asks_for_can_be_said():
     table = [{"confidence": 0.9, "correct": "up"}, {"confidence": 95, "correct": "meh"}]
-    taken = take_answers(table, mixed=True, right=("up",))
+    taken = take(table, mixed=True, right=("up",))
     assert taken["confidence"].to_list() == [0.9, 0.95]
     assert taken["correct"].to_list() == [True, False]

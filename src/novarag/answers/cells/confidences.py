@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from novarag.tables.cells import Cell, Looks, key_of, look_at, part_of
-from novarag.tables.unsettled import SHOWN, Found, Setting, Unsettled, shown
+from novarag.answers.cells.cell import Cell, Looks, key_of, look_at, part_of
+from novarag.answers.cells.unsettled import SHOWN, Found, Setting, Unsettled, listing, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -257,3 +257,41 @@ def _marks(found: tuple[Found, ...] | list[Found]) -> tuple[str, ...]:
     if sum(one.different for one in found) > SHOWN:
         return (WHATEVER,)
     return tuple(map(_bare, found))
+
+
+# — what was taken for what —
+
+_BARE = (Looks.ZERO, Looks.FRACTION, Looks.ONE, Looks.FEW, Looks.MANY, Looks.OUTSIDE)
+
+
+def say_confidences(column: str, taken: Confidences, counts: Mapping[str, int]) -> str:
+    """Say how a confidence column was read; `counts` has empty and named cells as they stand."""
+    bare = sum(taken.counts.get(look, 0) for look in _BARE)
+    signed = taken.counts.get(Looks.SIGNED, 0)
+    parts = [f"{signed:,} with their sign, such as 85%"] if signed else []
+    parts += [f"{bare:,} {_say_scale(taken)}"] if bare else []
+    parts += [_say_named(taken, counts)] if taken.named else []
+    unread = sum(counts.values()) - sum(_read_cells(taken, counts).values())
+    parts += [f"{unread:,} unread{listing(_unread_cells(taken, counts))}"] if unread else []
+    return f"confidence: column {column!r}, {'; '.join(part for part in parts if part)}"
+
+
+def _say_scale(taken: Confidences) -> str:
+    if taken.scale.mixed:
+        return "from 0 to 1, or percents where over 1"
+    return "from 0 to 1" if taken.scale.top == 1 else f"from 0 to {taken.scale.top:g}"
+
+
+def _say_named(taken: Confidences, counts: Mapping[str, int]) -> str:
+    shares = _read_cells(taken, counts)
+    return ", ".join(
+        f"{shown(value)} as {taken.value(value):.4g} ({count:,})" for value, count in shares.items()
+    )
+
+
+def _read_cells(taken: Confidences, counts: Mapping[str, int]) -> dict[str, int]:
+    return {value: n for value, n in counts.items() if taken.value(value) is not None}
+
+
+def _unread_cells(taken: Confidences, counts: Mapping[str, int]) -> dict[str, int]:
+    return {value: n for value, n in counts.items() if taken.value(value) is None}

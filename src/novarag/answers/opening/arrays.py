@@ -1,4 +1,4 @@
-"""Graded answers from a table: what `calibrate` and `gate` work on."""
+"""A table of answers as arrays: what calibrations are fitted on, and gates are set on."""
 
 from __future__ import annotations
 
@@ -7,113 +7,57 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from novarag.calibration.graded import UNKNOWN, Graded, Source
 from novarag.errors import DataError, UsageError
-from novarag.flows.answers import collect_answers
-from novarag.flows.events import TableRead, silent
-from novarag.flows.remarks import CALIBRATED_APART, table_remarks
-from novarag.flows.signals import add_signal
-from novarag.strategies import STRATEGIES, find_labels
+from novarag.metrics.questions import question_keys
+from novarag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
-    from novarag.datasets import Columns
-    from novarag.flows.events import Tell
+    from novarag.answers.opening.answers import Answers
+    from novarag.answers.opening.columns import Columns
     from novarag.stats.arrays import Floats, Ints
-    from novarag.strategies import Labels
-    from novarag.strategies.confidence import Scale
 
 EVIDENCE, WEIGHT = "evidence", "weight"
-NOBODY = Source()
-"""No word on whose answers they are."""
 
 
-def collect_graded(
-    answers: object,
-    *,
-    columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
-    source: Source = NOBODY,
-    advice: str = CALIBRATED_APART,
-    on_event: Tell = silent,
-) -> Graded:
-    """Take graded answers from a file, a run, trials or any table; rows nobody graded are counted.
-
-    `columns`, `strategy` and `scale` mean what they do in `measure`; `source` says whose answers
-    they are where the table does not. `advice` is for columns that change the error rate.
-    """
-    import polars as pl
-
-    table = _collect(answers, columns, strategy, scale, on_event, graded=True)
-    known = table.filter(pl.col("correct").is_not_null())
-    rows = table_rows(known, columns, source)
+def known_rows(answers: Answers) -> Graded:
+    """Lay the graded rows of a table out as arrays; rows that nobody graded are counted."""
+    table = _with_signal(answers, answers.columns.signal)
+    rows = table_rows(
+        table.filter(pl.col("correct").is_not_null()), answers.columns, answers.source
+    )
     left = table.filter(pl.col("correct").is_null())["confidence"]
     unread = left.cast(pl.Float64).fill_nan(None).null_count()
-    return replace(
-        rows, ungraded=left.len() - unread, unread_ungraded=unread,
-        remarks=table_remarks(table, columns, advice, apart=_told_apart(columns)),
-    )  # fmt: skip
+    return replace(rows, ungraded=left.len() - unread, unread_ungraded=unread)
 
 
-def _told_apart(columns: Columns | None) -> tuple[str, ...]:
-    """Name the column that rows are told apart by: that of the evidence state."""
-    return ((columns and columns.state) or EVIDENCE,)
-
-
-def collect_ungraded(
-    answers: object,
-    signal: str | None,
-    *,
-    columns: Columns | None = None,
-    strategy: str | Labels = "nova",
-    scale: Scale | None = None,
-    source: Source = NOBODY,
-    on_event: Tell = silent,
-) -> tuple[DataFrame, Graded]:
-    """Take answers that need not be graded: the table as it is, and its rows as arrays.
+def every_row(answers: Answers, signal: str | None = None) -> tuple[DataFrame, Graded]:
+    """Return a table, graded or not, as it is, and as arrays.
 
     The signal of a calibration is in the column of that name, unless `columns` says otherwise.
     """
-    from novarag.datasets import Columns
-
-    meant = columns or Columns()
-    table = _collect(answers, meant, strategy, scale, on_event, graded=False)
-    if meant.signal is None:
-        table = add_signal(table, answers, signal)
-        meant = replace(meant, signal=signal if signal in table.columns else None)
-    return table, table_rows(table, meant, source)
+    meant = answers.columns
+    table = _with_signal(answers, meant.signal or signal)
+    if meant.signal is None and signal in table.columns:
+        meant = replace(meant, signal=signal)
+    return table, table_rows(table, meant, answers.source)
 
 
-def _collect(
-    answers: object,
-    columns: Columns | None,
-    strategy: str | Labels,
-    scale: Scale | None,
-    on_event: Tell,
-    *,
-    graded: bool,
-) -> DataFrame:
-    from novarag.datasets import Columns
+def _with_signal(answers: Answers, name: str | None) -> DataFrame:
+    """Return the table, with a signal made from the tokens of runs where it lacks its column."""
+    if name is None or name in answers.table.columns:
+        return answers.table
+    from novarag.answers.opening.beside import add_signal
 
-    meant = columns or Columns()
-    labels = find_labels(strategy, scale) if meant.reply else None
-    taken = collect_answers(answers, meant, labels, graded=graded)
-    on_event(TableRead(taken.taken))
-    return add_signal(taken.table, answers, meant.signal)
+    return add_signal(answers, name)
 
 
-def table_rows(known: DataFrame, columns: Columns | None, source: Source = NOBODY) -> Graded:
+def table_rows(known: DataFrame, meant: Columns, source: Source) -> Graded:
     """Lay a checked table out as arrays; a missing grade counts as wrong."""
-    import polars as pl
-
-    from novarag.datasets import Columns
-    from novarag.metrics.questions import question_keys
-
-    meant = columns or Columns()
-
     questions = question_keys(known["question"]).to_list()
     number = {name: i for i, name in enumerate(dict.fromkeys(questions))}
     state, states = _states(known, meant.state)
@@ -140,8 +84,6 @@ def _digest(known: DataFrame) -> str:
 
 
 def _states(known: DataFrame, column: str | None) -> tuple[Ints, tuple[str, ...]]:
-    import polars as pl
-
     if column is None and EVIDENCE not in known.columns:
         return np.full(known.height, -1, dtype=np.intp), ()
     column = column or EVIDENCE
@@ -175,8 +117,6 @@ def _weight(known: DataFrame, column: str | None) -> Floats | None:
 
 
 def _numbers(values: Series, column: str) -> Floats:
-    import polars as pl
-
     made = values.cast(pl.Float64, strict=False)
     if made.null_count() > values.null_count():
         row = int((made.is_null() & values.is_not_null()).arg_true()[0])
@@ -208,8 +148,6 @@ def _prompt(known: DataFrame, given: str) -> str:
 
 def _only(known: DataFrame, column: str) -> str | None:
     """Return the one value of a column; None where the table says nothing."""
-    import polars as pl
-
     if column not in known.columns:
         return None
     found = known[column].cast(pl.String).drop_nulls().unique().sort().to_list()

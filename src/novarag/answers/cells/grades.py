@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from novarag.tables.cells import MISSING, Cell, key_of, number_of
-from novarag.tables.unsettled import SHOWN, Found, Setting, Unsettled
+from novarag.answers.cells.cell import MISSING, Cell, key_of, number_of
+from novarag.answers.cells.unsettled import SHOWN, Found, Setting, Unsettled, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -190,3 +190,15 @@ def _strangers(column: str, found: list[Found], known: Mapping[Grading, list[Fou
         settings.insert(0 if first else 1, Setting("ungraded", listed, "if nobody graded there"))
     advice = "" if len(found) <= SHOWN else "or name another column as `correct`"
     return Unsettled(column, tuple(found), why, tuple(settings), advice)
+
+
+def say_grades(column: str, taken: Grades, empty: int = 0) -> str:
+    """Say how a grade column was read; `empty` cells have nothing in them."""
+    parts = []
+    for said in (Grading.RIGHT, Grading.WRONG, Grading.UNGRADED):
+        counts = dict(taken.counts.get(said, {}))
+        if empty and said is Grading.UNGRADED:
+            counts[""] = counts.get("", 0) + empty
+        if counts or said is not Grading.UNGRADED:
+            parts.append(f"{sum(counts.values()):,} {said.value}{listing(counts)}")
+    return f"correct: column {column!r}, {'; '.join(parts)}"

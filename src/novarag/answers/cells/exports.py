@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from novarag.tables.shapes import Row, Shaped, are_objects, flat
+from novarag.answers.cells.shapes import Row, Shaped, are_objects, flat
 from novarag.texts import parse_json
 
 _INSPECT_GRADES = {"C": "correct", "I": "incorrect"}

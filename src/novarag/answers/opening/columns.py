@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from novarag.answers.cells.confidences import ConfidenceSettings
+from novarag.answers.cells.grades import GradeSettings
 from novarag.errors import UsageError
-from novarag.tables.confidences import ConfidenceSettings
-from novarag.tables.grades import GradeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from novarag.strategies import Scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +26,10 @@ class Columns:
     `ungraded` list grades, or bounds such as ">=4"; with `right` alone all others are wrong.
     `decimal_comma` mends rows of a comma file in which `0,85` stands without quotes.
 
-    With `reply` raw replies are read instead of taking a confidence column; with `gold` answers are
-    graded instead of taking a correctness column. For calibrations and gates, `state` is the column
+    With `reply` raw replies are read instead of taking a confidence column; `scale` says whether
+    bare confidences in them are percents or shares ("percent": 0%-100%, "hundred": 0-100, "unit":
+    0-1; None takes what their prompt asks for). With `gold` answers are graded instead of taking a
+    correctness column. For calibrations and gates, `state` is the column
     with the evidence state (`evidence` where there is one), `signal` one with a further number,
     `weight` one that says how many answers a row stands for (`weight` where there is one).
     """
@@ -43,6 +47,7 @@ class Columns:
     ungraded: tuple[str, ...] = ()
     decimal_comma: bool = False
     reply: str | None = None
+    scale: Scale | str | None = None
     answer: str = "answer"
     gold: str | None = None
     state: str | None = None

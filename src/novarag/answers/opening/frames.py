@@ -2,7 +2,7 @@
 
 None of these libraries is imported. A table is known by what it can do: hand out an Arrow stream
 (pandas, pyarrow, DuckDB, …), turn itself into polars (Hugging Face `Dataset`), or be walked row by
-row. The rules for its cells are those of `load_answers`.
+row.
 """
 
 from __future__ import annotations
@@ -14,45 +14,11 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from novarag.datasets.answers import check_answers
-from novarag.datasets.columns import Columns
-from novarag.datasets.files import frame_of, make_column
+from novarag.answers.opening.files import frame_of, make_column
 from novarag.errors import UsageError
 
 SOURCE = "the table"
 _KINDS = "a pandas or polars frame, an Arrow table, a Hugging Face Dataset, or rows as dicts"
-
-
-def take_answers(
-    data: object,
-    *,
-    confidence: str = "confidence",
-    correct: str = "correct",
-    question: str | None = None,
-    percent: bool = False,
-    unread: tuple[float, ...] = (),
-    **others: Any,  # noqa: ANN401 - fields of Columns, which checks them
-) -> pl.DataFrame:
-    """Turn a table of answers into the frame that `measure` takes, checking its cells.
-
-    Empty cells and NaN mean unread, or ungraded.
-
-    Args:
-        data: A pandas or polars frame, an Arrow table, a Hugging Face `Dataset`, a dict of columns,
-            or rows as dicts.
-        confidence: The column with the confidences.
-        correct: The column that says which answers are right.
-        question: The column that names the question; None takes `question` where it is there, and
-            else each row counts as its own question.
-        percent: Whether bare confidences are 0-100.
-        unread: Values that mark a reply nobody could read.
-        others: Further fields of `Columns`, such as `mixed`, `right` or `values`.
-    """
-    columns = Columns(
-        confidence=confidence, correct=correct, question=question, percent=percent, unread=unread,
-        **others,
-    )  # fmt: skip
-    return check_answers(as_frame(data), columns, source=SOURCE)
 
 
 def as_frame(data: object) -> pl.DataFrame:

@@ -15,12 +15,12 @@ from struct import unpack
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from novarag.datasets.files import frame_of, need_names
-from novarag.datasets.sheet_extent import MOST_CELLS, sheet_extent
+from novarag.answers.cells.exports import shape_samples
+from novarag.answers.cells.unsettled import find_column
+from novarag.answers.opening.files import frame_of, need_names
+from novarag.answers.opening.sheet_extent import MOST_CELLS, sheet_extent
 from novarag.errors import DataError, UsageError
 from novarag.imports import with_extra
-from novarag.tables.exports import shape_samples
-from novarag.tables.names import find_column
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:

@@ -4,24 +4,28 @@ import pickle
 
 import pytest
 
-from novarag.errors import DataError
-from novarag.tables.cells import Looks, key_of, look_at, number_of
-from novarag.tables.confidences import ConfidenceSettings, Scale, settle_confidences
-from novarag.tables.decoding import decode
-from novarag.tables.dialect import Delimited, Uneven, delimited, joined, uneven
-from novarag.tables.exports import known_columns, shape_export
-from novarag.tables.grades import GradeSettings, Grading, settle_grades
-from novarag.tables.logs import shape_log
-from novarag.tables.names import find_column, listed, no_column
-from novarag.tables.shapes import shape_json
-from novarag.tables.taken import say_confidences, say_grades
-from novarag.tables.unsettled import (
+from novarag.answers.cells.cell import Looks, key_of, look_at, number_of
+from novarag.answers.cells.confidences import (
+    ConfidenceSettings,
+    Scale,
+    say_confidences,
+    settle_confidences,
+)
+from novarag.answers.cells.dialect import Delimited, Uneven, decode, delimited, joined, uneven
+from novarag.answers.cells.exports import known_columns, shape_export
+from novarag.answers.cells.grades import GradeSettings, Grading, say_grades, settle_grades
+from novarag.answers.cells.shapes import shape_json, shape_log
+from novarag.answers.cells.unsettled import (
     Found,
     Setting,
     Unsettled,
     UnsettledTable,
+    find_column,
+    listed,
+    no_column,
     say_python,
 )
+from novarag.errors import DataError
 
 
 def found(*cells):

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from novarag.answers.cells.unsettled import UnsettledTable, no_column
 from novarag.atomic import whole_file
 from novarag.errors import DataError, UsageError
-from novarag.tables.names import no_column
-from novarag.tables.unsettled import UnsettledTable
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Columns of a frame as cells, and back: each different cell is decided once."""
+"""Columns of a frame as cells, and back: each different cell is decided once.
+
+Also which columns hold grades by their values, to propose one where the named one is not there.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from novarag.tables.cells import number_of
-from novarag.tables.confidences import HUNDRED
-from novarag.tables.unsettled import Found
+from novarag.answers.cells.cell import number_of
+from novarag.answers.cells.confidences import HUNDRED
+from novarag.answers.cells.grades import GradeSettings, Grading, settle_grades
+from novarag.answers.cells.unsettled import Found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from novarag.answers.cells.cell import Cell
+    from novarag.answers.cells.confidences import Confidences, Scale
+    from novarag.answers.cells.grades import Grades
     from novarag.stats.arrays import Floats
-    from novarag.tables.cells import Cell
-    from novarag.tables.confidences import Confidences, Scale
-    from novarag.tables.grades import Grades
 
 _PLAIN = r"^[+-]?([0-9]{1,17}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?$"
 
@@ -141,3 +145,20 @@ def _mapped(column: pl.Series, meanings: Mapping[Any, object], kind: type[pl.Dat
     old = pl.Series(list(known), dtype=column.dtype)
     new = pl.Series(list(known.values()), dtype=kind)
     return pl.lit(column).replace_strict(old, new, default=None, return_dtype=kind)
+
+
+_MOST_GRADES = 8  # different values of a column of grades, empty ones and spellings included
+
+
+def grade_columns(frame: pl.DataFrame) -> tuple[str, ...]:
+    """Name the columns whose values are all grades, some right and some wrong."""
+    return tuple(name for name in frame.columns if _are_grades(frame[name]))
+
+
+def _are_grades(column: pl.Series) -> bool:
+    if column.dtype.is_nested() or column.n_unique() > _MOST_GRADES:
+        return False
+    cells = [Found(value, 1, 1) for value in column.unique().to_list()]
+    found = settle_grades(column.name, cells, GradeSettings())
+    graded = found.counts.get(Grading.RIGHT) and found.counts.get(Grading.WRONG)
+    return bool(graded) and not found.unsettled

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from novarag import DataError
-from novarag.datasets import sheet_extent
-from novarag.datasets.open_table import open_table, read_table
+from novarag.answers.opening import sheet_extent
+from novarag.answers.opening.open_table import open_table, read_table
 from tests.support.least import least
 from tests.support.workbooks import cell, sheet, table, write_workbook
 
@@ -23,7 +23,7 @@ from pathlib import Path
 import novarag.cli, polars, python_calamine
 from novarag import DataError
 from novarag.config.tables import read_toml
-from novarag.datasets.open_table import open_table
+from novarag.answers.opening.open_table import open_table
 path = Path(sys.argv[1])
 began, said = time.process_time(), None
 try:
@@ -150,7 +150,7 @@ def test_m8_the_reader_of_workbooks_is_given_nothing_else(tmp_path):
 
 def test_m8_one_part_under_many_names_counts_as_often(tmp_path, monkeypatch):
     path = write_workbook(tmp_path / "a.xlsx", sheet(*table(HEAD)), shared=50)
-    monkeypatch.setattr("novarag.datasets.archives.MOST_CELLS", 100)
+    monkeypatch.setattr("novarag.answers.opening.archives.MOST_CELLS", 100)
     with pytest.raises(DataError, match="its sheets span over 100 cells"):
         rows_of(path)
 

@@ -1,14 +1,19 @@
-"""Delimited text: which separator it has, what its head says, which rows do not fit."""
+"""Bytes as text, and delimited text: its separator, its head, the rows that do not fit.
+
+Bytes are UTF-8 or UTF-16 with or without a mark of byte order, and Windows-1252 where they are
+neither.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections import Counter
 from io import StringIO
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from novarag.tables.names import find_column
+from novarag.answers.cells.unsettled import find_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,3 +119,66 @@ def _joined(row: list[str], at: int, width: int) -> list[str]:
     if len(row) != width + 1 or len(parts) != 2 or not all(p.strip(" %").isdigit() for p in parts):
         return row
     return [*row[:at], ",".join(parts), *row[at + 2 :]]
+
+
+# — from bytes —
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # begins as UTF-16 does, so it comes first
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_FIRST_BYTES = 4096  # enough to know UTF-16 by its zeros
+
+
+class Decoded(NamedTuple):
+    """A text, and the encoding that it was in."""
+
+    text: str
+    encoding: str
+
+
+def decode(content: bytes) -> Decoded:
+    r"""Decode a text file; ValueError where the bytes are no text.
+
+    >>> decode("85 %;naïve".encode("utf-16")).text, decode(b"na\xefve").encoding
+    ('85 %;naïve', 'Windows-1252')
+    """
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return Decoded(_strict(content[len(mark) :], name), name.upper().removesuffix("-LE"))
+    if wide := _unmarked(content[:_FIRST_BYTES]):
+        return Decoded(_strict(content, wide), wide.upper().removesuffix("-LE"))
+    if b"\0" in content:
+        raise ValueError("it holds bytes that are no text")
+    try:
+        return Decoded(content.decode("utf-8"), "UTF-8")
+    except UnicodeDecodeError:
+        return _one_byte(content)
+
+
+def _strict(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it begins as {encoding} and goes on otherwise ({error})") from error
+
+
+def _unmarked(sample: bytes) -> str | None:
+    """Know UTF-16 without its mark: every second byte of plain text in it is zero."""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if half >= 2 and odd > 0.7 * half and even < 0.1 * half:
+        return "utf-16-le"
+    if half >= 2 and even > 0.7 * half and odd < 0.1 * half:
+        return "utf-16-be"
+    return None
+
+
+def _one_byte(content: bytes) -> Decoded:
+    try:
+        return Decoded(content.decode("cp1252"), "Windows-1252")
+    except UnicodeDecodeError:  # five bytes mean nothing there
+        return Decoded(content.decode("latin-1"), "Latin-1")

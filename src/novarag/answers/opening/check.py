@@ -1,4 +1,4 @@
-"""Users' own answers: tables with confidences and grades, read without guessing.
+"""Tables of answers made one: confidences, grades and questions, read without guessing.
 
 What the tables do not settle by themselves is told all at once, with the setting for each.
 """
@@ -6,127 +6,56 @@ What the tables do not settle by themselves is told all at once, with the settin
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.datasets.cells import (
+from novarag.answers.cells.cell import Looks, key_of, look_at
+from novarag.answers.cells.confidences import say_confidences, settle_confidences
+from novarag.answers.cells.grades import say_grades, settle_grades
+from novarag.answers.cells.unsettled import (
+    Found,
+    Setting,
+    Unsettled,
+    UnsettledTable,
+    find_column,
+    no_column,
+)
+from novarag.answers.opening.column_cells import (
     confidence_cells,
     confidence_kinds,
     confidence_shares,
     different,
     empty_cells,
+    grade_columns,
     grade_values,
 )
-from novarag.datasets.files import need_rows
-from novarag.datasets.gold import accepted_answers, form_of
-from novarag.datasets.grade_columns import grade_columns
-from novarag.datasets.open_table import OpenTable, open_table
-from novarag.errors import DataError, UsageError
+from novarag.answers.opening.gold import accepted_answers, form_of
+from novarag.answers.opening.open_table import OpenTable
+from novarag.errors import DataError
 from novarag.grading import grade
 from novarag.records import Flaw, Question
 from novarag.strategies import read
-from novarag.tables.cells import Looks, key_of, look_at
-from novarag.tables.confidences import settle_confidences
-from novarag.tables.grades import settle_grades
-from novarag.tables.names import find_column, no_column
-from novarag.tables.taken import say_confidences, say_grades
-from novarag.tables.unsettled import Found, Setting, Unsettled, UnsettledTable
 from novarag.taxonomy import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
-    from typing import BinaryIO
 
-    from novarag.datasets.columns import Columns
+    from novarag.answers.cells.confidences import Confidences
+    from novarag.answers.opening.columns import Columns
     from novarag.strategies import Labels
-    from novarag.tables.confidences import Confidences
 
     IntoColumns = pl.Series | pl.Expr | list[pl.Series]
-    Given = str | Path | BinaryIO | tuple[str, pl.DataFrame] | OpenTable
 
 
 _MANY = 4000  # rows; beyond, numbers are decided by kinds, and listed where that is not enough
 
 
-class ReadAnswers(NamedTuple):
-    """Answers as `measure` wants them, and what was taken for what, a line each."""
+class CheckedTable(NamedTuple):
+    """Tables as one, under the names that `measure` wants, and what was taken for what."""
 
     table: pl.DataFrame
-    taken: tuple[str, ...]
-
-
-def load_answers(
-    tables: Sequence[Given], columns: Columns, *, labels: Labels | None = None, graded: bool = True
-) -> pl.DataFrame:
-    """Read answer tables into one frame with `question`, `confidence`, `correct` and `flaw`.
-
-    Args:
-        tables: The tables to read together: files, open files of bytes, or frames that were read
-            already, each in a pair with the name that errors give it.
-        columns: Which columns of the tables mean what.
-        labels: The labels by which raw replies are read; needed where `columns` name a column of
-            replies.
-        graded: Whether the tables must say which answers are right; otherwise `correct` is empty
-            where they do not.
-    """
-    return read_answers(tables, columns, labels=labels, graded=graded).table
-
-
-def read_answers(
-    tables: Sequence[Given], columns: Columns, *, labels: Labels | None = None, graded: bool = True
-) -> ReadAnswers:
-    """Read answer tables into one frame, and say what was taken for what."""
-    opened = [_opened(one, columns, graded=graded) for one in tables]
-    found = check_tables(opened, columns, labels=labels, graded=graded)
-    try:
-        table = pl.concat(found.frames, how="diagonal_relaxed")
-    except pl.exceptions.PolarsError as error:
-        raise DataError(
-            f"the files do not fit together ({str(error).splitlines()[0]}).",
-            hint="give columns of one name the same type in every file.",
-        ) from error
-    return ReadAnswers(table, found.taken)
-
-
-def _opened(given: Given, columns: Columns, *, graded: bool) -> OpenTable:
-    if isinstance(given, OpenTable):
-        return given
-    if isinstance(given, tuple):
-        need_rows(given[1], given[0])
-        return OpenTable(*given)
-    wanted = columns.wanted(graded=graded)
-    return open_table(given, wanted, decimal_comma=columns.decimal_comma)
-
-
-def rows_stand_alone(answers: pl.DataFrame) -> bool:
-    """Say whether the rows were given no question, so that each counts as its own."""
-    return bool(answers["question"].str.contains(r", row \d+$").all())
-
-
-def check_answers(
-    frame: pl.DataFrame,
-    columns: Columns,
-    *,
-    labels: Labels | None = None,
-    graded: bool = True,
-    source: str,
-) -> pl.DataFrame:
-    """Check a table of answers cell by cell, and name its columns as `measure` wants them.
-
-    With `graded=False` it need not say which answers are right.
-    """
-    table = OpenTable(source, frame)
-    return check_tables([table], columns, labels=labels, graded=graded).frames[0]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedTables:
-    """Tables under the names that `measure` wants, and what was taken for what."""
-
-    frames: list[pl.DataFrame]
     taken: tuple[str, ...]
 
 
@@ -136,10 +65,12 @@ def check_tables(
     *,
     labels: Labels | None = None,
     graded: bool = True,
-) -> CheckedTables:
-    """Check tables together, so that one scale holds for all, and say what was taken for what."""
-    if columns.reply is not None and labels is None:
-        raise UsageError("to read raw replies, say with which labels")
+) -> CheckedTable:
+    """Check tables together, cell by cell, so that one scale holds for all, and make them one.
+
+    `labels` say how raw replies are laid out, where `columns` name a column of them. With
+    `graded=False` the tables need not say which answers are right.
+    """
     check = _Check(tables, columns)
     if columns.reply is not None and labels is not None:
         check.read_replies(columns.reply, labels)
@@ -152,7 +83,14 @@ def check_tables(
         check.take_grades(needed=graded)
     check.take_questions(columns.question)
     check.settled()
-    return CheckedTables(check.frames, tuple(check.taken))
+    try:
+        table = pl.concat(check.frames, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"the files do not fit together ({str(error).splitlines()[0]}).",
+            hint="give columns of one name the same type in every file.",
+        ) from error
+    return CheckedTable(table, tuple(check.taken))
 
 
 class _Check:

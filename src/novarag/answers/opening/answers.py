@@ -1,0 +1,187 @@
+"""Answers as one noun, made once from whatever holds them: files, runs, trials, or any frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import polars as pl
+
+from novarag.answers.opening.check import check_tables
+from novarag.answers.opening.columns import Columns
+from novarag.answers.opening.files import need_rows
+from novarag.answers.opening.frames import SOURCE, as_frame
+from novarag.answers.opening.open_table import (
+    STDIN,
+    OpenTable,
+    folder_tables,
+    known_table,
+    open_table,
+)
+from novarag.calibration.graded import Source
+from novarag.calls import simulated_note
+from novarag.errors import UsageError
+from novarag.records import Trial
+from novarag.rows import tabulate
+from novarag.runs import Run, open_run, table_name
+from novarag.strategies import find_labels
+
+if TYPE_CHECKING:
+    from novarag.strategies import Labels
+
+Place = str | Path | Run | BinaryIO
+
+_MANIFEST = "manifest.json"
+_ROW_NAME = r", row \d+$"
+"""How rows are named that belong to no question; `check` names them so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Answers:
+    """A checked table of answers, whose they are, and what is to be said of them.
+
+    `table` has `question`, `confidence` and `correct` beside the columns that were there. `source`
+    is what the caller said of the model and the prompt, `columns` which columns mean what, `places`
+    the names of files and runs, `taken` what was taken for what, a line for each column. The table
+    is made of `parts` in this order, runs (None: a file) and how many rows are of them; or of
+    `trials`.
+    """
+
+    table: pl.DataFrame
+    source: Source = field(default_factory=Source)
+    notes: tuple[str, ...] = ()
+    columns: Columns = field(default_factory=Columns)
+    places: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+    parts: tuple[tuple[Run | None, int], ...] = ()
+    trials: tuple[Trial, ...] = ()
+
+    def __len__(self) -> int:
+        return self.table.height
+
+    @property
+    def rows_stand_alone(self) -> bool:
+        """Whether no column names the question, so that each row is its own."""
+        return bool(self.table["question"].cast(pl.String).str.contains(_ROW_NAME).all())
+
+    def __repr__(self) -> str:
+        questions = self.table["question"].n_unique()
+        return f"Answers: {len(self):,} rows of {questions:,} questions"
+
+
+def read_answers(
+    answers: object,
+    *,
+    columns: Columns | None = None,
+    reader: str | Labels | None = None,
+    source: str | Source | None = None,
+    graded: bool = True,
+) -> Answers:
+    """Read a table of answers once, for every verb that works on one.
+
+    Cells are checked, and nothing is guessed: what could mean two things is told all at once, with
+    the setting for each. Empty cells and NaN mean unread, or ungraded.
+
+    Args:
+        answers: A file or several, an open file of bytes, a run's folder, a `Run`, trials, a frame
+            (polars, pandas, Arrow, a Hugging Face `Dataset`), a dict of columns, or rows as dicts.
+            An `Answers` is returned as it is.
+        columns: Which columns hold what, where their names do not say it.
+        reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
+            their column; None takes `nova`.
+        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
+            None takes them from the columns `model` and `strategy`.
+        graded: Whether the table must say which answers are right; otherwise `correct` is empty
+            where it does not.
+    """
+    if isinstance(answers, Answers):
+        if columns is not None or reader is not None or source is not None:
+            raise UsageError(
+                "these answers were read already: give `columns`, `reader` and `source` to"
+                " `read_answers(...)`"
+            )
+        return answers
+    meant = columns or Columns()
+    whose = Source(model=source) if isinstance(source, str) else source or Source()
+    places = _places(answers)
+    given = list(answers) if isinstance(answers, Iterator) and not places else answers
+    if not places and (trials := _trials(given)):
+        return Answers(table=tabulate(trials), source=whose, columns=meant, trials=trials)
+    notes: list[str] = []
+    parts = [part for place in places for part in _parts(place, meant, notes, graded=graded)]
+    tables = [table for _, table in parts] or [known_table(OpenTable(SOURCE, as_frame(given)))]
+    labels = find_labels(reader or "nova", meant.scale) if meant.reply else None
+    found = check_tables(tables, meant, labels=labels, graded=graded)
+    return Answers(
+        table=found.table,
+        source=whose,
+        notes=tuple(notes),
+        columns=meant,
+        places=tuple(map(_name, places)),
+        taken=found.taken,
+        parts=tuple((run, table.frame.height) for run, table in parts),
+    )
+
+
+def run_at(place: object) -> Run | None:
+    """Open the run that something is, or that its folder holds; None where it is none."""
+    if isinstance(place, (str, Path)) and (Path(place) / _MANIFEST).is_file():
+        return open_run(place)
+    return place if isinstance(place, Run) else None
+
+
+def note_missing(run: Run, notes: list[str]) -> None:
+    """Say what a run lacks, and whether its respondent was simulated."""
+    name = Path(run.place).name
+    notes += [n for n in simulated_note(run.settings.model) if n not in notes]
+    if run.missing:
+        notes.append(f"{name}: {run.missing:,} shards are not finished and not counted.")
+    if run.dead:
+        notes.append(f"{name}: {run.dead:,} requests failed and are not among these answers.")
+
+
+def _places(answers: object) -> Sequence[Place]:
+    """Return files, runs and open files as a list; nothing where they are something else."""
+    several = answers if isinstance(answers, (list, tuple)) else [answers]
+    named = all(isinstance(one, (str, Path, Run)) or hasattr(one, "readinto") for one in several)
+    return cast("Sequence[Place]", several) if named else ()
+
+
+def _name(place: Place) -> str:
+    if isinstance(place, (str, Path, Run)):
+        return Path(place.place if isinstance(place, Run) else place).name
+    return STDIN
+
+
+def _trials(answers: object) -> tuple[Trial, ...]:
+    """Return trials; nothing where these are something else, such as a frame or rows."""
+    if not isinstance(answers, Iterable) or hasattr(answers, "columns"):
+        return ()
+    return tuple(answers) if isinstance(next(iter(answers), None), Trial) else ()
+
+
+def _parts(
+    place: Place, columns: Columns, notes: list[str], *, graded: bool
+) -> Iterator[tuple[Run | None, OpenTable]]:
+    """Yield the tables of a place: a file, those of a folder, the finished shards of a run."""
+    run = run_at(place)
+    if run is None:
+        files = [cast("str | Path | BinaryIO", place)]
+        if isinstance(place, (str, Path)) and Path(place).is_dir():
+            files = [*folder_tables(Path(place))]
+        wanted = columns.wanted(graded=graded)
+        for file in files:
+            yield None, open_table(file, wanted, decimal_comma=columns.decimal_comma)
+        return
+    if not run.finished:
+        raise UsageError(
+            f"{run.place} has no finished shard yet: finish it with the same `ask(...)`, or measure"
+            f" what there is, of `iter_trial_tables({run.place!r})`"
+        )
+    note_missing(run, notes)
+    for shard in run.finished:
+        name, frame = f"{run.place}/{table_name('trials', shard)}", run.table(shard)
+        need_rows(frame, name)
+        yield run, OpenTable(name, frame)

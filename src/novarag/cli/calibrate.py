@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,6 @@ from novarag.cli.options import (
     OtherSource,
     PromptName,
     ReaderName,
-    ScaleName,
 )
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 
@@ -58,7 +56,6 @@ def calibrate(
     model: ModelName = None,
     prompt: PromptName = None,
     strategy: ReaderName = "nova",
-    scale: ScaleName = None,
     other_source: OtherSource = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
@@ -75,7 +72,7 @@ def calibrate(
         )  # fmt: skip
         return
     needed(answers, out)
-    tables, columns = given_tables(answers or []), replace(columns, scale=scale)
+    tables = given_tables(answers or [])
     source = Source.named(model, prompt)
     with screen() as on_event:
         if apply is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 
 from novarag.cli.console import screen
 from novarag.cli.exit_codes import ExitCode
-from novarag.cli.options import ReaderName, ScaleName
+from novarag.cli.options import ReaderName
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 from novarag.defaults import COMPARE, MEASURE
 
@@ -53,7 +52,6 @@ def compare(
         bool, typer.Option("--strict", help="What there are too few questions to tell fails, too.")
     ] = False,
     strategy: ReaderName = "nova",
-    scale: ScaleName = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for comment.md, junit.xml and compare.json.")
     ] = None,
@@ -70,7 +68,7 @@ def compare(
     with screen() as on_event:
         found = flow(
             given_tables(new), None if old is None else given_tables(old), base=base,
-            budgets=limits, by=by or (), strict=strict, columns=replace(columns, scale=scale),
+            budgets=limits, by=by or (), strict=strict, columns=columns,
             reader=strategy, out=out, replicates=replicates, seed=seed, on_event=on_event,
         )  # fmt: skip
     for line in comparison_lines(found):

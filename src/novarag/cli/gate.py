@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -25,7 +24,6 @@ from novarag.cli.options import (
     OtherSource,
     PromptName,
     ReaderName,
-    ScaleName,
 )
 from novarag.cli.shares import parse_share
 from novarag.cli.tables import TABLES, given_tables, reads_tables
@@ -93,7 +91,6 @@ def gate(
     model: ModelName = None,
     prompt: PromptName = None,
     strategy: ReaderName = "nova",
-    scale: ScaleName = None,
     other_source: OtherSource = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of rows.")] = 0,
 ) -> None:
@@ -116,7 +113,7 @@ def gate(
             raise typer.Exit(ExitCode.LEFT)
         return
     needed(answers, out)
-    tables, columns = given_tables(answers or []), replace(columns, scale=scale)
+    tables = given_tables(answers or [])
     with screen() as on_event:
         made = flow(
             tables, risk=risk, confidence_level=confidence_level, by_state=by_state,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,6 @@ from novarag.cli.next_step import pick_more, say_next, table_words
 from novarag.cli.options import (
     OtherSource,
     ReaderName,
-    ScaleName,
 )
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 from novarag.cli.translate import said
@@ -39,7 +37,6 @@ def measure(
         list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
     ] = None,
     strategy: ReaderName = "nova",
-    scale: ScaleName = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
     ] = None,
@@ -88,7 +85,7 @@ def measure(
     from novarag.flows.measure import measure as flow
     from novarag.report import answer_first, to_json
 
-    tables, columns = given_tables(files), replace(columns, scale=scale)
+    tables = given_tables(files)
     with screen() as on_event:
         found = flow(
             tables, by=by or (), columns=columns, reader=strategy, mix=mix, out=out,

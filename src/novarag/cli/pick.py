@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,6 @@ import typer
 from novarag.cli.console import screen
 from novarag.cli.options import (
     ReaderName,
-    ScaleName,
 )
 from novarag.cli.tables import GRADES, TABLES, given_tables, reads_tables
 from novarag.defaults import PICK
@@ -35,7 +33,6 @@ def pick(
     columns: Columns,
     n: Annotated[int, typer.Option("--n", min=1, help="How many answers to pick.")] = PICK.rows,
     strategy: ReaderName = "nova",
-    scale: ScaleName = None,
     show: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,7 +60,7 @@ def pick(
 
     with screen() as on_event:
         made = pick_answers(
-            given_tables(log), out, n=n, columns=replace(columns, scale=scale),
+            given_tables(log), out, n=n, columns=columns,
             reader=strategy, show=show, calibration=calibration, spread=spread, seed=seed,
             on_event=on_event,
         )  # fmt: skip

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from novarag.strategies.confidence import Scale
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
@@ -69,6 +71,10 @@ ReplyColumn = Annotated[
     str | None,
     typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
 ]
+ReplyScale = Annotated[
+    Scale | None,
+    typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
+]
 GoldColumn = Annotated[
     str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
 ]
@@ -111,6 +117,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
     "ungraded": (_listed("Values of answers that nobody graded"), None),
     "decimal_comma": (DecimalComma, False),
     "reply": (ReplyColumn, None),
+    "scale": (ReplyScale, None),
     "gold": (GoldColumn, None),
     "answer": (AnswerColumn, "answer"),
     "state": (StateColumn, None),

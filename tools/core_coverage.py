@@ -20,6 +20,7 @@ CORE = (
     "novarag.defaults",
     "novarag.errors",
     "novarag.filters",
+    "novarag.formatting",
     "novarag.grading",
     "novarag.grouping",
     "novarag.imports",

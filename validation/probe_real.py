@@ -18,9 +18,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from novarag import Access, PassageKind, grade, load_benchmark, load_groups, probe
+from novarag.formatting import points
 from novarag.probes import RELATIONS, Verdict
 from novarag.report.probe import probe_verdict, proved_points
-from novarag.report.words import points
 from novarag.taxonomy import Grade
 from tests.support.machine import described
 

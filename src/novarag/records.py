@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+TOLERANCE = 1e-9
+"""Confidences that differ by less are the same: only rounding parts them. It is far below the
+smallest step that anybody states, and far above the rounding of sums of a few floats."""
+
+
 class AnswerForm(StrEnum):
     """The shape of answer a question asks for."""
 

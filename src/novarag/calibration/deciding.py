@@ -14,6 +14,7 @@ from novarag.calibration.fitting import LEAST_QUESTIONS, cross_fit
 from novarag.calibration.gating import RISKS, SURE, choose, chosen_rows, kept_at, make_chains
 from novarag.calibration.need import estimate_need
 from novarag.metrics.decisions import Checked, Decisions, HalfCheck, Recalibrated
+from novarag.records import TOLERANCE
 from novarag.seeding import seed_for
 from novarag.stats.binomial import clopper_pearson
 from novarag.stats.figure import Figure
@@ -32,7 +33,6 @@ MOST_QUESTIONS = 1000
 """Questions on which the worth of a calibration is estimated, where there are more."""
 
 FOLDS = 5
-_ALIKE = 1e-9  # scores are compared to so much
 _Z = 1.959964
 
 
@@ -87,8 +87,8 @@ class _Halves(NamedTuple):
         held, threshold = self.held, float(best.chain.counts.threshold[best.at])
         at = max(threshold, least)
         with np.errstate(invalid="ignore"):
-            over = held.confidence >= at - _ALIKE
-        share = float(held.weights[over].sum() / max(held.weights.sum(), _ALIKE))
+            over = held.confidence >= at - TOLERANCE
+        share = float(held.weights[over].sum() / max(held.weights.sum(), TOLERANCE))
         counted = over & (self.coin * held.weights[over].max(initial=0.0) < held.weights)
         answered, wrong = int(counted.sum()), int((counted & ~held.correct).sum())
         return HalfCheck(
@@ -123,7 +123,7 @@ def _checked(kept: Kept, chains: Sequence[Chain], used: int, halves: _Halves) ->
         threshold=kept.threshold,
         kept=kept.share,
         half=half,
-        failed=half is not None and half.error is not None and half.error.value > risk + _ALIKE,
+        failed=half is not None and half.error is not None and half.error.value > risk + TOLERANCE,
     )
 
 

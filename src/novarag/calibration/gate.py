@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novarag.calibration.graded import Source
 from novarag.errors import DataError
+from novarag.formatting import short_percent
+from novarag.records import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +25,6 @@ STATED = "stated"
 """The score of a gate that was set on stated confidences."""
 
 _APPROXIMATE = "Approximate: rows of one question were used together."
-_ALIKE = 1e-9  # scores are compared to so much; see `sequence.DECIMALS`
 
 
 class Decision(NamedTuple):
@@ -130,7 +131,7 @@ class Gate:
         if self.state is not None and state != self.state:
             said = f"evidence is {state}" if state else "the evidence was not judged"
             return Decision(False, f"{said}; the gate answers {self.state} only")
-        if score >= threshold - _ALIKE:
+        if score >= threshold - TOLERANCE:
             return Decision(True, f"{score:.1%} is at or above {threshold:.1%}")
         return Decision(False, f"{score:.1%} is below {threshold:.1%}")
 
@@ -201,9 +202,9 @@ def promise(gate: Gate) -> str:
     what = "answers" if gate.state is None else f"answers beside {gate.state} evidence"
     score = "stated" if gate.score == STATED else "calibrated"
     said = (
-        f"Of {what} at {percent(gate.threshold)} {score} or more, at most {percent(gate.risk)} are"
-        f" wrong, with {percent(gate.sure)} probability over the graded rows; that keeps about"
-        f" {percent(gate.share)} of all answers."
+        f"Of {what} at {short_percent(gate.threshold)} {score} or more, at most"
+        f" {short_percent(gate.risk)} are wrong, with {short_percent(gate.sure)} probability over"
+        f" the graded rows; that keeps about {short_percent(gate.share)} of all answers."
     )
     return f"{said} {_APPROXIMATE}" if gate.approximate else said
 
@@ -212,24 +213,15 @@ def _refusal(gate: Gate) -> str:
     could = (
         "certify no risk under 100 %"
         if gate.least_risk is None
-        else f"certify {percent(gate.least_risk)}"
+        else f"certify {short_percent(gate.least_risk)}"
     )
     return f"not attainable: these rows could {could}; {needed(gate)}"
 
 
 def needed(gate: Gate) -> str:
     """Say how many graded questions a refused risk would take."""
-    need, risk = gate.need, percent(gate.risk)
+    need, risk = gate.need, short_percent(gate.risk)
     if need is None or need.rows is None:
         return f"for {risk} no number of such rows is likely to do"
     upto = "or more" if need.high is None else f"to {need.high:,}"
     return f"for {risk} you need about {need.rows:,} ({need.low:,} {upto})"
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage, whole where it is.
-
-    >>> percent(0.1), percent(0.125)
-    ('10 %', '12.5 %')
-    """
-    return f"{round(100 * share, 1):g} %"

@@ -16,6 +16,7 @@ from novarag.calibration.gate import Counted, Gate, Kept, Step
 from novarag.calibration.need import estimate_need
 from novarag.calibration.sequence import Counts, Sample, Walk, count, starts, walk
 from novarag.errors import UsageError
+from novarag.records import TOLERANCE
 from novarag.seeding import seed_for
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def least_risk(chains: Sequence[Chain], above: float, sure: float) -> float | No
 def _share(graded: Graded, score: Floats, chosen: Ints, best: Chosen) -> float:
     """Return the share of the rows used that are at or above a threshold, unread ones included."""
     weight = graded.weights[chosen]
-    over = score[chosen] >= best.chain.counts.threshold[best.at] - 1e-9
+    over = score[chosen] >= best.chain.counts.threshold[best.at] - TOLERANCE
     if best.chain.state is not None:
         over &= graded.state[chosen] == graded.states.index(best.chain.state)
     return float(weight[over].sum() / weight.sum())

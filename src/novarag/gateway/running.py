@@ -56,8 +56,8 @@ def check_gateway(settings: str | Path) -> GatewayCheck:
         settings: The settings file of the gateway (TOML).
     """
     needs_extra()
-    from novarag.calibration.gate import percent
     from novarag.flows.gate import as_gate
+    from novarag.formatting import short_percent
     from novarag.gateway.access import needs_keys
     from novarag.gateway.snapshot import Snapshot
 
@@ -73,7 +73,7 @@ def check_gateway(settings: str | Path) -> GatewayCheck:
         promise = (
             None if gate is None
             else "no threshold could be certified" if gate.threshold is None
-            else f"at most {percent(gate.risk)} of answers wrong"
+            else f"at most {short_percent(gate.risk)} of answers wrong"
         )  # fmt: skip
         models.append(
             GatewayModel(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.report.words import percent, span, whole
+from novarag.formatting import percent
+from novarag.records import TOLERANCE
+from novarag.report.words import span
 
 if TYPE_CHECKING:
     from novarag.metrics import Checked, Decisions, Panel, Recalibrated
@@ -31,7 +33,7 @@ def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
     if panel.curve is None:
         return None
     curve, read = panel.curve, panel.figures["accuracy"].n
-    last = np.searchsorted(-curve.threshold, -(np.arange(101) / 100 - 1e-9), side="right")
+    last = np.searchsorted(-curve.threshold, -(np.arange(101) / 100 - TOLERANCE), side="right")
     kept = np.rint(np.append(0.0, curve.coverage)[last] * read).astype(int)
     wrong = np.rint(np.append(0.0, curve.risk)[last] * kept).astype(int)
     return Reach(
@@ -57,8 +59,8 @@ def reach_text(counts: Reach, at: int) -> str:
     if not kept:
         return f"At {at} % or more: no answer."
     return (
-        f"At {at} % or more: {whole(kept)} of {whole(counts.answers)} answers"
-        f" ({part(kept, counts.answers)} %), {whole(wrong)} of them wrong ({part(wrong, kept)} %)."
+        f"At {at} % or more: {kept:,} of {counts.answers:,} answers"
+        f" ({part(kept, counts.answers)} %), {wrong:,} of them wrong ({part(wrong, kept)} %)."
     )
 
 
@@ -100,7 +102,7 @@ def half_text(checked: Checked) -> str:
     half = checked.half
     if half is None:
         return ""
-    same = checked.threshold is not None and abs(half.threshold - checked.threshold) < 1e-9
+    same = checked.threshold is not None and abs(half.threshold - checked.threshold) < TOLERANCE
     chose = "the same threshold" if same else f"{percent(half.threshold)} or more"
     lead = f"one half of the questions chose {chose}; of the other half"
     if half.error is None:
@@ -124,14 +126,14 @@ def need_text(checked: Checked) -> str:
     """Say about how many graded questions a risk would take."""
     if checked.need is None:
         return "no number of such rows is likely to do"
-    return f"about {whole(checked.need)} graded questions would do"
+    return f"about {checked.need:,} graded questions would do"
 
 
 def need_short(checked: Checked) -> str:
     """Say the same where there is little room."""
     if checked.need is None:
         return "more grades would not help"
-    return f"about {whole(checked.need)} would do"
+    return f"about {checked.need:,} would do"
 
 
 def calibration_text(found: Recalibrated) -> str:
@@ -146,7 +148,7 @@ def calibration_text(found: Recalibrated) -> str:
     return (
         f"A calibration {how}: on questions it was not fitted on, Brier {found.before:.3f} becomes"
         f" {found.after:.3f} (gain {found.gain.value:+.3f}, 95 % interval {low:+.3f} to"
-        f" {high:+.3f}; {whole(found.questions)} questions, cross-fitted)."
+        f" {high:+.3f}; {found.questions:,} questions, cross-fitted)."
     )
 
 

@@ -12,8 +12,8 @@ from novarag.attacks.outcomes import PARTS
 from novarag.attacks.result import defence_line, said
 from novarag.attacks.suite import CLASSES
 from novarag.attacks.verdict import FEW, Held
+from novarag.formatting import percent
 from novarag.report.templating import render_page
-from novarag.report.words import percent
 from novarag.texts import plain_text
 from novarag.version import __version__
 

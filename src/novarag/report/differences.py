@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.report.words import title_of, whole
+from novarag.report.words import title_of
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def differences_text(differences: Sequence[Difference]) -> list[str]:
     pairs = max(len(pairs) for pairs in by_metric.values())
     if pairs == 1:
         return [_of_one_pair([title_of(m) for m, found in sure.items() if found], none)]
-    corrected = f"corrected for the {whole(pairs)} pairs of each figure by itself"
+    corrected = f"corrected for the {pairs:,} pairs of each figure by itself"
     if len(none) == len(sure):
         return [f"No two are shown to differ in {_listed(none, 'or')}, {corrected}."]
     said = [_pairs(m, found, len(by_metric[m])) for m, found in sure.items() if found]
@@ -50,7 +50,7 @@ def _pairs(metric: str, sure: Sequence[Difference], pairs: int) -> str:
     surest = min(sure, key=lambda d: (d.p, -abs(d.figure.value)))
     names = " and ".join(plain_text(name, longest=60) for name in (surest.one, surest.other))
     lead = "" if len(sure) == 1 else "most surely "
-    return f"{title_of(metric)} {whole(len(sure))} of {whole(pairs)} ({lead}{names})"
+    return f"{title_of(metric)} {len(sure):,} of {pairs:,} ({lead}{names})"
 
 
 def _listed(titles: Sequence[str], word: str = "and") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.report.words import percent
+from novarag.formatting import percent
 
 if TYPE_CHECKING:
     from novarag.metrics import Panel

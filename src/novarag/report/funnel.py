@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from novarag.filters import Tally
+from novarag.formatting import fixed_percent, span
 from novarag.report.forest import standalone
 from novarag.report.retention import CITES, paper_shares, retention
 from novarag.report.sankey import draw_funnel
@@ -36,15 +37,6 @@ _WORDS = {
 }
 
 
-def percent(share: float) -> str:
-    """Format a share.
-
-    >>> percent(0.0203)
-    '2.0 %'
-    """
-    return f"{100 * share:.1f} %"
-
-
 def stage_rows(facts: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
     """List, for each stage, what is left of a model's trials, and the span of the paper's shares.
 
@@ -56,27 +48,19 @@ def stage_rows(facts: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
         kept = tally.kept(stage, model=model)
         before = rows[-1]["kept"] if rows else kept
         shares = paper_shares(i)
+        low, high = min(shares), max(shares)
         rows.append(
             {
                 "stage": stage,
                 "kept": kept,
-                "share": percent(kept / max(tally.kept("total", model=model), 1)),
-                "step": percent(kept / before) if before and rows else "",
+                "share": fixed_percent(kept / max(tally.kept("total", model=model), 1)),
+                "step": fixed_percent(kept / before) if before and rows else "",
                 "kinds": [tally.kept(stage, model=model, kind=kind) for kind in tally.kinds],
-                "paper": span(min(shares), max(shares)),
+                "paper": fixed_percent(low) if low == high else span(low, high),
                 "skipped": _is_skipped(stage, facts["settings"]),
             }
         )
     return rows
-
-
-def span(low: float, high: float) -> str:
-    """Format the span of some shares.
-
-    >>> span(0.815, 0.9885), span(1, 1)
-    ('81.5 to 98.9 %', '100.0 %')
-    """
-    return percent(low) if low == high else f"{100 * low:.1f} to {percent(high)}"
 
 
 def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
@@ -108,7 +92,8 @@ def funnel_notes(facts: Mapping[str, Any]) -> list[str]:
         model, name, last = run["model"], run["name"], tally.stages[-1]
         kept, total = tally.kept(last, model=model), tally.kept("total", model=model)
         lines.append(
-            f"{model}: {kept:,} of {total:,} trials are kept ({percent(kept / max(total, 1))})."
+            f"{model}: {kept:,} of {total:,} trials are kept"
+            f" ({fixed_percent(kept / max(total, 1))})."
         )
         gone = [k for k in tally.kinds if not tally.kept("common", model=model, kind=k)]
         if gone and kept and facts["settings"]["balance"] != "none":
@@ -183,7 +168,7 @@ def write_funnel_report(facts: Mapping[str, Any], folder: Path, *, version: str)
         "rows": lambda model: stage_rows(facts, model),
         "reasons": lambda model: _reason_rows(tally, model),
         "draw_funnel": draw_funnel, "finding": lambda model: funnel_finding(tally, model),
-        "pictures": pictures, "percent": percent,
+        "pictures": pictures, "percent": fixed_percent,
         "retention": retention(), "cites": CITES, "settings": _settings(facts),
     }  # fmt: skip
     texts = {

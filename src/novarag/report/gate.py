@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from novarag.atomic import write_whole
-from novarag.calibration.gate import STATED, percent, promise
+from novarag.calibration.gate import STATED, promise
 from novarag.calibration.gating import ALL
 from novarag.calibration.graded import UNKNOWN
+from novarag.formatting import short_percent
 from novarag.report.svg import Frame, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
 from novarag.stats.exact import upper_bound
@@ -71,11 +72,11 @@ def path_finding(gate: Gate, chain: str) -> str:
     steps = [step for step in gate.path if step.states == chain]
     passed = [step for step in steps if step.passed]
     if not passed:
-        return f"None of {len(steps)} thresholds keeps the risk of {percent(gate.risk)}"
+        return f"None of {len(steps)} thresholds keeps the risk of {short_percent(gate.risk)}"
     last = passed[-1]
     return (
-        f"{len(passed)} of {len(steps)} thresholds pass; the loosest is {percent(last.threshold)},"
-        f" with {last.errors:,.4g} wrong of {last.answered:,.4g}"
+        f"{len(passed)} of {len(steps)} thresholds pass; the loosest is"
+        f" {short_percent(last.threshold)}, with {last.errors:,.4g} wrong of {last.answered:,.4g}"
     )
 
 
@@ -122,7 +123,7 @@ def _frame(frame: Frame, top: float, most: float) -> list[Markup]:
 
 def _line(frame: Frame, risk: float) -> list[Markup]:
     y = frame.y(risk)
-    said = f"risk {percent(risk)}"
+    said = f"risk {short_percent(risk)}"
     return [
         tag("line", x1=frame.x(0), x2=frame.x(1), y1=y, y2=y, class_="risk"),
         tag("text", said, x=frame.x(1) - 4, y=y - 5, class_="tick end"),
@@ -134,8 +135,9 @@ def _tested(frame: Frame, step: Step, bound: float, most: float) -> Markup:
     x, y = frame.x(step.answered / most), frame.y(step.errors / step.answered)
     kind = "pass" if step.passed else "fail"
     says = (
-        f"at {percent(step.threshold)} or more: {step.errors:,.4g} wrong of {step.answered:,.4g},"
-        f" p {step.p_value:.3g}, level {step.level:.3g}: {'passed' if step.passed else 'failed'}"
+        f"at {short_percent(step.threshold)} or more: {step.errors:,.4g} wrong of"
+        f" {step.answered:,.4g}, p {step.p_value:.3g}, level {step.level:.3g}:"
+        f" {'passed' if step.passed else 'failed'}"
     )
     whisker = tag("line", x1=x, x2=x, y1=y, y2=frame.y(min(bound, frame.y_max)), class_=kind)
     return with_title(Markup("").join([whisker, tag("circle", cx=x, cy=y, r=4, class_=kind)]), says)
@@ -147,7 +149,8 @@ def write_gate_page(gate: Gate, path: Path) -> Path:
     page = render_page(
         "gate.html.j2", title=REFUSED if gate.threshold is None else SET, gate=gate,
         summary=gate_notes(gate),
-        pictures=[(chain, draw_path(gate, chain)) for chain in chains], all=ALL, percent=percent,
+        pictures=[(chain, draw_path(gate, chain)) for chain in chains], all=ALL,
+        percent=short_percent,
         finding=lambda chain: path_finding(gate, chain),
     )  # fmt: skip
     write_whole(path, page.encode())

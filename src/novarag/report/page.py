@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from novarag.formatting import percent, signed
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import advice, ranking, svg, words
@@ -157,12 +158,12 @@ def _content(
         "ratios": words.RATIO_TITLES,
         "least": LEAST_ROWS,
         "number": partial(words.number, metrics=metrics),
-        "signed": words.signed,
+        "signed": signed,
         "change": partial(words.change, metrics=metrics),
         "each": words.each,
         "span": partial(words.span, metrics=metrics),
         "title_of": partial(words.title_of, metrics=metrics),
-        "percent": words.percent,
+        "percent": percent,
         "advice": advice,
         "reliability": svg.reliability,
         "risk_coverage": svg.risk_coverage,

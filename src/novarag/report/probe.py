@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novarag.atomic import write_whole
+from novarag.formatting import points
 from novarag.probes import FEWEST, LEVEL, RELATIONS, VARIANTS, Basis, Kind, Needs, Verdict
 from novarag.report.probe_examples import pick_pairs
 from novarag.report.probe_shifts import draw_scores, draw_shifts, shifts_of
 from novarag.report.templating import render_page
-from novarag.report.words import points
 from novarag.stats.johnson import mean_bounds
 
 if TYPE_CHECKING:

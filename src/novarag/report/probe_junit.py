@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from novarag.formatting import points
 from novarag.probes import Verdict
 from novarag.report.junit import Case, write_junit
 from novarag.report.probe import why_not_asked, why_open
-from novarag.report.words import points
 
 if TYPE_CHECKING:
     from novarag.probes import Card, Finding

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from novarag.formatting import points
 from novarag.probes.matching import same_words
 from novarag.report.svg import svg, tag, with_title
-from novarag.report.words import points
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.annotation.model import KINDS
 from novarag.annotation.profile import UNDECIDED
+from novarag.formatting import fixed_percent
 from novarag.report.page import plain
 from novarag.report.svg import svg, tag, with_title
 from novarag.report.templating import open_template, render_page, write_texts
+from novarag.report.words import figure_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from novarag.annotation import Profile
     from novarag.annotation.profile import Finding
-    from novarag.stats.figure import Figure
 
 SAYS = {
     "gold": "supports the answer",
@@ -38,30 +39,14 @@ GROUPS = {
 _WIDTH, _ROW, _LEFT, _LETTER = 720, 30, 90, 6.4
 
 
-def percent(value: float | None) -> str:
-    r"""Format a share.
-
-    >>> percent(0.0203), percent(None)
-    ('2.0 %', '\u2013')
-    """
-    return "\u2013" if value is None or value != value else f"{100 * value:.1f} %"
-
-
-def span(figure: Figure) -> str:
-    """Format an interval, or nothing where there is none."""
-    if figure.low is None or figure.high is None:
-        return ""
-    return f"{100 * figure.low:.1f} to {percent(figure.high)}"
-
-
 def rank_finding(ranks: Sequence[Mapping[str, float]]) -> str:
     """Say how often the first and the last rank support the answer."""
     if not ranks:
         return ""
     first, last = (rank.get("gold", 0.0) for rank in (ranks[0], ranks[-1]))
     return (
-        f"Rank 1 supports the answer {percent(first)} of the time, rank {len(ranks)}"
-        f" {percent(last)}"
+        f"Rank 1 supports the answer {fixed_percent(first)} of the time, rank {len(ranks)}"
+        f" {fixed_percent(last)}"
     )
 
 
@@ -78,7 +63,7 @@ def draw_ranks(ranks: Sequence[Mapping[str, float]]) -> Markup:
                     "rect", x=round(left, 2), y=top, width=round(width, 2), height=_ROW - 9,
                     class_=f"kind-{kind}",
                 )  # fmt: skip
-                body.append(with_title(bar, f"Rank {i + 1}: {SAYS[kind]}, {percent(share)}"))
+                body.append(with_title(bar, f"Rank {i + 1}: {SAYS[kind]}, {fixed_percent(share)}"))
                 body += _at_bar(SAYS[kind], share, left, top)
             left += width
     return svg(_WIDTH, 14 + len(ranks) * _ROW, "What stands at each rank", body)
@@ -87,7 +72,11 @@ def draw_ranks(ranks: Sequence[Mapping[str, float]]) -> Markup:
 def _at_bar(says: str, share: float, left: float, top: float) -> list[Markup]:
     """Write on a bar what it is and how much, as far as there is room."""
     room = share * (_WIDTH - _LEFT - 10) / _LETTER
-    fitting = [text for text in (f"{says} {percent(share)}", percent(share)) if len(text) < room]
+    fitting = [
+        text
+        for text in (f"{says} {fixed_percent(share)}", fixed_percent(share))
+        if len(text) < room
+    ]
     place = {"x": round(left + 6, 2), "y": top + 15, "class_": "at start"}
     return [tag("text", text, **place) for text in fitting[:1]]
 
@@ -124,11 +113,11 @@ def _shares(profile: Profile) -> str:
     return (
         "Of the passages, "
         + ", ".join(
-            f"{percent(figure.value)} {_verb(kind)}"
-            + (f" ({span(figure)})" if span(figure) else "")
+            f"{fixed_percent(figure.value)} {_verb(kind)}"
+            + (f" ({figure_span(figure)})" if figure_span(figure) else "")
             for kind, figure in by_kind
         )
-        + f"; {percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
+        + f"; {fixed_percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
         f" {profile.least:g}."
     )
 
@@ -147,8 +136,8 @@ def counted(finding: Finding, kind: str = "") -> str:
     of = f"{finding.count:,} of {finding.among:,} {kind}groups"
     if finding.share is None:
         return of
-    interval = f", {span(finding.share)}" if span(finding.share) else ""
-    return f"{of} ({percent(finding.share.value)}{interval})"
+    interval = f", {figure_span(finding.share)}" if figure_span(finding.share) else ""
+    return f"{of} ({fixed_percent(finding.share.value)}{interval})"
 
 
 def _found(finding: Finding, what: str, *, kind: str = "") -> str:
@@ -164,7 +153,8 @@ def write_profile(profile: Profile, folder: Path, *, source: str, version: str) 
     """Write profile.json, report.html and report.md; the same profile gives the same bytes."""
     parts: dict[str, Any] = {
         "p": profile, "source": source, "version": version, "says": SAYS, "groups": GROUPS,
-        "summary": profile_notes(profile), "percent": percent, "span": span, "kinds": KINDS,
+        "summary": profile_notes(profile), "percent": fixed_percent, "span": figure_span,
+        "kinds": KINDS,
         "draw_ranks": draw_ranks, "rank_finding": rank_finding(profile.ranks), "counted": counted,
         "findings": [
             ("Questions without support", "No passage of the group is even guessed to support the"

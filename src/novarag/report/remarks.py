@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.report.words import whole
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -24,17 +23,17 @@ def oddity_lines(found: Oddities) -> Iterator[str]:
     if found.near is not None:
         near = found.near
         yield (
-            f"{whole(near.questions)} of {whole(near.of)} questions differ from another by one word"
-            f" alone, and {whole(near.alike)} of {whole(near.pairs)} such pairs have the same"
+            f"{near.questions:,} of {near.of:,} questions differ from another by one word"
+            f" alone, and {near.alike:,} of {near.pairs:,} such pairs have the same"
             f" confidence and grade, where chance gives about {near.expected:.0f}. If they repeat"
             " each other, every interval and promise here is too sure: name the question of each"
             " row by a column of ids (`question`)."
         )
     if found.repeats is not None:
         how = (
-            f"The same confidences and grades come again after {whole(found.repeats.rows)} rows"
+            f"The same confidences and grades come again after {found.repeats.rows:,} rows"
             if found.repeats.whole
-            else f"Confidence and grade repeat in blocks of {whole(found.repeats.rows)} rows"
+            else f"Confidence and grade repeat in blocks of {found.repeats.rows:,} rows"
         )
         yield (
             f"{how}, under other questions. If rows were copied, every interval and promise here is"
@@ -42,7 +41,7 @@ def oddity_lines(found: Oddities) -> Iterator[str]:
         )
     if found.leak:
         yield (
-            f"All {whole(found.leak)} confidences are 0 % or 100 % and say the grade itself. Such a"
+            f"All {found.leak:,} confidences are 0 % or 100 % and say the grade itself. Such a"
             " column is made of the grades, not by the system: nothing here is about its"
             " confidence."
         )

@@ -6,13 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from novarag.formatting import percent
 from novarag.metrics import LEAST_ROWS
+from novarag.records import TOLERANCE
 from novarag.report.advice import advice_lines, reach
 from novarag.report.beside import beside_verdict, is_beside
 from novarag.report.differences import differences_text
 from novarag.report.unread import graded_text, ungraded_text
 from novarag.report.verdict import Verdict, judge
-from novarag.report.words import number, percent, span, whole
+from novarag.report.words import number, span
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def read_text(panel: Panel) -> str:
     used = panel.read - _ungraded_read(panel)
     if used == panel.rows:
         return f"{_some(panel.rows, 'answer')}, all read."
-    return f"{whole(panel.read)} of {_some(panel.rows, 'answer')} were read."
+    return f"{panel.read:,} of {_some(panel.rows, 'answer')} were read."
 
 
 def _ungraded_read(panel: Panel) -> int:
@@ -199,7 +201,7 @@ def _counted(panel: Panel) -> str:
     used = _used(panel)
     if used == panel.rows:
         return _some(used, "answer")
-    return f"{whole(used)} of {_some(panel.rows, 'answer')} (the others are unread or not graded)"
+    return f"{used:,} of {_some(panel.rows, 'answer')} (the others are unread or not graded)"
 
 
 def rivals(measurement: Measurement) -> list[str]:
@@ -220,7 +222,7 @@ def rivals(measurement: Measurement) -> list[str]:
 
 def _some(count: int, noun: str) -> str:
     plural = "replies" if noun == "reply" else noun + "s"
-    return f"{whole(count)} {noun if count == 1 else plural}"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def _gap(panel: Panel, counted: str) -> str:
@@ -281,7 +283,7 @@ def _threshold(panel: Panel) -> str:
     if f.value == 0 or panel.curve is None:
         return "No threshold lets answers through with at most one in ten wrong: not attainable."
     curve = panel.curve
-    at = max(i for i in range(len(curve.risk)) if curve.coverage[i] <= f.value + 1e-9)
+    at = max(i for i in range(len(curve.risk)) if curve.coverage[i] <= f.value + TOLERANCE)
     return (
         f"Answers stated at {percent(curve.threshold[at])} or more are wrong at most one time in"
         f" ten here; {number('coverage_at_10', f.value)} of the answers are stated so surely"
@@ -294,7 +296,7 @@ def _unread(panel: Panel) -> list[str]:
     lines = []
     if panel.unread:
         share = number("unread", panel.unread / panel.rows)
-        reasons = [f"{reason} ({whole(n)})" for reason, n in list(panel.flaws.items())[:3]]
+        reasons = [f"{reason} ({n:,})" for reason, n in list(panel.flaws.items())[:3]]
         why = f" Mostly: {', '.join(reasons)}." if reasons else ""
         lines.append(
             f"{_some(panel.unread, 'reply')} ({share}) could not be read and count in no other"
@@ -357,7 +359,7 @@ def _groups(measurement: Measurement) -> list[str]:
         lines += differences_text(measurement.differences)
     if refused:
         lines.append(
-            f"{whole(refused)} of {_some(len(measurement.groups), 'group')} have too few answers"
+            f"{refused:,} of {_some(len(measurement.groups), 'group')} have too few answers"
             f" (under {LEAST_ROWS} read and graded) or questions and get no figures."
         )
     return lines

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from novarag.formatting import NOTHING, decimal, signed
 from novarag.report.page import plain
 from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
 from novarag.report.templating import open_template, render_page, write_texts
+from novarag.report.words import figure_span
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from novarag.stats.figure import Figure
     from novarag.study import StudyReport
     from novarag.study.analysis import CriterionReport
 
 _SURE = 0.05
 
 
-def number(value: float | None) -> str:
-    r"""Format a mean, an agreement or a statistic.
-
-    >>> number(0.7034), number(float("nan"))
-    ('0.70', '\u2013')
-    """
-    return "\u2013" if value is None or value != value else f"{value:.2f}"
-
-
-def signed(value: float) -> str:
-    """Format a difference.
-
-    >>> signed(0.5)
-    '+0.50'
-    """
-    return number(value) if value != value else f"{value:+.2f}"
-
-
-def span(figure: Figure) -> str:
-    """Format an interval, or nothing where there is none."""
-    if figure.low is None or figure.high is None:
-        return ""
-    return f"{figure.low:.2f} to {figure.high:.2f}"
+number = partial(decimal, decimals=2)
+"""Format a mean, an agreement or a statistic of ratings."""
 
 
 def chance(p: float) -> str:
@@ -51,7 +32,7 @@ def chance(p: float) -> str:
     ('< 0.001', '0.031')
     """
     if p != p:
-        return "\u2013"
+        return NOTHING
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -100,7 +81,8 @@ def write_study(report: StudyReport, folder: Path, *, made: str, version: str) -
         "rated": sum(who.rated for who in report.raters),
         "missing": sum(who.missing for who in report.raters),
         "draw_bars": draw_bars, "draw_radar": draw_radar, "hue": hue, "short": short,
-        "number": number, "signed": signed, "span": span, "chance": chance,
+        "number": number, "signed": partial(signed, decimals=2),
+        "span": partial(figure_span, write=number), "chance": chance,
         "score_text": score_text,
     }  # fmt: skip
     texts = {

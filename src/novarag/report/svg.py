@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
-from novarag.report.words import percent
+from novarag.formatting import percent
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from novarag.atomic import write_whole
-from novarag.report import words
+from novarag.formatting import format_count
 from novarag.texts import escape_markdown, plain_text
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def open_template(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": words.whole}
+    environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": format_count}
     environment.filters |= filters or {}
     return environment.get_template(name)
 

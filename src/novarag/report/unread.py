@@ -6,8 +6,6 @@ that nobody graded. A reply of the first kind says something of the answers only
 
 from __future__ import annotations
 
-from novarag.report.words import whole
-
 
 def graded_text(unread: int, graded: int) -> str:
     """Say how many unread replies have a grade, where not all of them have.
@@ -18,7 +16,7 @@ def graded_text(unread: int, graded: int) -> str:
     if graded == unread:
         return ""
     if graded:
-        return f" {whole(graded)} of them {'has' if graded == 1 else 'have'} a grade."
+        return f" {graded:,} of them {'has' if graded == 1 else 'have'} a grade."
     return " It has no grade." if unread == 1 else " None of them has a grade."
 
 
@@ -30,4 +28,4 @@ def ungraded_text(count: int) -> str:
     """
     if count == 1:
         return "1 answer was read but not graded, and is in no figure."
-    return f"{whole(count)} answers were read but not graded, and are in no figure."
+    return f"{count:,} answers were read but not graded, and are in no figure."

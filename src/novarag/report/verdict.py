@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from novarag.report.words import percent
+from novarag.formatting import percent
 
 if TYPE_CHECKING:
     from novarag.metrics import Checked, Decisions, Figure, Panel

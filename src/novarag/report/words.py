@@ -1,14 +1,17 @@
-"""Figures as a person reads them: formats and titles."""
+"""Figures as a person reads them: each in the format of its metric, with its title."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from novarag.formatting import NOTHING, decimal, fixed_percent
+from novarag.formatting import span as interval
 from novarag.metrics import METRICS
 from novarag.metrics.table import Metric, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from novarag.stats.figure import Figure
 
@@ -61,7 +64,7 @@ def number(name: str, value: float | None, metrics: Mapping[str, Metric] = METRI
     ('50.0 %', '0.250', '11')
     """
     if value is None or value != value:
-        return "\u2013"
+        return NOTHING
     if value == 0 and name in metrics and metrics[name].zero:
         return metrics[name].zero
     match _unit(name, metrics):
@@ -70,26 +73,19 @@ def number(name: str, value: float | None, metrics: Mapping[str, Metric] = METRI
         case Unit.POINTS:
             return f"{100 * value:+.1f} pts"
         case Unit.SHARE:
-            return f"{100 * value:.1f} %"
+            return fixed_percent(value)
         case Unit.SCORE:
-            return f"{value:.3f}"
+            return decimal(value)
 
 
 def span(name: str, figure: Figure, metrics: Mapping[str, Metric] = METRICS) -> str:
-    """Format an interval, or nothing where there is none."""
-    if figure.low is None or figure.high is None or figure.high == 0:
-        return ""
-    low = number(name, figure.low, metrics).removesuffix(" %").removesuffix(" pts")
-    return f"{low} to {number(name, figure.high, metrics)}"
+    """Format the interval of a metric, or nothing where there is none."""
+    return interval(figure.low, figure.high or None, partial(number, name, metrics=metrics))
 
 
-def signed(value: float) -> str:
-    """Format a difference of scores with its sign; what rounds to nothing has none.
-
-    >>> signed(0.0134), signed(-0.0002)
-    ('+0.013', '0.000')
-    """
-    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
+def figure_span(figure: Figure, write: Callable[[float], str] = fixed_percent) -> str:
+    """Format the interval of a share or, written by `write`, of something else."""
+    return interval(figure.low, figure.high, write)
 
 
 def change(name: str, value: float, metrics: Mapping[str, Metric] = METRICS) -> str:
@@ -99,32 +95,3 @@ def change(name: str, value: float, metrics: Mapping[str, Metric] = METRICS) -> 
     ('-12.0 pts', '+0.013')
     """
     return f"{100 * value:+.1f} pts" if in_points(name, metrics) else f"{value:+.3f}"
-
-
-def points(share: float | None) -> str:
-    """Format a share of 1 as points.
-
-    >>> points(0.123), points(-0.02), points(-0.0001)
-    ('+12.3', '-2.0', '0.0')
-    """
-    if share is None or share != share:
-        return "\u2013"
-    return f"{100 * share:+.1f}" if abs(share) >= 0.0005 else "0.0"
-
-
-def percent(value: float) -> str:
-    """Format a confidence with as many digits as it needs.
-
-    >>> percent(0.9), percent(0.996)
-    ('90 %', '99.6 %')
-    """
-    return f"{round(100 * value, 2):g} %"
-
-
-def whole(count: int) -> str:
-    """Format a count with thin thousands.
-
-    >>> whole(64000)
-    '64,000'
-    """
-    return f"{count:,}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
-from novarag.calibration.gate import STATED, needed, percent
+from novarag.calibration.gate import STATED, needed
 from novarag.calibration.graded import UNKNOWN, Source
 from novarag.calibration.written import check_score
+from novarag.formatting import short_percent
 from novarag.scoring.answer import Answer
 from novarag.scoring.policy import rule
 from novarag.scoring.provenance import source_notes
@@ -225,8 +226,8 @@ def _because(gate: Gate) -> str:
         return f": {needed(gate)}"
     score = "stated" if gate.score == STATED else "calibrated"
     return (
-        f" {score}, from where at most {percent(gate.risk)} of answers are wrong"
-        f" ({percent(gate.sure)} sure)"
+        f" {score}, from where at most {short_percent(gate.risk)} of answers are wrong"
+        f" ({short_percent(gate.sure)} sure)"
     )
 
 

@@ -6,6 +6,7 @@ import re
 from math import isclose
 from typing import TYPE_CHECKING
 
+from novarag.records import TOLERANCE
 from novarag.strategies import Labels, read
 
 if TYPE_CHECKING:
@@ -73,4 +74,4 @@ def write_level(
 
 
 def _is_close(value: float, other: float) -> bool:
-    return isclose(value, other, abs_tol=1e-9)
+    return isclose(value, other, abs_tol=TOLERANCE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from novarag.records import TOLERANCE
 from novarag.strategies.confidence import COUNTS
 from novarag.strategies.copies import is_copy, squeeze
 from novarag.strategies.languages import PERCENT
@@ -84,7 +85,6 @@ _FIRST = 3  # words before a phrase that opens a longer one
 _SHORT = 5  # words of another answer, at most
 _BESIDE = 24  # characters before and after the answer in which it is denied
 _COPIED = 30  # characters before a place that show whether it stands in a copied passage
-_EQUAL = 1e-9
 
 
 def is_taken_back(
@@ -144,7 +144,7 @@ def _places(line: str, answer: str, confidence: float, *, brief: bool) -> Iterat
 def _stated(said: str, confidence: float) -> Iterator[int]:
     """Yield confidences that are another one."""
     for number in _STATED.finditer(said):
-        if abs(_value(number) - confidence) > _EQUAL:
+        if abs(_value(number) - confidence) > TOLERANCE:
             yield number.start()
 
 
@@ -185,7 +185,7 @@ def _bare_number(said: str, words: int, answer: str, confidence: float) -> Itera
     if number is None or number[0] in answer or _FIELD.match(said):
         return
     value = float(number[0])
-    same = abs(value / 100 - confidence) < _EQUAL or abs(value - confidence) < _EQUAL
+    same = abs(value / 100 - confidence) < TOLERANCE or abs(value - confidence) < TOLERANCE
     if same or value > 100:
         return
     if words <= _FEW or _CHANGED.search(said):

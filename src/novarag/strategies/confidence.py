@@ -12,7 +12,7 @@ import re
 from enum import StrEnum
 from functools import lru_cache
 
-from novarag.records import Flaw
+from novarag.records import TOLERANCE, Flaw
 from novarag.strategies.languages import HEDGES, PERCENT
 from novarag.strategies.markup import masked
 
@@ -116,7 +116,6 @@ _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
 _DIGITS = frozenset("0123456789")
 _BOUNDED = re.compile(r"[<>\u2264\u2265\u00b1]|\+/-")
 _ANY_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
-_EQUAL = 1e-9
 _FEW = 4  # words of a remark in which a number can be nothing but another confidence
 _ITEMS = 6  # remarks and repetitions behind a number, at most
 _BOUND = "<>\u2264\u2265"
@@ -238,7 +237,7 @@ def _again(tail: str, value: float) -> int:
         same, after = stated / 100, percent.end()
     else:
         same, after = (stated if stated <= 1 else stated / 100), 0
-    return number.end() + after if abs(same - value) < _EQUAL else 0
+    return number.end() + after if abs(same - value) < TOLERANCE else 0
 
 
 def _fault_of_remark(remark: str, value: float) -> Flaw | None:
@@ -256,7 +255,7 @@ def _fault_of_remark(remark: str, value: float) -> Flaw | None:
 
 def _says_another(reason: str, value: float) -> bool:
     """Say whether a text holds a second confidence that differs from the first."""
-    if any(abs(float(m[1]) / 100 - value) > _EQUAL for m in _SIGNED.finditer(reason)):
+    if any(abs(float(m[1]) / 100 - value) > TOLERANCE for m in _SIGNED.finditer(reason)):
         return True
     following = _NEXT_NUMBER.match(reason)
     if following is None or following["number"] in {"", "."}:

@@ -9,11 +9,11 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from novarag import probe
+from novarag.formatting import points
 from novarag.probes import FEWEST
 from novarag.records import Passage
 from novarag.report.probe import RULE, probe_notes, probe_verdict, proved_points
 from novarag.report.probe_examples import compare
-from novarag.report.words import points
 from tests.support.probed import against, boaster, modest, rows
 
 FALLBACK = "simulated:tuned-without-parametric-fallback"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.report.study import chance, number, span
+from novarag.report.study import chance, number
+from novarag.report.words import figure_span
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ def rated_lines(report: StudyReport) -> list[str]:
     lines = [
         f"{len(report.raters)} {who}, {report.questions} questions, ratings from 1 to"
         f" {report.points}. Krippendorff's alpha {number(agreed.ordinal.value)} (ordinal,"
-        f" {span(agreed.ordinal)}), mean pairwise kappa {number(agreed.kappa)} (quadratic weights"
-        f" {number(agreed.quadratic)}). In pictures R1 is the first of the table, and so on.",
+        f" {figure_span(agreed.ordinal, number)}), mean pairwise kappa {number(agreed.kappa)}"
+        f" (quadratic weights {number(agreed.quadratic)}). In pictures R1 is the first of the"
+        " table, and so on.",
         "",
         "| criterion | "
         + " | ".join(map(escape_markdown, report.systems))
@@ -36,7 +38,7 @@ def rated_lines(report: StudyReport) -> list[str]:
         "|---" * (len(report.systems) + 3) + "|",
     ]
     for row in report.criteria:
-        means = [f"{number(f.value)} ({span(f)})" for f in row.means.values()]
+        means = [f"{number(f.value)} ({figure_span(f, number)})" for f in row.means.values()]
         paired = "\u2013" if row.friedman is None else chance(row.friedman.p)
         title = escape_markdown(row.criterion.title)
         cells = [title, *means, chance(row.kruskal.p), paired]

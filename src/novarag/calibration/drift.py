@@ -283,8 +283,10 @@ class DriftWatch:
         more = more_of_state(reference, weak, min(had + 0.2, 1.0))
         lower = less_confident(reference, 10)
         return {
-            "20 points more insufficient evidence": self.test.needed(more, after=after),
-            "confidence stated 10 points lower": self.test.needed(lower, after=after),
+            "insufficient evidence in 20 percentage points more of the answers": self.test.needed(
+                more, after=after
+            ),
+            "confidence stated 10 percentage points lower": self.test.needed(lower, after=after),
         }
 
     def _sentence(self, state: str) -> str:

@@ -132,8 +132,8 @@ class Gate:
             said = f"evidence is {state}" if state else "the evidence was not judged"
             return Decision(False, f"{said}; the gate answers {self.state} only")
         if score >= threshold - TOLERANCE:
-            return Decision(True, f"{score:.1%} is at or above {threshold:.1%}")
-        return Decision(False, f"{score:.1%} is below {threshold:.1%}")
+            return Decision(True, f"{score:.1%} is at or above the threshold of {threshold:.1%}")
+        return Decision(False, f"{score:.1%} is below the threshold of {threshold:.1%}")
 
 
 def to_json(gate: Gate) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 H(t) says that answers at or above t are wrong more often than the risk. Its p-value is the chance
 of as few errors at exactly the risk. A chain of tests goes from strict to loose; each rejected
-hypothesis hands its level on to the next (fallback procedure), so that the chance of rejecting any
-true one is at most the sum of the levels that the starts were given. Where chains start depends on
+hypothesis passes its level to the next one (the fallback procedure: Wiens, 2003; Wiens and
+Dmitrienko, 2005), so that the chance of rejecting any true hypothesis is at most the sum of the
+levels that the starts were given. Where chains start depends on
 scores and never on grades.
 """
 
@@ -143,7 +144,7 @@ def starts(total: float, risk: float, delta: float) -> list[Start]:
 
 
 def walk(counts: Counts, risk: float, begun: list[Start]) -> Walk:
-    """Test thresholds from strict to loose; what passes hands its level on to the next."""
+    """Test thresholds from strict to loose; a test that passes adds its level to the next."""
     p_value = binomial_cdf(counts.errors, counts.size, risk)
     own = np.zeros(p_value.size)
     for start in begun:

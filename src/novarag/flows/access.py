@@ -236,7 +236,7 @@ class _Checked:
         key: str | None = None,
         tell: Tell | None = None,
     ) -> Reply:
-        """Ask, and refuse a reply that is short of samples; an attempt nobody told of is told."""
+        """Ask, and refuse a short reply, and report attempts the model did not report."""
         heard: list[Attempt] = []
 
         def hear(attempt: Attempt) -> None:

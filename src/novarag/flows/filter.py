@@ -52,7 +52,7 @@ def filter_trials(
     partial_runs: bool = False,
     on_event: Tell = silent,
 ) -> FilterResult:
-    """Pour the trials of runs, one for each model, through the funnel into a folder.
+    """Filter the trials of runs, one for each model, into a folder.
 
     Args:
         runs: Finished runs, one for each model: folders, `s3://` addresses or `Run` objects.

@@ -1,4 +1,4 @@
-"""Pour runs through the funnel: shard by shard as far as that goes, then all that is left.
+"""Filter the trials of runs: shard by shard as far as that goes, then all that is left.
 
 A shard holds whole questions, so the first four stages need one shard at a time. Only what they
 keep, without its text, is held until the end; replies are fetched for what survives all stages.

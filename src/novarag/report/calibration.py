@@ -45,8 +45,8 @@ def calibration_notes(calibration: Calibration) -> list[str]:
         )
     if fitted.design_effect > 1:
         lines.append(
-            f"Questions have several rows each; a row counts as 1/{fitted.design_effect:.1f} of one"
-            " with a question of its own."
+            "Several rows belong to one question and depend on each other: each counts as"
+            f" {100 / fitted.design_effect:.0f} % of a row whose question stands alone."
         )
     if calibration.unseen_variance**0.5 > _STRAYS:
         lines.append(
@@ -133,10 +133,11 @@ def _source(calibration: Calibration) -> str:
     source = calibration.source
     if UNKNOWN in {source.model, source.prompt}:
         return (
-            "Nothing says which model and which prompt all of these answers are of, so it cannot"
-            " be kept from answers of others."
+            "The table does not name one model and one prompt for all answers, so nothing can tell"
+            " whether the calibration is used on answers of another model."
         )
-    return f"It holds for the model {source.model!r} and the prompt {source.prompt[:12]!r} alone."
+    prompt = source.prompt[:12]
+    return f"The calibration holds for the model {source.model!r} and the prompt {prompt!r} alone."
 
 
 def _width(calibration: Calibration) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.report.verdict import Act
 
 _ACTS: dict[Act, str] = {
-    "no": "do not act on", "yes": "usable as it is", "wait": "nothing sure yet for",
+    "no": "do not act on", "yes": "usable as it is", "wait": "undecided for",
 }  # fmt: skip
 
 MOST_JUDGED = 24
@@ -268,11 +268,11 @@ def _worth(panel: Panel) -> str:
     own, flat = panel.figures["brier"], panel.baselines["constant"]["brier"]
     mended, worth = panel.baselines["isotonic"]["brier"], panel.worth
     if worth is None or worth.low is None or worth.high is None or worth.low <= 0 <= worth.high:
-        how = "is not shown to differ in worth from"
+        how = "are not shown to differ in Brier score from"
     else:
-        how = "beats" if worth.low > 0 else "is worth less than"
+        how = f"have a {'better' if worth.low > 0 else 'worse'} Brier score than"
     return (
-        f"Taken at face value it {how} always stating the accuracy (Brier {own.value:.3f} against"
+        f"As stated, confidences {how} always stating the accuracy ({own.value:.3f} against"
         f" {flat.value:.3f}; lower is better). Relabelled by a curve fitted on other questions it"
         f" would score {mended.value:.3f}."
     )

@@ -18,7 +18,7 @@ NEAR_COIN = 0.6
 """An AUROC whose interval ends below this and holds 0.5 is as good as a coin."""
 
 Act = Literal["no", "yes", "wait"]
-"""May one act on it? No, yes, or nobody knows yet."""
+"""Verdict: no, yes, undecided."""
 
 Kind = Literal[
     "nothing",

@@ -226,8 +226,8 @@ def _because(gate: Gate) -> str:
         return f": {needed(gate)}"
     score = "stated" if gate.score == STATED else "calibrated"
     return (
-        f" {score}, from where at most {short_percent(gate.risk)} of answers are wrong"
-        f" ({short_percent(gate.sure)} sure)"
+        f" on the {score} confidence: at or above it, at most {short_percent(gate.risk)} of answers"
+        f" are wrong, with {short_percent(gate.sure)} probability"
     )
 
 

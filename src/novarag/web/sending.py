@@ -108,7 +108,7 @@ class Sender:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 timeout=aiohttp.ClientTimeout(total=self.patience.timeout, sock_connect=10.0),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,  # a small parcel may unfold into a flood
+                auto_decompress=False,  # `reply_room` guards against decompression bombs
                 trust_env=False,
             )
         return self

@@ -19,7 +19,7 @@ def test_a_file_is_calibrated_and_the_calibration_applied(tmp_path, monkeypatch)
                   "--page", "c.html", "--model", "m", "--prompt", "p")  # fmt: skip
     assert fitted.exit_code == 0, fitted.output
     assert "better than the stated confidence" in fitted.output
-    assert "It holds for the model 'm'" in fitted.output
+    assert "The calibration holds for the model 'm'" in fitted.output
     applied = call("calibrate", "answers.csv", "--state", "passages", "--apply", "c.json",
                    "--out", "o.csv")  # fmt: skip
     assert applied.exit_code == 0, applied.output

@@ -74,7 +74,10 @@ class TestWhatComesBack:
         parts = {"calibration": FITTED, "gate": gate(0.6, FITTED)}
         kept = answer(QUESTION, PASSAGES, lamp(), **parts)
         assert kept.decision == "answer"
-        promised = "60.0% calibrated, from where at most 10 % of answers are wrong (90 % sure)"
+        promised = (
+            "the threshold of 60.0% on the calibrated confidence: at or above it, at most 10 % of"
+            " answers are wrong, with 90 % probability"
+        )
         assert kept.reason == f"{kept.confidence:.1%} is at or above {promised}"
         held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), **parts)
         assert (held.decision, held.notes) == ("abstain", ())

@@ -96,7 +96,7 @@ def _names(cells: Sequence[Cell]) -> list[str]:
 
 
 def _retention(grid: Grid, bench: Bench) -> list[str]:
-    """Pour the samples through the funnel, and put the paper's shares beside what is left."""
+    """Filter the samples, and put the paper's shares beside what is left."""
     from tempfile import TemporaryDirectory
 
     from novarag.flows.filter import filter_trials

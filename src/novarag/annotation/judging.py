@@ -41,6 +41,7 @@ PATTERN = r"Kind: (supports|another answer|related|unrelated)\nStated: [^\n]{1,1
 JUDGING = Sampling(temperature=0.0, max_tokens=120, regex=PATTERN)
 """How a judge is asked, where the server can hold it to the form."""
 
+# A judge that is not held to a form dresses its lines: a quote, a list, bold, code, a bracket.
 _KIND = re.compile(
     r"^[ \t>*#_`\-]{0,8}kind[ \t*_`]{0,4}:[ \t*_`\[\"']{0,6}"
     r"(supports?|states another answer|another answer|related|unrelated)\b",
@@ -60,7 +61,7 @@ _WORDS = {
 }
 _NOTHING = frozenset({"", "none", "n/a", "nothing"})
 _SLOTS = frozenset({"question", "answers", "passage"})
-_THOUGHT = "</think>"
+_THOUGHT = "</think>"  # what stands before it is no verdict
 _FOUR = 4
 _BATCH = 256  # pairs an entailment model is handed at once
 _ROUNDING = 0.02  # by which three chances may miss 1, in half precision or cut to two digits

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from novarag.annotation.wording import Lexicon, Sentence
     from novarag.records import Question
 
+# A capitalised word, and up to six more of them or small numbers; between two there may stand two
+# small words that names hold ("Bank of the West"). Every repeat is bounded, as texts are hostile.
 _NAME = re.compile(
     r"[^\W\d_a-z][\w'\u2019.-]{0,30}"
     r"(?:\s(?:(?:of|the|de|da|di|van|von|del|la|le|and|for|to)\s){0,2}"

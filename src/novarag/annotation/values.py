@@ -17,6 +17,8 @@ _MONTHS = _YEAR_ROUND.split()
 _MONTH = {name: i for i, name in enumerate(_MONTHS, 1)} | {
     name[:3]: i for i, name in enumerate(_MONTHS, 1)
 } | {"sept": 9}  # fmt: skip
+# Parts of a date, named anew in each form, since a pattern may use a name once. Years are from
+# 1000 to 2099: other numbers of four digits are more often counts.
 _M = r"(?P<{0}>" + "|".join(sorted(_MONTH, key=len, reverse=True)) + r")\b\.?"
 _Y = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})(?![0-9])"
 _D = r"(?P<{0}>[0-3]?[0-9])(?:st|nd|rd|th)?"
@@ -29,6 +31,7 @@ _DATE = re.compile(
     + r")",
     re.IGNORECASE | re.ASCII,
 )
+# A year by itself: no price, no decade ("1990s"), no part of a longer number, no percentage.
 _YEAR = re.compile(r"(?<![\w$\u00a3\u20ac.,])(1[0-9]{3}|20[0-9]{2})(?!s?\w|[.,][0-9]|%)", re.ASCII)
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
@@ -42,6 +45,7 @@ _NUMBER_WORD = "|".join([*_UNITS, *_TENS, *_SCALE])
 _SPELT = re.compile(
     rf"\b(?:{_NUMBER_WORD})(?:(?:[ -]|\s+and\s+)(?:{_NUMBER_WORD}))" + r"{0,12}\b", re.IGNORECASE
 )
+# Digits with commas between thousands or none; "million" and the like may follow.
 _DIGITS = re.compile(
     r"(?<![\w.,])(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})(?P<part>\.[0-9]{1,9})?"
     r"(?![0-9])(?:\s?(?P<scale>hundred|thousand|million|billion|trillion)\b)?",

@@ -14,11 +14,14 @@ from novarag.grading import tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+# An abbreviation with dots (U.S.), a number with its separators, or letters with apostrophes.
 _WORD = re.compile(
     r"(?:[^\W\d_]\.){2,6}|\d+(?:[.,]\d+)*|[^\W_]+(?:['\u2019\u02bc][^\W_]+){0,2}", re.UNICODE
 )
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s?$")
+# The end of a sentence: a stop, closing quotes, a space, and no small letter after it.
 _END = re.compile(r"[.!?][\"'\u201d\u2019)\]]{0,3}\s+(?=[\"'\u201c\u2018(\[]{0,2}[^\W_a-z])|\n+")
+# What ends with a stop and goes on: an initial, a title, "vs.", "approx.".
 _SHORT_FORM = re.compile(
     r"(?:^|[\s(\"'])(?:[A-Z]|[A-Za-z]\.[A-Za-z]|[Mm]rs?|[Dd]r|[Ss]t|[Jj]r|[Ss]r|vs?|no|No|Vol|[Cc]a?"
     r"|Gen|Col|Capt|Lt|Sgt|Prof|Rev|Hon|Mt|Ft|Inc|Ltd|Co|feat|ft|approx|etc|e\.g|i\.e)$"

@@ -50,8 +50,8 @@ class CountedAnswers:
     def design_effect(self) -> float:
         """How many rows of one question say as much as one of its own: 1 where each has its own.
 
-        The variance of the residuals' sums by question, over that of as many rows that share
-        nothing.
+        Kish's design effect (1965, Survey Sampling): the variance of the residuals' sums by
+        question, over that of as many rows that share nothing.
         """
         total, questions = self.rows.sum(), self.question_rows.size
         if questions == total:

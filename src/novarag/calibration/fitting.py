@@ -41,8 +41,10 @@ FOLDS = 10
 _LEAVE_ALONE = 0.5  # the prior weight of leaving a confidence as it is
 _INTERVAL_LEAVE_ALONE = 0.1  # and for the interval, which must not trust in it before the rows do
 _FREEDOM = 1 / 3  # degrees of freedom a question, of Student's t in place of the normal
-_KNOTS = 21
-_LEAST_WEIGHT = 1e-4
+_KNOTS = 21  # quantiles, five percent apart, between which a signal's scale is straight
+_LEAST_WEIGHT = (
+    1e-4  # of a model, below which it moves no confidence by more than a hundredth of a point
+)
 _DIGITS = 12  # of a cross-fitted probability: what differs by rounding alone is to tie
 _PERCENTS = 101  # whole percents from 0 to 100
 
@@ -181,7 +183,7 @@ def _scale(counted: CountedAnswers, name: str | None) -> SignalScale | None:
     size = last[-1] + 1
     ranks = np.linspace(0, size - 1, _KNOTS)
     knots = _ranked(ranks, values, last)
-    scores = ndtri((ranks + 0.5) / size)
+    scores = ndtri((ranks + 0.5) / size)  # normal scores, by Hazen's plotting position
     distinct, back = np.unique(knots, return_inverse=True)
     middle = np.bincount(back, scores) / np.bincount(back)
     return SignalScale(name or "signal", tuple(distinct.tolist()), tuple(middle.tolist()))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from novarag.calibration.graded import Graded
     from novarag.stats.arrays import Floats
 
-_TAIL = 0.025
+_TAIL = 0.025  # of a 95 % interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,7 @@ def paired_gain(graded: Graded, before: Floats, after: Floats, *, beside: str) -
     gain = float(difference.mean())
     sums = np.bincount(back, difference - gain)
     questions = names.size
+    # the variance of a mean of clusters: sums of residuals by question, as if drawn with them
     spread = np.sqrt((sums**2).sum() * questions / (questions - 1)) / len(graded)
     reach = float(-stdtrit(questions - 1, _TAIL) * spread)
     return Gain(

@@ -13,7 +13,7 @@ from novarag.seeding import stable_hash
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SIZE = 5  # bytes: two of a million questions meet with a chance of one half
+_SIZE = 5  # bytes: by the birthday bound two of a million questions meet with a chance of .37
 
 
 def _digest(name: str) -> bytes:

@@ -17,10 +17,10 @@ from scipy.special import log_expit, logsumexp, roots_hermitenorm
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats, Ints
 
-_SIZES = np.array([0.2, 0.4, 0.8])
-_BELIEVED = np.array([0.4, 0.4, 0.2])
+_SIZES = np.array([0.2, 0.4, 0.8])  # values of t: 0.2 log-odds are five points at 50 %, 0.8 twenty
+_BELIEVED = np.array([0.4, 0.4, 0.2])  # their prior chances; effects of twenty points are rare
 _NO_EFFECTS = 0.5  # the prior chance in the estimate
-_NODES, _MASSES = roots_hermitenorm(15)
+_NODES, _MASSES = roots_hermitenorm(15)  # Gauss-Hermite quadrature against N(0, 1)
 _LOG_MASSES = np.log(_MASSES / _MASSES.sum())
 
 

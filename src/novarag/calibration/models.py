@@ -2,8 +2,10 @@
 
 All models have the form logit p = (a + a_state) + (b + b_state) x + g z, with x the log-odds of the
 stated confidence and z one more signal. They differ in how far states may part from each other and
-in whether the signal counts. Each is fitted at its posterior mode; Laplace's approximation gives
-its covariance and the evidence by which it is weighed.
+in whether the signal counts. A line in log-odds is Platt's (1999, Advances in Large Margin
+Classifiers). Each model is fitted at its posterior mode; Laplace's approximation (Tierney and
+Kadane, 1986, JASA 81) gives its covariance and the evidence by which models are averaged (Hoeting,
+Madigan, Raftery and Volinsky, 1999, Statistical Science 14).
 """
 
 from __future__ import annotations
@@ -18,9 +20,16 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 0.02, 0.98  # a stated 0 % or 100 % counts as these
 CENTRE = 1.7  # log-odds of 85 %, where models state most of their confidences
-_INTERCEPT, _SLOPE, _SIGNAL = (0.0, 1.5), (0.5, 0.5), (0.3, 0.5)  # mean, standard deviation
+
+# Normal priors as mean and standard deviation. Models are over-confident more often than not, so
+# half the stated log-odds are expected (a slope of 0.5), and 1.0, or none at all, lies within one
+# standard deviation. At 85 % stated, 18 % to 82 % right lies within one of the intercept.
+_INTERCEPT, _SLOPE, _SIGNAL = (0.0, 1.5), (0.5, 0.5), (0.3, 0.5)
+
+# How far the intercepts and slopes of states may part: from nearly not at all to any distance that
+# is seen. The evidence of each pair weighs it, so the grid needs no finer steps.
 _SPREADS = [(a, b) for a in (0.05, 0.4, 0.8, 1.6) for b in (0.05, 0.3)]
-_STEPS, _LONGEST, _SETTLED = 30, 1.5, 1e-8
+_STEPS, _LONGEST, _SETTLED = 30, 1.5, 1e-8  # of Newton's method
 
 
 def log_odds(confidence: Floats) -> Floats:
@@ -103,7 +112,11 @@ def _priors(states: int, *, signal: bool) -> tuple[Floats, Floats]:
 
 
 def _modes(design: Floats, cells: Cells, mean: Floats, precision: Floats) -> tuple[Floats, Floats]:
-    """Climb to the posterior mode of each model by Newton's steps, and return the curvature."""
+    """Climb to the posterior mode of each model by Newton's steps, and return the curvature.
+
+    The log posterior is concave, so the mode is the only one. A step is cut to `_LONGEST`: far from
+    the mode, where chances are near 0 or 1, a full step overshoots.
+    """
     from scipy.special import expit
 
     size = design.shape[1]

@@ -28,10 +28,18 @@ POWER = 0.8
 """The chance of a gate with as many rows as `Need.rows` says."""
 
 REPLICATES = 200
-_ENDS = (0.05, 0.95)  # of the replicates
-_BORROWED = 10.0  # rows' worth of the line
+_ENDS = (0.05, 0.95)  # quantiles of the replicates that end the range
+_BORROWED = 10.0  # rows that the line counts as, so that a threshold with two rows has a rate
+
+# Errors should grow from the top of the ranking (-1) to its foot (1). The normal prior says so by
+# a slope of 0.5 with a standard deviation of 1.4; the intercept, with one of 10, is left to the
+# rows. Without a prior a pilot whose errors all stand at the foot would have an infinite slope.
 _PRIOR_SLOPE, _PRIOR_PRECISION = 0.5, (0.01, 0.5)
+_STEPS, _LONGEST, _SETTLED = 25, 2.0, 1e-6  # of Newton's method; it needs about six steps
+
+# Numbers of questions that are tried, a sixteenth apart: an answer is rounded to two digits anyway.
 _SIZES: Floats = np.unique(np.geomspace(10, 100_000, 150).round())
+# Where the most errors that pass are worked out: each count while one error more or less matters.
 _KNOTS: Floats = np.concatenate([np.arange(1.0, 2000), np.geomspace(2000, 100_000, 60).round()])
 
 
@@ -82,7 +90,7 @@ def _pilot(counts: Counts, total: float, level: float) -> Pilot:
 
 
 def _again(pilot: Pilot, rng: np.random.Generator) -> Pilot:
-    """Draw the rows of a pilot again."""
+    """Draw the rows of a pilot again (the bootstrap: Efron, 1979, Annals of Statistics 7)."""
     whole = round(pilot.total)
     left = max(pilot.total - pilot.rows.sum(), 0.0)
     shares = np.concatenate([pilot.errors, pilot.rows - pilot.errors, [left]])
@@ -131,6 +139,7 @@ def _need(pilot: Pilot, tests: _Tests) -> float:
 
 def _power(least: Floats, most: Floats, cover: Floats, rates: Floats) -> Floats:
     """Return the chance that a chain's first test passes, for each number of rows."""
+    # the first threshold that covers enough rows; a share equal but for rounding covers them
     at = np.searchsorted(cover * (1 + 1e-9), least / _SIZES)
     there = at < cover.size
     at = np.minimum(at, cover.size - 1)
@@ -147,18 +156,24 @@ def _rates(pilot: Pilot) -> Floats:
 
 
 def _line(pilot: Pilot) -> Floats:
-    """Fit a logistic line of errors over the ranks of the scores, held by a weak prior."""
+    """Fit a logistic line of errors over the ranks of the scores, held by a weak prior.
+
+    Newton's method on the log posterior, which for a logistic line is iteratively reweighted least
+    squares (McCullagh and Nelder, Generalized Linear Models, 1989, section 2.5). A step is cut to
+    two log-odds, since a full one overshoots where rates are near 0 or 1.
+    """
     rows, errors = pilot.rows, pilot.errors
     rank = 2 * (rows.cumsum() - rows / 2) / rows.sum() - 1
     design = np.stack([np.ones(rank.size), rank], axis=1)
     precision, middle = np.array(_PRIOR_PRECISION), np.array([0.0, _PRIOR_SLOPE])
+    # half a row on either side keeps the first log-odds finite where nothing was wrong
     found = np.array([logit((errors.sum() + 0.5) / (rows.sum() + 1)), _PRIOR_SLOPE])
     step, taken = np.full(2, np.inf), 0
-    while np.abs(step).max() >= 1e-6 and taken < 25:
+    while np.abs(step).max() >= _SETTLED and taken < _STEPS:
         rate = expit(design @ found)
         gradient = design.T @ (errors - rows * rate) - precision * (found - middle)
         curve = (design.T * (rows * rate * (1 - rate))) @ design + np.diag(precision)
-        step = np.clip(np.linalg.solve(curve, gradient), -2, 2)
+        step = np.clip(np.linalg.solve(curve, gradient), -_LONGEST, _LONGEST)
         found, taken = found + step, taken + 1
     return np.asarray(expit(design @ found))
 

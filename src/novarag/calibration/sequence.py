@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DECIMALS = 9
 """Scores that are alike to so many decimals are one score."""
 
-STEP = 0.01  # each threshold answers at least this share of the rows more than the one before
+STEP = 0.01  # each threshold answers at least this share more: fewer tests, each with more power
 STRICT = 0.2  # the share of the level that the strict start has
 FIFTH = 0.2  # the main start answers at least this share of the rows
 
@@ -116,7 +116,11 @@ def _counted(sample: Sample, end: int) -> tuple[float, float, float]:
 
 
 def _effective(wrong: NDArray[np.bool_], question: Ints) -> tuple[float, float, float]:
-    """Return questions, effective number of rows (Korn and Graubard) and errors in it."""
+    """Return questions, effective number of rows and errors in it.
+
+    The effective number is Korn and Graubard's (1998, Survey Methodology 24): as many independent
+    rows would give a rate of the same variance.
+    """
     rows = np.bincount(question)
     errors = np.bincount(question, wrong)[rows > 0]
     rows = rows[rows > 0]

@@ -106,6 +106,8 @@ class Floor:
 def noise_floor(rows: Rows, *, seed: int, draws: int = 1000, bins: int = BINS) -> Floor:
     """Simulate the ECE of perfect calibration; `line` is its 95th percentile.
 
+    Consistency resampling: Bröcker and Smith, 2007, Weather and Forecasting 22.
+
     Each question gets one draw that all its rows share, as answers to one question tend to be
     right or wrong together; with one row a question the rows are independent.
     """

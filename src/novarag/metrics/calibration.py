@@ -80,13 +80,19 @@ def overconfidence(t: Tally) -> Floats:
 
 
 def brier(t: Tally) -> Floats:
-    """Mean squared distance between confidence and truth."""
+    """Mean squared distance between confidence and truth.
+
+    Brier, 1950, Monthly Weather Review 78.
+    """
     loss = t.right * (1 - t.level) ** 2 + t.wrong * t.level**2
     return add_up(loss) / t.total
 
 
 def ece(t: Tally, *, bins: int = BINS) -> Floats:
-    """Expected calibration error over equal-width bins."""
+    """Expected calibration error over equal-width bins.
+
+    Naeini, Cooper and Hauskrecht, 2015, AAAI; Guo et al., 2017, ICML.
+    """
     gap = pool_bins(t.count * t.level - t.right, t.level, bins)
     return add_up(np.abs(gap)) / t.total
 
@@ -118,7 +124,11 @@ def _recalibrated_brier(t: Tally) -> Floats:
 
 
 def miscalibration(t: Tally) -> Floats:
-    """The part of the Brier score that relabelling the confidences would remove."""
+    """The part of the Brier score that relabelling the confidences would remove.
+
+    Dimitriadis, Gneiting and Jordan, 2021, PNAS 118; `discrimination` and `uncertainty` are the
+    two other parts.
+    """
     return brier(t) - _recalibrated_brier(t)
 
 
@@ -128,7 +138,9 @@ def discrimination(t: Tally) -> Floats:
 
 
 def smooth_ece(t: Tally) -> Floats:
-    """Calibration error under a Gaussian kernel whose width equals the error (Błasiok-Nakkiran).
+    """Calibration error under a Gaussian kernel whose width equals the error.
+
+    Błasiok and Nakkiran, Smooth ECE, 2023.
 
     The integral over [0, 1] of the absolute gap, smoothed with reflection at both ends; the width
     is found by halving, to a thousandth.

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def auroc(t: Tally) -> Floats:
-    """Chance that a right answer has more confidence than a wrong one; a tie counts one half."""
+    """Chance that a right answer has more confidence than a wrong one; a tie counts one half.
+
+    Hanley and McNeil, 1982, Radiology 143.
+    """
     wrong_below = np.cumsum(t.wrong, axis=-1) - t.wrong / 2
     with np.errstate(invalid="ignore"):
         return add_up(t.right * wrong_below) / (t.rights * t.wrongs)
@@ -49,6 +52,8 @@ def _falling(t: Tally) -> tuple[Floats, Floats, Floats, Floats]:
 def aurc(t: Tally) -> Floats:
     """Mean error rate over all coverages, the expected value over the order of tied answers.
 
+    Geifman, Uziel and El-Yaniv, 2019, ICLR, who also give the excess over the best one.
+
     Within a level of n answers and e errors, after N answers and E errors, the expected risks
     (E + j e/n) / (N + j) for j = 1..n add up to e + (E - N e/n) (H(N+n) - H(N)).
     """
@@ -70,7 +75,10 @@ def excess_aurc(t: Tally) -> Floats:
 
 
 def augrc(t: Tally) -> Floats:
-    """Mean over coverages of the share of all answers that are accepted and wrong."""
+    """Mean over coverages of the share of all answers that are accepted and wrong.
+
+    Traub et al., 2024, NeurIPS.
+    """
     count, wrong, _, errors = _falling(t)
     return add_up(count * errors + wrong * (count + 1) / 2) / t.total**2
 
@@ -88,7 +96,7 @@ def coverage_at_risk(t: Tally, *, risk: float = 0.1) -> Floats:
     """Largest share of answers above a threshold whose error rate is within the risk; 0 if none."""
     count, wrong, before, errors = _falling(t)
     accepted = before + count
-    allowed = (errors + wrong) <= risk * accepted * (1 + 1e-12)
+    allowed = (errors + wrong) <= risk * accepted * (1 + 1e-12)  # one in ten is ten percent
     return np.asarray(np.where(allowed, accepted, 0).max(axis=-1) / t.total)
 
 

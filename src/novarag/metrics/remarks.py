@@ -24,11 +24,11 @@ LEAST = 20
 """Rows, or pairs, below which nothing is remarked."""
 
 MOST_ROWS, MOST_TEXTS = 20_000, 4_000  # looked at, from the first on
-_FEWEST_WORDS = 4
+_FEWEST_WORDS = 4  # shorter questions differ by one word and ask for something else
 _CHANCE = 1e-4  # of so many pairs alike
 _MOST_ALIKE = 0.6  # where rows are alike so often by chance, repeats cannot be told
-_LONGEST_RUN = 50
-_LEAKED = 0.99
+_LONGEST_RUN = 50  # rows that may hide one question
+_LEAKED = 0.99  # of the confidences are 0 or 1 and equal the grade
 
 
 class NearDuplicates(NamedTuple):

@@ -1,5 +1,8 @@
 """How far raters agree: Krippendorff's alpha and Cohen's kappa, with missing ratings allowed.
 
+Krippendorff, Content Analysis, second edition, 2004, chapter 11; Cohen, 1960, Educational and
+Psychological Measurement 20, and, with weights, 1968, Psychological Bulletin 70.
+
 Alpha is computed from coincidences, which add up over units. So a question's units can be drawn
 again and again, and a thousand alphas are one call.
 """

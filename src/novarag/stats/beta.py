@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import exp, lgamma, log, log1p
 
-_TINY = 1e-300
-_SETTLED = 1e-16
+_TINY = 1e-300  # stands in for a denominator of 0, as Lentz's method asks
+_SETTLED = 1e-16  # relative, below the rounding of a float
 _MOST = 100_000  # steps of the fraction; it takes about the root of the counts
 
 
@@ -28,7 +28,10 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Return the continued fraction of the incomplete beta function, by Lentz's method."""
+    """Return the continued fraction of the incomplete beta function, by Lentz's method.
+
+    Press, Teukolsky, Vetterling and Flannery, Numerical Recipes, section 6.4.
+    """
     c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, _MOST):

@@ -12,11 +12,14 @@ from novarag.stats.resampling import interval
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
 
-_TAIL = 0.025
+_TAIL = 0.025  # on either side of a 95 % interval
 
 
 def clopper_pearson(hits: Floats, count: Floats) -> tuple[Floats, Floats]:
-    """Return the exact 95 % bounds of each share; NaN where nothing was counted."""
+    """Return the exact 95 % bounds of each share; NaN where nothing was counted.
+
+    Clopper and Pearson, 1934, Biometrika 26.
+    """
     with np.errstate(invalid="ignore"):
         low = np.where(hits > 0, betaincinv(hits, count - hits + 1, _TAIL), 0.0)
         high = np.where(hits < count, betaincinv(hits + 1, count - hits, 1 - _TAIL), 1.0)

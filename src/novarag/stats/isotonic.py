@@ -1,4 +1,7 @@
-"""The best monotone curve through points: pool adjacent violators."""
+"""The best monotone curve through points: pool adjacent violators.
+
+Ayer, Brunk, Ewing, Reid and Silverman, 1955, Annals of Mathematical Statistics 26.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from novarag.stats.exact import binomial_cdf
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
 
-_TINY = 1e-9
+_TINY = 1e-9  # a spread below it is rounding: all scores are the same
 _FAR = 0.25
 """What part of the least score counts as far below 0."""
 

@@ -16,7 +16,7 @@ from scipy.special import log_softmax, softmax
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_STEPS = 200
+_STEPS = 200  # of L-BFGS at most, so that a fit ends
 _NOTHING = 1e-10  # of the largest: an axis along which rows do not differ
 _COLUMNS = 20  # columns for which a penalty of one will do
 

@@ -2,6 +2,9 @@
 
 Kruskal-Wallis and Dunn take every rating for an independent one. Friedman and Wilcoxon compare
 within blocks, such as questions that every system answered.
+
+Kruskal and Wallis, 1952, JASA 47; Dunn, 1964, Technometrics 6; Friedman, 1937, JASA 32; Wilcoxon,
+1945, Biometrics Bulletin 1.
 """
 
 from __future__ import annotations

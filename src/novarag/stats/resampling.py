@@ -1,7 +1,8 @@
 """Question-cluster bootstrap: whole questions are drawn, with every row they have.
 
 Rows of one question stand or fall together, so they are drawn together. A replicate is a weight
-per question; replicates are made in chunks and only their figures are kept, so memory does not
+per question (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; chapter 13 has the
+percentile interval). Replicates are made in chunks and only their figures are kept, so memory does not
 grow with their number.
 """
 
@@ -39,6 +40,7 @@ def draws(questions: int, replicates: int, *, seed: int, width: int) -> Iterator
 def interval(values: Floats, *, confidence: float = 0.95) -> tuple[float | None, float | None]:
     """Return the percentile interval; None when too many replicates have no value."""
     known = values[~np.isnan(values)]
+    # a quantile of 2.5 % of fewer than 20 values, or of what is mostly missing, means nothing
     if known.size < max(20, 0.9 * values.size):
         return None, None
     tail = (1 - confidence) / 2

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 def separation(one: Floats, other: Floats) -> float:
     """Return how often a score of `one` is above one of `other` (AUROC); ties count one half.
 
+    Hanley and McNeil, 1982, Radiology 143.
+
     >>> separation(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
     0.875
     """

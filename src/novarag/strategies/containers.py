@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
+# Names under which models put their own reply; what stands in any other container is a quotation.
 _OWN = frozenset(
     {
         *("answer", "confidence", "final", "final_answer", "final-answer", "output", "response"),
@@ -24,10 +25,13 @@ _OWN = frozenset(
 )
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[^\W\d_][\w:.-]{0,30})(?:[ \t][^<>\n]{0,120})?>")
 _BRACKET = re.compile(r"\[(?P<end>/?)(?P<name>[^\W\d_][\w-]{2,30})(?:[ =][^\[\]\n]{0,80})?\]")
+# Blocks of template languages: {% quote %} and {% endquote %}.
 _BLOCK = re.compile(r"\{%-?[ \t]?(?P<end>end)?(?P<name>[a-z]\w{0,30})[^%\n]{0,80}%\}")
+# Rows of one mark, as fenced blocks of several markup dialects have them; ``` is looked at apart.
 _FENCE = re.compile(
     r"^[ \t]{0,3}(?P<name>:{3,9}|\+{3,9}|%{3,9}|\|{3,9}|\^{3,9}|@{3,9}|\${3,9})", re.MULTILINE
 )
+# A line of marks around a word that begins or ends something: "--- BEGIN DOCUMENT ---".
 _BOUND = re.compile(
     r"^[^\w\n]{1,12}[^\n]{0,40}?\b(?:(?P<start>begin|start)|(?P<end>end|stop))(?:s|ning|ing|n)?\b"
     r"[^\n]{0,40}?[^\w\n.]{1,12}$",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
+# Tags that only dress a text; others may be labels of a format, and are left to its reader.
 _DRESSING = (
     "b|strong|i|em|u|span|font|mark|small|big|sup|sub|center|tt|kbd|samp|var|label|bdi|bdo|a"
 )
@@ -18,6 +19,7 @@ ANY_TAG = re.compile(r"</?[a-zA-Z!][^<>\n]{0,120}>")
 _EDGE_TAGS = re.compile(
     rf"(?:[ \t*_]{{0,8}}{_TAG.pattern.replace('?P<block>', '?:')}){{1,8}}", re.IGNORECASE
 )
+# Characters written as codes: \u0041, \u{41}, \x41 and %41.
 _CODES = re.compile(r"\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|(?:\\x|%)([0-9a-fA-F]{2})")
 _BESIDE = " \t*_\r\n"  # what may stand between tags at the end of a text
 _ROUNDS = 3  # escapes of escapes that are undone

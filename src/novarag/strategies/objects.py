@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from novarag.strategies.labels import Labels
     from novarag.strategies.parts import Reply
 
+# A key is known by the name of a part with one of these before or after it.
 _SUFFIXES = ("", "_score", "_level", "_percentage", "_percent", "_pct", "_(%)", "_value")
 _PREFIXES = ("", "final_", "my_", "short_")
 _OTHERS = ("corrected", "revised", "updated", "new", "adjusted", "actual", "real", "true", "final")
 _HOLDERS = frozenset({"response", "result", "output", "reply", "final", "final_output", "json"})
 _FENCE = "```"
 _TRIED = 3  # places where an object may begin
+# A comma before a closing bracket, which models write and JSON forbids.
 _LAST_COMMA = re.compile(r",(?=[ \t\n]{0,40}[}\]])")
 
 Parts = list[tuple[str, object]]

@@ -37,6 +37,7 @@ __all__ = ["COMBINE", "read"]
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _ASCII_BREAKS, _OTHER_BREAKS = "\r\v\f\x1c\x1d\x1e", "\x85\u2028\u2029"
+# Every line break that Unicode knows counts as one; a label must not hide behind an odd one.
 _BREAKS = dict.fromkeys(map(ord, _ASCII_BREAKS + _OTHER_BREAKS), "\n")
 _NO_STATE = "the group judgment is none of the three words"
 _TWO_STATES = "two group judgments disagree"

@@ -26,6 +26,9 @@ _LISTED = (
     "think|thinking|thoughts?|reason|reasoning|reflection|scratch[_ -]?pad|analysis|monologue"
     "|deliberation|rationale|cot"
 )  # in square brackets, which prose has too
+# A mark of reasoning in the brackets that models use for special tokens: <think>, <|think|>,
+# the wide bars of DeepSeek, the triangles and lenticular brackets of others. Attributes need a
+# "=", so that a comparison such as "<think about it>" is none.
 _MARK = re.compile(
     r"(?:[<\u25c1\u3010]\|?|<\uff5c)[ \t]?"
     rf"(?P<name>/?[\w:./-]{{0,30}}?(?:{_NAMES})[\w:./-]{{0,30}})"

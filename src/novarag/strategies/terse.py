@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from novarag.strategies.values import Spans, Stated
 
 _ROLES = frozenset({"assistant", "assistant:", "model", "ai:"})
+# A number at the end of the only line: with a point or a percent sign, or it may be the answer.
 _TAIL_NUMBER = re.compile(
     r"[ \t*_:;,=/(<-]([0-9]{0,4}\.[0-9]{1,20}|[0-9]{1,3}[ \t]?%)[ \t*_)/>.]{0,8}$"
 )
+# Two numbers run together ("3.14.95"): no telling where one ends.
 _GLUED = re.compile(r"[0-9]\.[0-9]{1,4}\.[0-9]{1,20}[ \t]{0,4}$")
 _SOLE_NUMBER = re.compile(r"[ \t*_(<]{0,6}[0-9]{0,4}\.?[0-9]{0,20}%?[ \t*_)>.]{0,6}$")
 

@@ -21,7 +21,9 @@ EDGE = " \t\r\n*_`|;,"
 """What dresses an answer on both sides."""
 
 _EDGE_AFTER = EDGE + "\u2014\u2013-"
+# Pairs that an answer may stand in as a whole.
 _WRAPS = frozenset({"[]", "<>", '""', "\u201c\u201d"})
+# A number that a line break cuts in two ("0.\n95", "9\n5 %"): no half of it is the confidence.
 _GOES_ON = re.compile(
     r"[0-9.][ \t]{0,8}\n[ \t]{0,8}(?:[0-9]{1,4}[ \t]{0,2}%|\.?[0-9]{1,4}[ \t]{0,8}(?:\n|$)|%)"
 )

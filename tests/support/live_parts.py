@@ -24,7 +24,7 @@ def gate(threshold, made=None, *, source=None, state=None):
     """A gate on the scores of a calibration, or on stated confidences; nothing certified it."""
     known = UNKNOWN if made is None else made.source
     return Gate(
-        risk=0.1, sure=0.9, threshold=threshold, state=state, share=0.5, errors=0.0,
+        risk=0.1, confidence_level=0.9, threshold=threshold, state=state, share=0.5, errors=0.0,
         counted=Counted(100, 100, 100, 0, 10, 0, False), path=(), kept=(), least_risk=None,
         need=None, score=STATED if made is None else score_name(made), source=source or known,
     )  # fmt: skip

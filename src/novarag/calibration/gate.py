@@ -1,8 +1,8 @@
 """A gate: a confidence threshold with a statistical promise, or the honest word that there is none.
 
-The promise: with probability `sure` over the graded rows, at most the share `risk` of the answers
-that pass are wrong. It holds for answers that come as the graded ones came; see `gating` for how
-it is kept.
+The promise: with probability `confidence_level` over the graded rows, at most the share `risk` of
+the answers that pass are wrong. It holds for answers that come as the graded ones came; see
+`gating` for how it is kept.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 KIND = "gate 1"
 """What a file says it is; the number changes with the meaning of its fields."""
+
+_WRITTEN_AS = {"confidence_level": "sure"}
+"""Fields that a file names otherwise: files of earlier versions are read, so the key stays."""
 
 STATED = "stated"
 """The score of a gate that was set on stated confidences."""
@@ -94,7 +97,7 @@ class Gate:
     """
 
     risk: float
-    sure: float
+    confidence_level: float
     threshold: float | None
     state: str | None
     share: float
@@ -139,7 +142,7 @@ class Gate:
 def to_json(gate: Gate) -> dict[str, Any]:
     """Lay a gate out as values of JSON, what a reader asks for first."""
     written = {
-        **asdict(gate),
+        **{_WRITTEN_AS.get(name, name): value for name, value in asdict(gate).items()},
         "counted": gate.counted._asdict(),
         "path": [step._asdict() for step in gate.path],
         "kept": [kept._asdict() for kept in gate.kept],
@@ -169,8 +172,10 @@ def _unread(problem: str, source: str) -> DataError:
 
 def _read(content: dict[str, Any]) -> Gate:
     need = content["need"]
+    named = {name: content[written] for name, written in _WRITTEN_AS.items()}
     return Gate(
-        **content
+        **{name: value for name, value in content.items() if name not in _WRITTEN_AS.values()}
+        | named
         | {
             "counted": Counted(**content["counted"]),
             "path": tuple(Step(**step) for step in content["path"]),
@@ -184,7 +189,7 @@ def _read(content: dict[str, Any]) -> Gate:
 
 def _holds(gate: Gate) -> bool:
     """Say whether the values that decide are such as a gate has."""
-    chances: Iterable[float] = (gate.risk, gate.sure)
+    chances: Iterable[float] = (gate.risk, gate.confidence_level)
     threshold = gate.threshold
     state = gate.state
     return (
@@ -203,8 +208,9 @@ def promise(gate: Gate) -> str:
     score = "stated" if gate.score == STATED else "calibrated"
     said = (
         f"Of {what} at {short_percent(gate.threshold)} {score} or more, at most"
-        f" {short_percent(gate.risk)} are wrong, with {short_percent(gate.sure)} probability over"
-        f" the graded rows; that keeps about {short_percent(gate.share)} of all answers."
+        f" {short_percent(gate.risk)} are wrong, with {short_percent(gate.confidence_level)}"
+        f" probability over the graded rows; that keeps about {short_percent(gate.share)} of all"
+        " answers."
     )
     return f"{said} {_APPROXIMATE}" if gate.approximate else said
 

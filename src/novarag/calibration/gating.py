@@ -86,14 +86,16 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
     refused = best is None
     return Gate(
         risk=float(risk),
-        sure=float(sure),
+        confidence_level=float(sure),
         threshold=None if best is None else float(best.chain.counts.threshold[best.at]),
         state=None if best is None else best.chain.state,
         share=0.0 if best is None else _share(graded, values, sample_rows, best),
         errors=0.0 if best is None else float(best.chain.counts.errors[best.at]),
         counted=_counted(graded, values, sample_rows),
         path=tuple(_steps(chains, risk, sure)),
-        kept=tuple(kept_at(graded, values, sample_rows, chains, other, sure) for other in RISKS),
+        kept=tuple(
+            kept_at(graded, values, sample_rows, chains, other, sure) for other in RISKS
+        ),
         least_risk=least_risk(chains, risk, sure) if refused else None,
         need=estimate_need(
             [(chain.counts, chain.share * (1 - sure)) for chain in chains],

@@ -35,7 +35,10 @@ MIXED = tuple(m.name for m in METRICS.values() if m.interval and not m.costly)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
-    """Figures at a wanted mix; `effective` says how many equal rows would do as well (Kish, 1965)."""
+    """Figures at a wanted mix; `effective` says how many equal rows would be as good.
+
+    Kish, Survey Sampling, 1965: the square of the weights' sum over the sum of their squares.
+    """
 
     figures: Mapping[str, Figure]
     wanted: Mapping[str, float]

@@ -1,8 +1,8 @@
 """Variants of a question's passages: what is changed, and what the change needs.
 
-A variant is a row of `VARIANTS`. Its function takes a group and a `Context`, and returns the group
-to ask about, or None where it cannot be made: one passage cannot be shuffled. The question stays
-as it is; only passages are added, moved or replaced.
+A variant is a row of `VARIANTS`. Its function takes a group and a `Context`, and returns the
+group to ask about, or None where it cannot be made: one passage cannot be shuffled. The question
+stays as it is; only passages are added, moved or replaced.
 """
 
 from __future__ import annotations

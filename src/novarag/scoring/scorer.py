@@ -227,7 +227,7 @@ def _because(gate: Gate) -> str:
     score = "stated" if gate.score == STATED else "calibrated"
     return (
         f" on the {score} confidence: at or above it, at most {short_percent(gate.risk)} of answers"
-        f" are wrong, with {short_percent(gate.sure)} probability"
+        f" are wrong, with {short_percent(gate.confidence_level)} probability"
     )
 
 

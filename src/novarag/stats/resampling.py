@@ -2,8 +2,8 @@
 
 Rows of one question stand or fall together, so they are drawn together. A replicate is a weight
 per question (Efron and Tibshirani, An Introduction to the Bootstrap, 1993; chapter 13 has the
-percentile interval). Replicates are made in chunks and only their figures are kept, so memory does not
-grow with their number.
+percentile interval). Replicates are made in chunks and only their figures are kept, so memory does
+not grow with their number.
 """
 
 from __future__ import annotations

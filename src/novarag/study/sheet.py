@@ -1,6 +1,7 @@
 """A blind rating sheet: the same questions answered by several systems, in shuffled order.
 
-What raters see is in `Sheet.entries`; which system stands behind which letter is in its `key`.
+What raters see is in `Sheet.entries`; which system stands behind which letter is in the
+sheet's `key`.
 """
 
 from __future__ import annotations

@@ -86,3 +86,10 @@ def test_says_what_it_would_take(gate):
 
 def test_a_gate_says_its_promise(gate):
     assert gate.promise == promise(gate) == to_json(gate)["promise"]
+
+
+def test_a_file_names_the_level_as_files_before_it_did(gate):
+    written = to_json(gate)
+    assert written["sure"] == gate.confidence_level == 0.9
+    assert "confidence_level" not in written
+    assert from_json(written, source="gate.json").confidence_level == 0.9

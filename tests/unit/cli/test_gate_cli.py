@@ -27,7 +27,7 @@ def test_a_threshold_or_an_honest_no(tmp_path, monkeypatch):
     )
     assert no.exit_code == 1, no.output
     assert "Not attainable: these rows could certify" in no.output
-    assert load_gate("no.json").sure == 0.95
+    assert load_gate("no.json").confidence_level == 0.95
 
 
 def test_a_bare_number_of_percent_is_refused_with_a_hint(tmp_path):

@@ -69,7 +69,10 @@ def card_text(facts: dict[str, Any]) -> str:
         " this training chose otherwise. No parity with the paper is claimed.",
         table(
             ("setting", "value", "from"),
-            [(Own(f"`{s['name']}`"), _value(s), Own(s["said"])) for s in facts["settings"]],
+            [
+                (Own(f"`{one['name']}`"), _value(one), Own(one["said"]))
+                for one in facts["settings"]
+            ],
         ),
         "## How it went",
         _went(facts),

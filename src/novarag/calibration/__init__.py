@@ -9,7 +9,7 @@ From graded answers to a calibration:
 
 - `fitting`: the fit as a whole, and its figures, cross-validated by question.
 - `counted`: answers that are alike, counted in cells, which is all that the models look at.
-- `models`: logistic models from stated confidence and evidence state to the chance of being right.
+- `models`: from stated confidence and evidence state to the chance of being right.
 - `levels`: what a single stated value means beside the line.
 - `scores`: Brier score, smooth ECE and AUROC of confidences, before and after.
 - `calibration`: the fitted calibration; applying it needs nothing but arithmetic.
@@ -24,5 +24,5 @@ From graded answers to a gate:
 - `gating`: which rows are tested, which threshold passes, what a gate would keep at other risks.
 - `need`: how many graded questions would do where no threshold passes.
 - `gate`: the gate itself, its decision on an answer, its promise in words, its file.
-- `deciding`: the thresholds of a gate beside a check of each on the other half of the questions.
+- `deciding`: the thresholds of a gate, each checked on the other half of the questions.
 """

@@ -1,7 +1,7 @@
 """Say what stated confidences allow: the thresholds of a gate, and a check of them on halves.
 
-The thresholds are those of `gating`, by the same code on the same rows. Whether to believe them is
-tried once: the same tests on half of the questions choose a threshold, the other half checks it.
+The thresholds are those of `gating`, by the same code on the same rows. Whether to believe them
+is tried once: the same tests on half of the questions choose a threshold, the other half checks it.
 """
 
 from __future__ import annotations

@@ -99,9 +99,12 @@ def test_a_table_too_small_still_makes_a_page():
         (table(right=lambda c: (c >= 0.5) * 1.0), "clearly tells"),
         (table(1000, right=lambda c: 0.4 + 0.2 * c), "tells right answers from wrong ones"),
         (table(right=lambda c: 1 + 0 * c), "All answers were right"),
-        (table(right=lambda c: c * 0.2), "is worth less than always stating the accuracy"),
-        (table(600), "beats always stating the accuracy"),
-        (table(300, c=0.5, right=lambda c: c), "not shown to differ in worth"),
+        (
+            table(right=lambda c: c * 0.2),
+            "have a worse Brier score than always stating the accuracy",
+        ),
+        (table(600), "have a better Brier score than always stating the accuracy"),
+        (table(300, c=0.5, right=lambda c: c), "not shown to differ in Brier score"),
         (table(right=lambda c: 0 * c), "All answers were wrong"),
     ],
 )

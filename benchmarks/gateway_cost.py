@@ -26,7 +26,7 @@ from pathlib import Path
 from novarag.calibration.graded import Source
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
-from novarag.gateway.running import collect_rarely
+from novarag.gateway.admin.running import collect_rarely
 from novarag.strategies import STRATEGIES
 from tests.support.audited import VARIABLE
 from tests.support.live_parts import calibration, gate

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from novarag.gateway.openapi import PROBLEMS, document_bytes, make_document
+from novarag.gateway.http.openapi import PROBLEMS, document_bytes, make_document
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 DOCUMENT = FOLDER / "openapi.json"

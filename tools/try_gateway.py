@@ -19,8 +19,8 @@ import aiohttp
 from aiohttp import web
 
 from novarag.examples import simulated_pools
-from novarag.gateway.app import Gateway
-from novarag.gateway.server import make_server
+from novarag.gateway.http.app import Gateway
+from novarag.gateway.http.server import make_server
 from novarag.gateway.snapshot import Snapshot
 from novarag.grouping import find_mix
 from tests.support.postgres import program, server

@@ -31,7 +31,7 @@ import novarag
 from novarag import answer_async
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.gateway.server import reload
+from novarag.gateway.http.server import reload
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import EvidenceState
 from tests.support.gateways import PASSAGES, Upstream, events, fronted, post

@@ -190,7 +190,7 @@ HARM = {
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_harmed_text_is_noticed(tmp_path, monkeypatch, harm, stream):
     """The same cases with a gateway that harms its texts: each client's case must fail."""
-    from novarag.gateway import chat
+    from novarag.gateway.http import chat
 
     whole = chat.user_text
     monkeypatch.setattr(chat, "user_text", lambda *given: HARM[harm](whole(*given)))

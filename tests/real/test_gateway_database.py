@@ -15,16 +15,16 @@ import pytest
 import novarag
 from novarag.calibration.graded import UNKNOWN
 from novarag.errors import DataError, StorageError
-from novarag.gateway.audit import database, recording, rows
+from novarag.gateway.audit import database, recorder as recording, rows
 from novarag.gateway.audit.database import connected
 from novarag.gateway.audit.graded import graded_from_audit
-from novarag.gateway.audit.migrating import migrate, migrations
+from novarag.gateway.audit.schema import migrate, migrations
 from novarag.gateway.audit.partitions import attached, days_kept, make_days, partition
 from novarag.gateway.audit.payloads import to_payload
 from novarag.gateway.audit.rollups import roll_up
 from novarag.gateway.audit.rows import CODES, Words
 from novarag.gateway.audit.spool import Spool
-from novarag.gateway.replies import new_id
+from novarag.gateway.http.replies import new_id
 from tests.support.audited import VARIABLE, audit, row, settled
 from tests.support.databases import asked, id_at, load_rows, recorded, said, with_connection
 from tests.support.postgres import program
@@ -246,7 +246,7 @@ GATEWAY = """
 import asyncio, os, sys
 from pathlib import Path
 from tests.support.audited import row
-from novarag.gateway.audit.recording import Audit
+from novarag.gateway.audit.recorder import Audit
 from novarag.gateway.audit.settings import AuditSettings
 
 async def main():
@@ -284,7 +284,7 @@ def test_what_a_killed_gateway_answered_is_in_the_audit_once(monkeypatch, tmp_pa
 def test_a_spool_of_another_process_that_dies_is_found_while_this_one_runs(
     monkeypatch, tmp_path, dsn
 ):
-    monkeypatch.setattr("novarag.gateway.audit.recording._LOOK", 0.1)
+    monkeypatch.setattr("novarag.gateway.audit.recorder._LOOK", 0.1)
 
     async def story():
         async with audit(monkeypatch, tmp_path, dsn) as made:

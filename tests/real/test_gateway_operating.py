@@ -15,7 +15,7 @@ from novarag import (
     list_gateway_keys,
     revoke_gateway_key,
 )
-from novarag.gateway.server import reload
+from novarag.gateway.http.server import reload
 from tests.support.audited import VARIABLE
 from tests.support.gateways import Upstream, ask, fronted, post, settings
 from tests.support.postgres import program, server

@@ -19,7 +19,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from novarag.gateway.keys import hash_of
+from novarag.gateway.http.keys import hash_of
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, event, served
 from tests.support.processes import listening, running
 

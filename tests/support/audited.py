@@ -1,9 +1,9 @@
 """Rows and audits made up for tests."""
 
-from novarag.gateway.audit.recording import Audit
+from novarag.gateway.audit.recorder import Audit
 from novarag.gateway.audit.rows import AuditRow, Words
 from novarag.gateway.audit.settings import AuditSettings
-from novarag.gateway.replies import new_id
+from novarag.gateway.http.replies import new_id
 from tests.support.waiting import PATIENCE, until
 
 VARIABLE = "NOVARAG_DATABASE"

@@ -6,7 +6,7 @@ import time
 import asyncpg
 
 from novarag.gateway.audit.rows import FeedbackRow
-from novarag.gateway.replies import new_id
+from novarag.gateway.http.replies import new_id
 from tests.support.audited import row, settled
 from tests.support.waiting import until
 

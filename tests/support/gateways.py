@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
-from novarag.gateway.app import Gateway
-from novarag.gateway.server import make_server
+from novarag.gateway.http.app import Gateway
+from novarag.gateway.http.server import make_server
 from novarag.gateway.snapshot import Snapshot
 
 QUESTION = "In which year was the lamp lit?"

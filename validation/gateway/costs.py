@@ -9,7 +9,7 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from novarag.gateway.guardrail import GUARDRAIL
+from novarag.gateway.http.guardrail import GUARDRAIL
 from tests.support.gateways import PASSAGES, QUESTION, events, gateway_at
 from tests.support.raw_client import RawClient, request
 from validation.gateway.harness import (

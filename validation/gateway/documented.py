@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from novarag.gateway.guardrail import GUARDRAIL
+from novarag.gateway.http.guardrail import GUARDRAIL
 from validation.gateway.harness import Upstream, answers, gateway, rows, settings, tell
 
 if TYPE_CHECKING:

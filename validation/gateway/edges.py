@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from novarag.gateway.openapi import make_document
+from novarag.gateway.http.openapi import make_document
 from tests.support.audited import until
 from tests.support.gateways import completion
 from tests.support.raw_client import RawClient, request

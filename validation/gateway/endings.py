@@ -177,7 +177,7 @@ async def _until_end(port: int, content: bytes) -> bytes:
 
 async def splits(folder: Path, count: int = 200) -> bool:
     """Split streams at every byte, and send them a byte at a time: they pass byte by byte."""
-    from novarag.gateway.sse import EventCutter
+    from novarag.gateway.http.sse import EventCutter
 
     draw, wrong, places = random.Random(1), 0, 0
     words = ["Grüße", "日本", "🎈", "x\\ny", "data: ", "line", "\u2028", "end"]

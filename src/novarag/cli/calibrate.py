@@ -93,7 +93,7 @@ def calibrate(
 
 def _from_audit(settings: Path, *, model: str, **more: Any) -> None:  # noqa: ANN401
     """Propose a calibration, and say what it gains over the one in force."""
-    from novarag.gateway.proposing import propose_calibration
+    from novarag.gateway.admin.propose import propose_calibration
     from novarag.report.calibration import calibration_notes
 
     with screen() as on_event:

@@ -97,7 +97,7 @@ def gate(
     """Set a confidence threshold with a promised risk of error, or say what it would take."""
     from novarag.calibration.graded import Source
     from novarag.flows.gate import gate as flow
-    from novarag.gateway.proposing import CHOSEN, propose_gate
+    from novarag.gateway.admin.propose import CHOSEN, propose_gate
     from novarag.report.gate import gate_notes
 
     if from_audit is not None:

@@ -18,7 +18,7 @@ def gateway_adopt(
 
     The gateway goes on as it was until it gets SIGHUP.
     """
-    from novarag.gateway.adopting import adopt_proposal
+    from novarag.gateway.admin.adopt import adopt_proposal
 
     for line in adopt_proposal(settings, model=model).lines():
         print(plain_text(line, longest=400))

@@ -29,7 +29,7 @@ def export(
     to: Folder,
 ) -> None:
     """Write the decisions and the feedback of one day to Parquet files; nothing is deleted."""
-    from novarag.gateway.keeping import export_audit
+    from novarag.gateway.admin.retention import export_audit
 
     _print(export_audit(settings, day, to=to))
 
@@ -42,7 +42,7 @@ def drop(
     yes: Yes = False,
 ) -> None:
     """Export all days before a day, then delete them from the database."""
-    from novarag.gateway.keeping import drop_audit
+    from novarag.gateway.admin.retention import drop_audit
 
     _confirmed(yes, f"all days before {before} would be exported to {to} and deleted")
     _print(drop_audit(settings, before=before, to=to))
@@ -59,7 +59,7 @@ def forget(
     yes: Yes = False,
 ) -> None:
     """Delete all rows of a tenant up to now, also those that still wait in spools."""
-    from novarag.gateway.keeping import forget_tenant
+    from novarag.gateway.admin.retention import forget_tenant
 
     _confirmed(yes, f"all rows of the tenant {tenant!r} would be deleted")
     deleted = forget_tenant(settings, tenant, exports=exports)

@@ -11,7 +11,7 @@ import typer
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.gateway.issuing import GatewayKey
+    from novarag.gateway.admin.client_keys import GatewayKey
 
 gateway_key = typer.Typer(
     help="Draw, list and revoke keys of a gateway's clients; only their hashes are kept.",
@@ -46,7 +46,7 @@ def add(
     ] = False,
 ) -> None:
     """Draw a key for a tenant and print it, once; its hash goes to the gateway's database."""
-    from novarag.gateway.issuing import add_gateway_key
+    from novarag.gateway.admin.client_keys import add_gateway_key
 
     chosen = tuple(scopes) if scopes else ("chat", "score", "feedback")
     made = add_gateway_key(
@@ -62,7 +62,7 @@ def add(
 @gateway_key.command("list")
 def list_keys(settings: Settings) -> None:
     """List keys by the beginning of their SHA-256: tenant, scopes, end, where they stand, note."""
-    from novarag.gateway.issuing import list_gateway_keys
+    from novarag.gateway.admin.client_keys import list_gateway_keys
 
     for key in list_gateway_keys(settings):
         print(_line(key))
@@ -76,7 +76,7 @@ def revoke(
     settings: Settings,
 ) -> None:
     """Delete a key from the database; gateways that run learn of it within `access.reread`."""
-    from novarag.gateway.issuing import revoke_gateway_key
+    from novarag.gateway.admin.client_keys import revoke_gateway_key
 
     print(f"revoked {_line(revoke_gateway_key(sha256, settings))}")
 

@@ -11,7 +11,7 @@ from novarag.calls import CallError, Sampling
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.gateway.held import FORM, HeldUpstream
+from novarag.gateway.held_upstream import FORM, HeldUpstream
 from novarag.gateway.upstream import Refused, Unavailable
 from novarag.llm.wire import read_reply, without_keys
 from novarag.scoring import Exchange, Scorer
@@ -23,7 +23,7 @@ from novarag.taxonomy import Utility
 
 if TYPE_CHECKING:
     from novarag.calls import Usage
-    from novarag.gateway.requests import Asked, ChatRequest, GivenPassage
+    from novarag.gateway.http.requests import Asked, ChatRequest, GivenPassage
     from novarag.gateway.settings import Model
     from novarag.gateway.upstream import Reached
     from novarag.records import Completion, PassageGroup

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import NovaragError, UsageError
 from novarag.gateway.decisions import Decider, Respondent
-from novarag.gateway.finding import Finder
-from novarag.gateway.requests import BadRequest
+from novarag.gateway.http.requests import BadRequest
+from novarag.gateway.passage_search import Finder
 from novarag.gateway.settings import read_settings
 from novarag.gateway.upstream import Reached
 

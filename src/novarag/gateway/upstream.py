@@ -12,9 +12,9 @@ import aiohttp
 from aiohttp.payload import BytesPayload
 
 from novarag.calls import Outcome
-from novarag.gateway.logs import log_event
-from novarag.gateway.sse import EventCutter
-from novarag.gateway.tracing import traced
+from novarag.gateway.http.sse import EventCutter
+from novarag.gateway.observe.logs import log_event
+from novarag.gateway.observe.tracing import traced
 from novarag.web.endpoint import parse_address
 from novarag.web.failures import Failure
 from novarag.web.redaction import Secrets

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from novarag.gateway.audit.recording import Audit
+from novarag.gateway.audit.recorder import Audit
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.strategies.follow_up import GIVEN_ANSWER
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, events, fronted, post

@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 
 from novarag.calls import Usage
-from novarag.gateway import chat
 from novarag.gateway.audit import rows as made_rows
 from novarag.gateway.audit.payloads import from_payload, to_payload
-from novarag.gateway.audit.recording import Audit
-from novarag.gateway.requests import BadRequest, ChatRequest, for_upstream, parse
-from novarag.gateway.usage import read_usage
+from novarag.gateway.audit.recorder import Audit
+from novarag.gateway.http import chat
+from novarag.gateway.http.requests import BadRequest, ChatRequest, for_upstream, parse
+from novarag.gateway.http.usage import read_usage
 from tests.support.gateways import (
     PASSAGES,
     QUESTION,

@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
-from novarag.gateway import calls as calls_module
-from novarag.gateway.calls import Calls, size_of
-from novarag.gateway.requests import BadRequest, GivenPassage
+from novarag.gateway.http import remembered_calls as calls_module
+from novarag.gateway.http.remembered_calls import Calls, size_of
+from novarag.gateway.http.requests import BadRequest, GivenPassage
 
 
 def asked(number):

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from novarag.calibration.graded import Source
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
-from novarag.gateway import server
-from novarag.gateway.connection import ClientGone, serve_within
+from novarag.gateway.http import server
+from novarag.gateway.http.connection import ClientGone, serve_within
 from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from tests.support.gateways import PASSAGES, QUESTION, Upstream, ask, fronted, post, settings
@@ -34,8 +34,8 @@ def test_a_process_that_serves_loads_no_statistics_and_no_tables(tmp_path):
     parts = 'calibration = "calibration.json"\ngate = "gate.json"'
     (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1", model=parts))
     code = (
-        "import sys, novarag.gateway.server, novarag.gateway.audit.recording\n"
-        "from novarag.gateway.app import Gateway, make_app\n"
+        "import sys, novarag.gateway.http.server, novarag.gateway.audit.recorder\n"
+        "from novarag.gateway.http.app import Gateway, make_app\n"
         "from novarag.gateway.snapshot import Snapshot\n"
         "made = Gateway(Snapshot(sys.argv[1])); make_app(made)\n"
         "made.snapshot.respondents['support'].calibration.one(0.9, 'consistent')\n"
@@ -119,7 +119,7 @@ def test_collections_are_made_rare_once_all_is_in_place(tmp_path, monkeypatch):
     asyncio.run(whole())
     assert started == [True]
     code = (
-        "import gc; from novarag.gateway.running import collect_rarely; collect_rarely();"
+        "import gc; from novarag.gateway.admin.running import collect_rarely; collect_rarely();"
         "assert gc.get_freeze_count() > 1000 and gc.get_threshold()[0] >= 10_000 and gc.isenabled()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

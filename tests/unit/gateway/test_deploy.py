@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from novarag.gateway.app import Gateway
-from novarag.gateway.metrics import GatewayCollector
+from novarag.gateway.http.app import Gateway
+from novarag.gateway.observe.metrics import GatewayCollector
 from novarag.gateway.settings import read_settings
 from novarag.gateway.snapshot import Snapshot
 from tests.support.gateways import settings

@@ -7,8 +7,8 @@ import asyncio
 
 import pytest
 
-from novarag.gateway import guardrail
-from novarag.gateway.guardrail import GUARDRAIL
+from novarag.gateway.http import guardrail
+from novarag.gateway.http.guardrail import GUARDRAIL
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, fronted, post
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key
 

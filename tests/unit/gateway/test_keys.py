@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from novarag import UsageError, add_gateway_key, check_gateway, list_gateway_keys
-from novarag.gateway import access, issuing
-from novarag.gateway.access import Access, NotAdmitted, is_loopback, needs_keys
-from novarag.gateway.app import Gateway
+from novarag.gateway.admin import client_keys as issuing
 from novarag.gateway.audit import stored_keys
-from novarag.gateway.audit.recording import Audit
+from novarag.gateway.audit.recorder import Audit
 from novarag.gateway.audit.stored_keys import StoredKeys
-from novarag.gateway.keys import ClientKey, KeyRing, bearer, hash_of, new_key
-from novarag.gateway.server import reload
+from novarag.gateway.http import access
+from novarag.gateway.http.access import Access, NotAdmitted, is_loopback, needs_keys
+from novarag.gateway.http.app import Gateway
+from novarag.gateway.http.keys import ClientKey, KeyRing, bearer, hash_of, new_key
+from novarag.gateway.http.server import reload
 from novarag.gateway.settings import Scope, Settings, read_settings
 from novarag.gateway.snapshot import Snapshot
 from tests.support.gateways import REPLY, Upstream, ask, fronted, settings

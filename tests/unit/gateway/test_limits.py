@@ -6,9 +6,9 @@ import random
 import pytest
 
 from novarag.calls import Usage
-from novarag.gateway.limits import Bucket, TenantLimits
+from novarag.gateway.http.limits import Bucket, TenantLimits
+from novarag.gateway.http.usage import read_usage, usage_in
 from novarag.gateway.settings import Rates
-from novarag.gateway.usage import read_usage, usage_in
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key
 

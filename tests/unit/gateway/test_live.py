@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from novarag.gateway.live import LiveAnswer
-from novarag.gateway.requests import ChatRequest, asked_about
+from novarag.gateway.http.live_answer import LiveAnswer
+from novarag.gateway.http.requests import ChatRequest, asked_about
 from novarag.gateway.snapshot import Snapshot
 from novarag.gateway.upstream import events_of
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, ask, framed, settings

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from novarag.gateway.chat import serve_chat
-from novarag.gateway.logs import JsonLines, json_logs, log_event
-from novarag.gateway.server import reload
+from novarag.gateway.http.chat import serve_chat
+from novarag.gateway.http.server import reload
+from novarag.gateway.observe.logs import JsonLines, json_logs, log_event
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
 from tests.support.waiting import until
 from tests.unit.gateway.test_keys import hash_of, part, with_key
@@ -67,7 +67,7 @@ def test_what_clients_and_models_write_is_in_no_line(tmp_path, monkeypatch):
             raise ValueError(f"a fault of ours that quotes {body!r}")
         await serve_chat(exchange, body)
 
-    monkeypatch.setattr("novarag.gateway.app.serve_chat", break_down)
+    monkeypatch.setattr("novarag.gateway.http.app.serve_chat", break_down)
     headers = with_key(KEY) | {"x-request-id": MARK, "user-agent": MARK, "traceparent": MARK}
 
     async def story(client):
@@ -172,7 +172,7 @@ def test_lines_are_one_line_whatever_is_in_them_and_others_messages_are_not_kept
 
 
 def test_a_log_that_nobody_reads_holds_up_nothing(monkeypatch):
-    monkeypatch.setattr("novarag.gateway.logs._WAITING", 5)
+    monkeypatch.setattr("novarag.gateway.observe.logs._WAITING", 5)
     free = threading.Event()
 
     class Stuck(io.StringIO):

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 
-from novarag.gateway.metrics import PREFIX
-from novarag.gateway.server import reload
+from novarag.gateway.http.server import reload
+from novarag.gateway.observe.metrics import PREFIX
 from tests.support.gateways import Upstream, ask, events, fronted, post
 from tests.unit.gateway.audit.test_recording import NOWHERE
 from tests.unit.gateway.test_keys import part

@@ -10,9 +10,9 @@ from aiohttp import web
 from jsonschema import Draft202012Validator, ValidationError
 from openapi_spec_validator import validate
 
-from novarag.gateway import reply_models
-from novarag.gateway.openapi import ROUTES, document_bytes, make_document
-from novarag.gateway.replies import new_id
+from novarag.gateway.http import reply_models
+from novarag.gateway.http.openapi import ROUTES, document_bytes, make_document
+from novarag.gateway.http.replies import new_id
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, events, fronted, post
 from tests.unit.gateway.audit.test_recording import NOWHERE
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from novarag import UsageError, serve_gateway
 from novarag.cli import app
-from novarag.gateway import server
-from novarag.gateway.logs import json_logs
+from novarag.gateway.http import server
+from novarag.gateway.observe.logs import json_logs
 from tests.support.gateways import settings
 from tests.support.waiting import until
 from tests.unit.gateway.test_keys import part

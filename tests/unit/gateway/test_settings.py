@@ -9,7 +9,7 @@ import pytest
 
 from novarag import DataError, UsageError, check_gateway, write_example
 from novarag.gateway import snapshot as snapshot_module
-from novarag.gateway.server import reload
+from novarag.gateway.http.server import reload
 from novarag.gateway.settings import Settings, read_settings
 from novarag.gateway.snapshot import Snapshot
 from tests.support.gateways import Upstream, ask, fronted, post, settings

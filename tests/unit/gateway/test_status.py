@@ -9,13 +9,13 @@ import pytest
 from starlette.requests import Request
 
 from novarag.flows.calibrate import save_calibration
-from novarag.gateway import status
-from novarag.gateway.attention import find_matters
 from novarag.gateway.audit.delivered import Delivered
-from novarag.gateway.drift import NO_CALIBRATION, NO_REFERENCE
-from novarag.gateway.keys import hash_of
-from novarag.gateway.server import reload
-from novarag.gateway.status_page import from_this_machine
+from novarag.gateway.http.keys import hash_of
+from novarag.gateway.http.server import reload
+from novarag.gateway.observe import status
+from novarag.gateway.observe.attention import find_matters
+from novarag.gateway.observe.drift import NO_CALIBRATION, NO_REFERENCE
+from novarag.gateway.observe.status_page import from_this_machine
 from tests.support.calibrations import write_calibration
 from tests.support.gateways import REPLY, Upstream, ask, fronted, post
 

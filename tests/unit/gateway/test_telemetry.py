@@ -185,7 +185,7 @@ def test_a_share_of_requests_gets_spans_and_a_trace_that_goes_on_is_kept_whole(t
 
 
 def test_a_receiver_that_is_away_costs_no_request(tmp_path, monkeypatch):
-    monkeypatch.setattr("novarag.gateway.telemetry._LAST", 0.2)
+    monkeypatch.setattr("novarag.gateway.observe.telemetry._LAST", 0.2)
 
     async def whole():
         tail = '[telemetry]\notlp = "http://127.0.0.1:9"\n'
@@ -210,6 +210,6 @@ def test_without_telemetry_nothing_of_it_is_imported_or_sent_on(tmp_path):
 
     asyncio.run(whole())
     assert "traceparent" not in heard[0]
-    code = "import sys, novarag.gateway.server; print([m for m in sys.modules if 'telemetry' in m or 'prometheus' in m])"  # fmt: skip
+    code = "import sys, novarag.gateway.http.server; print([m for m in sys.modules if 'telemetry' in m or 'prometheus' in m])"  # fmt: skip
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.audit.migrating import migrate
 from novarag.gateway.audit.partitions import TABLES, days_ahead, make_days, partition
 from novarag.gateway.audit.payloads import (
     DECISION_COLUMNS,
@@ -16,6 +15,7 @@ from novarag.gateway.audit.payloads import (
     Known,
     Said,
 )
+from novarag.gateway.audit.schema import migrate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from novarag.gateway.audit.migrating import LOCK
+from novarag.gateway.audit.schema import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from novarag.atomic import whole_file
 from novarag.errors import StorageError, UsageError
 from novarag.gateway.audit.database import connected
-from novarag.gateway.audit.migrating import LOCK, migrate
 from novarag.gateway.audit.partitions import TABLES, attached, days_kept, make_days, partition
 from novarag.gateway.audit.payloads import SOURCE
+from novarag.gateway.audit.schema import LOCK, migrate
 
 if TYPE_CHECKING:
     from datetime import date

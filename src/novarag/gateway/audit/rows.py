@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Usage
     from novarag.gateway.decisions import PolicyDecision, Respondent
-    from novarag.gateway.requests import Asked
+    from novarag.gateway.http.requests import Asked
 
 ROUTES: Final = ("chat", "stream", "score")
 DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")

@@ -12,9 +12,9 @@ import asyncpg
 
 from novarag.errors import NovaragError, UsageError
 from novarag.gateway.audit.database import connected
-from novarag.gateway.audit.migrating import migrate
-from novarag.gateway.keys import ClientKey, KeyRing
-from novarag.gateway.logs import log_event
+from novarag.gateway.audit.schema import migrate
+from novarag.gateway.http.keys import ClientKey, KeyRing
+from novarag.gateway.observe.logs import log_event
 from novarag.gateway.settings import NAME, Scope
 
 _START = 2.0  # seconds that a start waits for keys

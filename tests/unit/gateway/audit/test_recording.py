@@ -11,17 +11,18 @@ import pytest
 from pydantic import ValidationError
 
 from novarag.errors import StorageError, UsageError
-from novarag.gateway.audit import feedback, recording
-from novarag.gateway.audit.feedback import serve_feedback
+from novarag.gateway.audit import recorder as recording
+from novarag.gateway.audit.answer_lookup import UncommittedRows
 from novarag.gateway.audit.frames import frame
-from novarag.gateway.audit.known import UncommittedRows
 from novarag.gateway.audit.payloads import from_payload, to_payload
-from novarag.gateway.audit.recording import AuditFull
+from novarag.gateway.audit.recorder import AuditFull
 from novarag.gateway.audit.rows import time_of
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.audit.spool import Spool
-from novarag.gateway.replies import new_id
-from novarag.gateway.requests import BadRequest
+from novarag.gateway.http import feedback
+from novarag.gateway.http.feedback import serve_feedback
+from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.requests import BadRequest
 from tests.support.audited import VARIABLE, audit, row
 from tests.support.waiting import until
 

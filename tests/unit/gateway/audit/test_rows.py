@@ -21,8 +21,8 @@ from novarag.gateway.audit.payloads import (
 )
 from novarag.gateway.audit.rows import CODES, FeedbackRow, Keeper, Requested, Words, time_of
 from novarag.gateway.decisions import PolicyDecision
-from novarag.gateway.replies import new_id
-from novarag.gateway.requests import asked_about
+from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.requests import asked_about
 from novarag.gateway.snapshot import Snapshot
 from novarag.records import Completion, Flaw
 from novarag.scoring import Action, Exchange
@@ -213,7 +213,7 @@ def test_a_later_form_is_set_aside_even_if_it_looks_like_ours():
 
 def test_the_audit_of_a_process_imports_no_tables_and_no_statistics():
     code = (
-        "import sys, novarag.gateway.audit.recording, novarag.gateway.audit.feedback;"
+        "import sys, novarag.gateway.audit.recorder, novarag.gateway.http.feedback;"
         "bad = {'polars', 'scipy.stats', 'pyarrow', 'pandas'} & set(sys.modules); assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,1 @@
+"""What an operator does with a gateway: start it, give out keys, keep and drop rows, propose."""

@@ -1,0 +1,1 @@
+"""What is seen of a running gateway: counts, traces, logs, drift and its status."""

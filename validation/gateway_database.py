@@ -30,13 +30,13 @@ import aiohttp
 import asyncpg
 import uvicorn
 
-from novarag.gateway.http.feedback import serve_feedback
-from novarag.gateway.audit.schema import migrate
 from novarag.gateway.audit.partitions import make_days, partition
 from novarag.gateway.audit.recorder import Audit
 from novarag.gateway.audit.rollups import roll_up
+from novarag.gateway.audit.schema import migrate
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.http.connection import read_body
+from novarag.gateway.http.feedback import serve_feedback
 from tests.support.audited import VARIABLE, row, settled, until
 from tests.support.machine import described
 from tests.support.postgres import server

@@ -15,14 +15,15 @@ import pytest
 import novarag
 from novarag.calibration.graded import UNKNOWN
 from novarag.errors import DataError, StorageError
-from novarag.gateway.audit import database, recorder as recording, rows
+from novarag.gateway.audit import database, rows
+from novarag.gateway.audit import recorder as recording
 from novarag.gateway.audit.database import connected
 from novarag.gateway.audit.graded import graded_from_audit
-from novarag.gateway.audit.schema import migrate, migrations
 from novarag.gateway.audit.partitions import attached, days_kept, make_days, partition
 from novarag.gateway.audit.payloads import to_payload
 from novarag.gateway.audit.rollups import roll_up
 from novarag.gateway.audit.rows import CODES, Words
+from novarag.gateway.audit.schema import migrate, migrations
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.http.replies import new_id
 from tests.support.audited import VARIABLE, audit, row, settled

@@ -16,8 +16,8 @@ import pytest
 
 from novarag import adopt_proposal, drop_audit, export_audit, forget_tenant, load_calibration
 from novarag.errors import DataError, StorageError, UsageError
-from novarag.gateway.observe import status
 from novarag.gateway.admin.propose import propose_calibration, propose_gate
+from novarag.gateway.observe import status
 from tests.support.audited import VARIABLE, audit, row
 from tests.support.calibrations import NOVA, write_calibration
 from tests.support.databases import asked, recorded, said

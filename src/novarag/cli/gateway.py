@@ -28,8 +28,8 @@ def gateway(
 
     SIGHUP reads the settings again; SIGTERM finishes what is in flight and ends.
     """
-    from novarag.gateway.observe.logs import json_logs
     from novarag.gateway.admin.running import check_gateway, serve_gateway
+    from novarag.gateway.observe.logs import json_logs
 
     found = check_gateway(settings)
     for line in found.lines():

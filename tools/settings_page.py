@@ -5,7 +5,7 @@ Usage: python -m tools.settings_page
 
 from pathlib import Path
 
-from novarag.gateway.settings import Settings
+from novarag.gateway.settings import GatewaySettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "gateway-settings.md"
 
@@ -15,11 +15,11 @@ Every key of the file that `novarag gateway FILE` reads, with its default. Writt
 """
 
 PARTS = {
-    "[listen]": ("Listen", {
+    "[listen]": ("ListenSettings", {
         "host": "the address that it listens at",
         "port": "0 takes any free one",
     }),
-    "[upstreams.NAME]": ("Upstream", {
+    "[upstreams.NAME]": ("UpstreamSettings", {
         "url": "of a server with OpenAI's chat completions, with its `/v1`",
         "key_env": "the variable that has its key",
         "timeout": "for one request to it",
@@ -27,7 +27,7 @@ PARTS = {
         "failures": "in a row that open its breaker",
         "cooldown": "before one request is let through an open breaker",
     }),
-    "[models.NAME]": ("Model", {
+    "[models.NAME]": ("ModelSettings", {
         "upstream": "which server has it",
         "name": "as that server calls it",
         "strategy": "the prompt, by its name: `nova`, `vanilla`, `cot` or another of the package",
@@ -51,19 +51,19 @@ PARTS = {
         "unjudged": "the strategy judges no passages",
         "unread": "the reply could not be read",
     }),
-    "[searches.NAME]": ("Search", {
+    "[searches.NAME]": ("SearchSettings", {
         "url": "of a search server; either this or `index`",
         "index": "of Milvus: a file of `novarag index`, or a server's address",
         "key_env": "the variable that has its key",
         "k": "passages that are taken",
         "timeout": "for one search",
     }),
-    "[texts]": ("Texts", {
+    "[texts]": ("ReplyTexts", {
         "abstain": "said instead of an answer that is withheld",
         "clarify": "said instead, by the policy `clarify`",
         "unread": "said where the reply could not be read",
     }),
-    "[limits]": ("Limits", {
+    "[limits]": ("LimitSettings", {
         "body": "bytes of a request",
         "passages": "of a request",
         "question": "characters of a question",
@@ -76,28 +76,28 @@ PARTS = {
         "drain": "for what is in flight, after SIGTERM",
         "rate": "below",
     }),
-    "[limits.rate]": ("Rates", {
+    "[limits.rate]": ("RateLimits", {
         "requests": "a minute and tenant, in this process",
         "tokens": "a minute and tenant, in this process",
         "tenants": "`[limits.rate.tenants.NAME]`: tenants with limits of their own",
     }),
-    "[access]": ("Access", {
+    "[access]": ("AccessSettings", {
         "required": "whether a key is needed; where nothing is said, if there are `[keys]` or other machines can reach it",
         "reread": "how often keys of the audit's database are read",
     }),
-    "[keys.NAME]": ("ClientKeys", {
+    "[keys.NAME]": ("TenantKeys", {
         "sha256": "hashes of the keys, several while they are changed",
         "tenant": "whose they are; else NAME",
         "scopes": "what they may be used for",
         "expires": "a day or a time, UTC where it names no zone",
         "note": "for whoever reads the file",
     }),
-    "[telemetry]": ("Telemetry", {
+    "[telemetry]": ("TelemetrySettings", {
         "otlp": "the address of an OTLP receiver over HTTP, without its `/v1/traces`",
         "service": "the name in its traces",
         "sample": "the share of requests with spans, where the client's own trace says nothing",
     }),
-    "[logs]": ("Logs", {"requests": "a line for every request, not for failures alone"}),
+    "[logs]": ("LogSettings", {"requests": "a line for every request, not for failures alone"}),
     "[audit]": ("AuditSettings", {
         "database_env": "the variable that has the address of the PostgreSQL database",
         "spool": "a folder on this machine, from the settings file",
@@ -113,9 +113,9 @@ PARTS = {
 
 def make_page() -> str:
     """Return the page; a key without a meaning, or the other way round, is an error."""
-    schemas = Settings.model_json_schema()["$defs"]
+    schemas = GatewaySettings.model_json_schema()["$defs"]
     missing = {n for n, s in schemas.items() if "properties" in s} - {n for n, _ in PARTS.values()}
-    if missing - {"Rate"}:  # that of one tenant is in the part of all
+    if missing - {"RateLimit"}:  # that of one tenant is in the part of all
         raise ValueError(f"no part has {missing}")
     return "\n".join([INTRO, *(_part(title, schemas, *PARTS[title]) for title in PARTS)])
 

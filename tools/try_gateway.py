@@ -19,9 +19,9 @@ import aiohttp
 from aiohttp import web
 
 from novarag.examples import simulated_pools
-from novarag.gateway.http.app import Gateway
 from novarag.gateway.http.server import make_server
 from novarag.gateway.snapshot import Snapshot
+from novarag.gateway.state import Gateway
 from novarag.grouping import find_mix
 from tests.support.postgres import program, server
 from tools.simulated_server import Server, write_requests

@@ -1,13 +1,11 @@
 """The audit's long proofs in a real PostgreSQL, which this starts: nothing lost, nothing doubled.
 
     python -m validation.gateway_database restarts [--restarts 40] [--outage 300] [--rate 100]
-    python -m validation.gateway_database rollup   [--rows 100000000] [--days 10]
     python -m validation.gateway_database feedback [--rate 500] [--seconds 60]
     python -m validation.gateway_database copy     [--rows 200000]
 
 `restarts` stops and crashes the server under load, then leaves it away; every second restart is a
-crash of all its processes. `rollup` fills partitions on the server and times one hour of one day.
-`feedback` posts to a server of this process and times replies. `copy` says what a row costs. Each
+crash of all its processes. `feedback` posts to a server of this process and times replies. `copy` says what a row costs. Each
 prints one line of figures and leaves with 1 where one is not as it must be.
 """
 
@@ -23,17 +21,13 @@ import socket
 import tempfile
 import time
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
 import asyncpg
 import uvicorn
 
-from novarag.gateway.audit.partitions import make_days, partition
-from novarag.gateway.audit.recorder import Audit
-from novarag.gateway.audit.rollups import roll_up
-from novarag.gateway.audit.schema import migrate
+from novarag.gateway.audit.recorder import AuditRecorder
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.http.connection import read_body
 from novarag.gateway.http.feedback import serve_feedback
@@ -41,12 +35,11 @@ from tests.support.audited import VARIABLE, row, settled, until
 from tests.support.machine import described
 from tests.support.postgres import server
 
-ROLLUP = 2.0  # seconds at most
 FEEDBACK = 0.060
 
 
-def audit(folder: Path) -> Audit:
-    return Audit(AuditSettings(), folder=folder)
+def audit(folder: Path) -> AuditRecorder:
+    return AuditRecorder(AuditSettings(), folder=folder)
 
 
 async def ids_in(dsn: str) -> list[str]:
@@ -65,7 +58,9 @@ def tell(what: str, figures: dict[str, object], *, holds: bool) -> bool:
 # --- restarts and an outage -----------------------------------------------------------------------
 
 
-async def _load(made: Audit, rate: float, kept: list[str], slow: list[float], end: asyncio.Event):
+async def _load(
+    made: AuditRecorder, rate: float, kept: list[str], slow: list[float], end: asyncio.Event
+):
     begun = time.monotonic()
     while not end.is_set():
         while len(kept) < (time.monotonic() - begun) * rate:
@@ -113,82 +108,20 @@ def _quantile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-# --- many rows ------------------------------------------------------------------------------------
-
-FILL = """
-insert into {name} (id, time, question_digest, passages_digest, answer_digest, stated, confidence,
-    day, tenant, source, low, high, latency_ms, prompt_tokens, reply_tokens, question_length,
-    passages_length, answer_length, route, mode, status, decision, action, evidence, calibrated,
-    shown, judgments)
-select (lpad(to_hex((extract(epoch from t) * 1000)::bigint), 12, '0') || '7'
-        || substr(h, 1, 3) || '8' || substr(h, 4, 15))::uuid,
-    t, n, n * 7, n * 11, (n % 101) / 100.0, (n % 97) / 97.0, $1::date, 1, 1 + n % 3, 0.1, 0.9,
-    n % 900, 400, 60, 40, 4000, 20, 1, 1, 200, 1 + n % 2, 1 + n % 2, 1 + n % 3, true, true,
-    array[1, 3, 3]::smallint[]
-from (select n, md5(n::text || $1::date::text) as h,
-        $1::date::timestamp at time zone 'UTC' + (n * 86400.0 / $2::int) * interval '1 second' as t
-      from generate_series(0, $2::int - 1) n) made
-"""
-
-
-async def rollup(args: argparse.Namespace, postgres, folder: Path) -> bool:
-    connection = await asyncpg.connect(postgres.dsn)
-    await migrate(connection)
-    today = datetime.now(UTC).date()
-    days = [today - timedelta(days=n) for n in range(1, args.days + 1)]
-    await make_days(connection, days)
-    await connection.execute("insert into tenants (name) values ('acme')")
-    for model in ("a", "b", "c"):
-        await connection.execute(
-            "insert into sources (model, answered, served, upstream, prompt, settings)"
-            " values ($1, $1, 'llama', 'main', 'p', 'v1')", model,
-        )  # fmt: skip
-    each, begun = args.rows // args.days, time.monotonic()
-    for day in days:
-        name = partition("decisions", day)
-        await connection.execute(FILL.format(name=name), day, each, timeout=None)
-        await connection.execute(f"vacuum analyze {name}")
-        print(f"{day}: {each:,} rows, {time.monotonic() - begun:.0f} s", flush=True)
-    size = await connection.fetchval(
-        "select sum(pg_total_relation_size(inhrelid)) from pg_inherits"
-        " where inhparent = 'decisions'::regclass"
-    )
-    heap = await connection.fetchval(
-        "select sum(pg_relation_size(inhrelid)) from pg_inherits"
-        " where inhparent = 'decisions'::regclass"
-    )
-    took, rows = [], 0
-    for number, day in enumerate(days):
-        hour = datetime(day.year, day.month, day.day, (7 * number) % 24, tzinfo=UTC)
-        before = time.perf_counter()
-        found = await roll_up(connection, hour)
-        took.append(time.perf_counter() - before)
-        rows = sum(one.rows for one in found)
-        if abs(rows - each / 24) > 1:
-            raise RuntimeError(f"{rows} rows of an hour, not {each / 24:.0f}")
-    await connection.close()
-    figures = {
-        "rows": f"{each * args.days:,}", "partitions": args.days, "rows an hour": f"{rows:,}",
-        "slowest": f"{max(took):.3f} s", "median": f"{sorted(took)[len(took) // 2]:.3f} s",
-        "bytes a row": f"{heap / each / args.days:.0f} and {(size - heap) / each / args.days:.0f} of indices",
-    }  # fmt: skip
-    return tell("rollup of one hour", figures, holds=max(took) <= ROLLUP)
-
-
 # --- feedback -------------------------------------------------------------------------------------
 
 
 class Holder:
-    """What `serve_feedback` needs of a gateway."""
+    """The audit that feedback is kept in, once it is open."""
 
-    audit: Audit | None = None
+    audit: AuditRecorder | None = None
 
 
 @asynccontextmanager
 async def listening(holder: Holder):
     async def app(scope, receive, send):
         if scope["type"] == "http":
-            await serve_feedback(holder, await read_body(receive, 10_000), send)
+            await serve_feedback(holder.audit, await read_body(receive, 10_000), send)
 
     # Named as TCP, or asyncio does not turn Nagle's algorithm off, which costs 40 ms a reply.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as chosen:
@@ -204,7 +137,7 @@ async def listening(holder: Holder):
             await task
 
 
-async def _answered(made: Audit, count: int) -> list[str]:
+async def _answered(made: AuditRecorder, count: int) -> list[str]:
     """Record answers, and wait until the database has them: feedback is on answers that there are."""
     kept = [row(tenant="default") for _ in range(count)]
     for one in kept:
@@ -294,7 +227,7 @@ async def copy(args: argparse.Namespace, postgres, folder: Path) -> bool:
     return tell("spool and COPY", figures, holds=state.committed == args.rows)
 
 
-PROOFS = {f.__name__: f for f in (restarts, rollup, feedback, copy)}
+PROOFS = {f.__name__: f for f in (restarts, feedback, copy)}
 
 
 def main() -> int:
@@ -303,13 +236,11 @@ def main() -> int:
     parser.add_argument("--restarts", type=int, default=40)
     parser.add_argument("--outage", type=float, default=300)
     parser.add_argument("--rate", type=float, default=None)
-    parser.add_argument("--rows", type=int, default=None)
-    parser.add_argument("--days", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     args.rate = args.rate or (500 if args.what == "feedback" else 100)
-    args.rows = args.rows or (100_000_000 if args.what == "rollup" else 200_000)
     settings = {"max_wal_size": "4GB", "log_min_messages": "fatal"}
     with (
         tempfile.TemporaryDirectory(prefix="novarag-") as place,

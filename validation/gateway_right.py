@@ -31,7 +31,7 @@ import novarag
 from novarag import answer_async
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.gateway.http.server import reload
+from novarag.gateway.http.server import reload_settings
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import EvidenceState
 from tests.support.gateways import PASSAGES, Upstream, events, fronted, post
@@ -219,7 +219,7 @@ async def promise(seeds: int, requests: int, folder: Path) -> int:
         for seed in range(seeds):
             rng = random.Random(10_000 + seed)
             made_from(draws(rng, GRADED), folder, "llama", "nova", seed)
-            if not await reload(client.gateway):
+            if not await reload_settings(client.gateway):
                 raise RuntimeError("the gateway refused its settings")
             share, error = error_of(folder, rng)
             broken += error > RISK
@@ -262,7 +262,7 @@ async def drift(seeds: int, folder: Path) -> int:
         for seed in range(seeds):
             rng = random.Random(20_000 + seed)
             made_from(draws(rng, GRADED), folder, "llama", "nova", seed)
-            if not await reload(client.gateway):
+            if not await reload_settings(client.gateway):
                 raise RuntimeError("the gateway refused its settings")
             for number, draw in enumerate(draws(rng, BEFORE)):
                 state = await watched(seed, number, draw)

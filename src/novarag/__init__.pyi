@@ -119,7 +119,7 @@ from novarag.flows.study import make_rating_sheet as make_rating_sheet
 from novarag.flows.study import read_rating_files as read_rating_files
 from novarag.flows.train import TrainingResult as TrainingResult
 from novarag.flows.train import train_model as train_model
-from novarag.gateway.admin.adopt import Adopted as Adopted
+from novarag.gateway.admin.adopt import Adoption as Adoption
 from novarag.gateway.admin.adopt import adopt_proposal as adopt_proposal
 from novarag.gateway.admin.client_keys import GatewayKey as GatewayKey
 from novarag.gateway.admin.client_keys import NewGatewayKey as NewGatewayKey
@@ -136,7 +136,7 @@ from novarag.gateway.admin.running import GatewayCheck as GatewayCheck
 from novarag.gateway.admin.running import GatewayModel as GatewayModel
 from novarag.gateway.admin.running import check_gateway as check_gateway
 from novarag.gateway.admin.running import serve_gateway as serve_gateway
-from novarag.gateway.audit.retention import Exported as Exported
+from novarag.gateway.audit.retention import AuditExport as AuditExport
 from novarag.grading import grade as grade
 from novarag.grouping import Mix as Mix
 from novarag.grouping import assemble as assemble

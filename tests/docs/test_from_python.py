@@ -86,7 +86,7 @@ def test_gateway(monkeypatch):
     async def serve(settings, *, fd, started):
         served.append((settings, fd))
 
-    monkeypatch.setattr("novarag.gateway.http.server.serve", serve)
+    monkeypatch.setattr("novarag.gateway.http.server.run_server", serve)
     run_block("gateway")
     assert served == [("gateway.toml", None)]
 

@@ -44,7 +44,7 @@ def test_every_verb_has_help(verb, tmp_path):
 @pytest.mark.install
 def test_every_public_name_is_there_without_an_extra():
     python = Path(os.environ["NOVARAG_COMMAND"]) / "python"
-    code = "from novarag import *; print(measure.__module__, Exported.__module__)"
+    code = "from novarag import *; print(measure.__module__, AuditExport.__module__)"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["novarag.flows.measure", "novarag.gateway.audit.retention"], (
         done.stderr

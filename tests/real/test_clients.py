@@ -193,7 +193,7 @@ def test_a_harmed_text_is_noticed(tmp_path, monkeypatch, harm, stream):
     from novarag.gateway.http import chat
 
     whole = chat.user_text
-    monkeypatch.setattr(chat, "user_text", lambda *given: HARM[harm](whole(*given)))
+    monkeypatch.setattr(chat, "choose_text", lambda *given: HARM[harm](whole(*given)))
     found = asyncio.run(_all(tmp_path, ("curl",)))["curl"]
     case = next(c for c in CASES if (c.situation, c.stream, c.mode) == ("odd text", stream, "enforce"))  # fmt: skip
     assert len(judge("curl", case, found[case.name])) == 1

@@ -17,15 +17,19 @@ from novarag.calibration.graded import UNKNOWN
 from novarag.errors import DataError, StorageError
 from novarag.gateway.audit import database, rows
 from novarag.gateway.audit import recorder as recording
-from novarag.gateway.audit.database import connected
-from novarag.gateway.audit.graded import graded_from_audit
-from novarag.gateway.audit.partitions import attached, days_kept, make_days, partition
+from novarag.gateway.audit.database import open_connection
+from novarag.gateway.audit.graded import read_graded
+from novarag.gateway.audit.partitions import (
+    find_partitions,
+    list_kept_days,
+    make_days,
+    name_partition,
+)
 from novarag.gateway.audit.payloads import to_payload
-from novarag.gateway.audit.rollups import roll_up
-from novarag.gateway.audit.rows import CODES, Words
-from novarag.gateway.audit.schema import migrate, migrations
+from novarag.gateway.audit.rows import CODES, TextRecord
+from novarag.gateway.audit.schema import migrate, read_migrations
 from novarag.gateway.audit.spool import Spool
-from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.replies import draw_id
 from tests.support.audited import VARIABLE, audit, row, settled
 from tests.support.databases import asked, id_at, load_rows, recorded, said, with_connection
 from tests.support.postgres import program
@@ -42,10 +46,10 @@ NOW = datetime.now(UTC)
 
 
 def test_a_row_arrives_as_it_was_recorded(monkeypatch, tmp_path, dsn):
-    texts = Words(-5, 6, 7, 8, 9, 10, "wh\u00e4t\ttab?", ("a\nb", 'c"'), "an\\swer")
-    full = row(words=texts, flaw="no answer found", evidence="conflicting", action="closed-book")
+    texts = TextRecord(-5, 6, 7, 8, 9, 10, "wh\u00e4t\ttab?", ("a\nb", 'c"'), "an\\swer")
+    full = row(texts=texts, flaw="no answer found", evidence="conflicting", action="closed-book")
     bare = rows.AuditRow(
-        id=new_id(), tenant="b", model="m", answered="m", served="s", upstream="u", prompt="p",
+        id=draw_id(), tenant="b", model="m", answered="m", served="s", upstream="u", prompt="p",
         settings="v", route="stream", mode="annotate", status=502, decision="failed",
     )  # fmt: skip
     state = recorded(audit(monkeypatch, tmp_path, dsn), [full, bare])
@@ -54,7 +58,7 @@ def test_a_row_arrives_as_it_was_recorded(monkeypatch, tmp_path, dsn):
     got = [dict(one) for one in found]
     assert [str(one["id"]) for one in got] == [bare.id, full.id]
     for one, kept in zip(got, [bare, full], strict=True):
-        assert one["time"] == rows.time_of(kept.id)
+        assert one["time"] == rows.read_id_time(kept.id)
         assert one["day"] == one["time"].date()
         names = ("tenant", "model", "answered", "served", "upstream", "prompt", "settings", "route")
         values = (
@@ -63,8 +67,8 @@ def test_a_row_arrives_as_it_was_recorded(monkeypatch, tmp_path, dsn):
         more = ("low", "high", "calibrated", "shown", "prompt_tokens", "reply_tokens", "latency_ms")
         for name in (*names, *values, *more):
             assert one[name] == getattr(kept, name), name
-        for name in Words.__dataclass_fields__:
-            wanted = getattr(kept.words, name)
+        for name in TextRecord.__dataclass_fields__:
+            wanted = getattr(kept.texts, name)
             assert one[name] == (list(wanted) if name == "passages" and wanted else wanted)
     assert got[1]["judgments"] == ["highly relevant", "irrelevant"]
     assert got[0]["judgments"] is None
@@ -180,7 +184,7 @@ def test_an_outage_is_bridged_and_a_server_that_is_not_there_at_the_start_is_wai
 def test_a_server_that_hangs_is_given_up_and_holds_up_no_request(
     monkeypatch, tmp_path, postgres, dsn
 ):
-    monkeypatch.setattr(recording, "connected", partial(connected, command=0.5))
+    monkeypatch.setattr(recording, "open_connection", partial(open_connection, command=0.5))
     monkeypatch.setattr(database, "_CONNECT", 0.5)
 
     async def story():
@@ -315,18 +319,18 @@ def test_migrations_run_once_however_many_run_them(dsn):
         return counts, again
 
     counts, again = asyncio.run(story())
-    assert sorted(counts) == [0, 0, 0, len(migrations())]
+    assert sorted(counts) == [0, 0, 0, len(read_migrations())]
     assert again == 0
 
 
 def test_a_failed_migration_leaves_nothing_and_another_past_is_refused(dsn):
     async def story(connection):
-        broken = migrations() | {999: "create table half (a int); select 1 / 0"}
+        broken = read_migrations() | {999: "create table half (a int); select 1 / 0"}
         with pytest.raises(asyncpg.DivisionByZeroError):
             await migrate(connection, broken)
         left = await connection.fetchval("select to_regclass('half')")
         await migrate(connection)
-        changed = {number: text + " " for number, text in migrations().items()}
+        changed = {number: text + " " for number, text in read_migrations().items()}
         with pytest.raises(StorageError, match="migration 1"):
             await migrate(connection, changed)
         await connection.execute("insert into migrations values (1000, 'later')")
@@ -342,14 +346,16 @@ def test_partitions_are_made_ahead_by_any_number_of_processes(dsn):
         open_ones = [await asyncpg.connect(dsn) for _ in range(4)]
         await migrate(open_ones[0])
         await asyncio.gather(*(make_days(one, days) for one in open_ones))
-        found = await days_kept(open_ones[0]), await attached(open_ones[0])
+        found = await list_kept_days(open_ones[0]), await find_partitions(open_ones[0])
         for connection in open_ones:
             await connection.close()
         return found
 
     kept, names = asyncio.run(story())
     assert kept == days
-    assert names == {partition(table, day) for table in ("decisions", "feedback") for day in days}
+    assert names == {
+        name_partition(table, day) for table in ("decisions", "feedback") for day in days
+    }
 
 
 def test_late_rows_get_their_day(monkeypatch, tmp_path, dsn):
@@ -357,25 +363,7 @@ def test_late_rows_get_their_day(monkeypatch, tmp_path, dsn):
     recorded(audit(monkeypatch, tmp_path, dsn), late)
     found = dict(asked(dsn, "select id::text, tableoid::regclass::text from decisions"))
     for one in late:
-        assert found[one.id] == partition("decisions", rows.time_of(one.id).date())
-
-
-def test_an_hour_is_summed_up_from_its_own_day(monkeypatch, tmp_path, dsn):
-    hour = NOW.replace(minute=0, second=0, microsecond=0) - timedelta(days=1)
-    inside = [
-        row(id_at(hour + timedelta(minutes=n)), confidence=c) for n, c in ((0, 0.5), (59, 1.0))
-    ]
-    outside = [row(id_at(hour + timedelta(hours=1))), row(id_at(hour - timedelta(seconds=1)))]
-    failed = row(id_at(hour), decision="failed", confidence=None, evidence=None, latency_ms=None)
-    recorded(audit(monkeypatch, tmp_path, dsn), [*inside, *outside, failed])
-    found = with_connection(dsn, lambda c: roll_up(c, hour))
-    assert [(r.model, r.evidence, r.decision, r.rows, r.confidence) for r in found] == [
-        ("support", "consistent", "answer", 2, 0.75),
-        ("support", None, "failed", 1, None),
-    ]
-    plan = asked(dsn, "explain select count(*) from decisions where day = $1", hour.date())
-    assert partition("decisions", hour.date()) in str(plan)
-    assert partition("decisions", NOW.date()) not in str(plan)
+        assert found[one.id] == name_partition("decisions", rows.read_id_time(one.id).date())
 
 
 # --- feedback -------------------------------------------------------------------------------------
@@ -383,7 +371,7 @@ def test_an_hour_is_summed_up_from_its_own_day(monkeypatch, tmp_path, dsn):
 
 def test_feedback_counts_once_and_the_last_word_counts(monkeypatch, tmp_path, dsn):
     one, two, three = row(), row(), row(tenant="other")
-    orphan = new_id()
+    orphan = draw_id()
     kept = [
         said(one.id, "right", at=1000), said(one.id, "right", at=1001),
         said(two.id, "right", at=2000), said(two.id, "wrong", at=2001),
@@ -406,7 +394,7 @@ def test_t11_an_answer_is_known_on_its_way_and_in_the_database(monkeypatch, tmp_
 
     async def look(made):
         names = [
-            (fresh.id, "acme"), (old.id, "acme"), (old.id, "other"), (new_id(), "acme"),
+            (fresh.id, "acme"), (old.id, "acme"), (old.id, "other"), (draw_id(), "acme"),
             (id_at(NOW - timedelta(days=3)), "acme"),
         ]  # fmt: skip
         return await asyncio.gather(*(made.has_answer(*name) for name in names))
@@ -449,7 +437,7 @@ def test_feedback_becomes_graded_rows_that_a_calibration_is_fitted_on(monkeypatc
         one = row(
             id_at(NOW - timedelta(hours=i)), stated=0.9 if i % 2 else 0.6,
             evidence=("consistent", "conflicting", None)[i % 3],
-            words=Words(question_digest=i - 40),
+            texts=TextRecord(question_digest=i - 40),
         )  # fmt: skip
         kept.append(one)
         told.append(said(one.id, "wrong" if i % 4 == 0 else "right"))
@@ -461,7 +449,7 @@ def test_feedback_becomes_graded_rows_that_a_calibration_is_fitted_on(monkeypatc
     ungraded = row()
     recorded(audit(monkeypatch, tmp_path, dsn), [*kept, *others, ungraded, *told])
     since, until_ = NOW - timedelta(days=5), NOW + timedelta(hours=1)
-    table = graded_from_audit(dsn, "support", since, until_)
+    table = read_graded(dsn, "support", since, until_)
     assert table.height == 80
     by_id = {one.id: (one, feedback.verdict) for one, feedback in zip(kept, told, strict=False)}
     for found in table.iter_rows(named=True):
@@ -475,6 +463,6 @@ def test_feedback_becomes_graded_rows_that_a_calibration_is_fitted_on(monkeypatc
     assert (made.source.model, made.source.prompt) == ("llama", "0123456789abcdef")
     assert UNKNOWN not in {made.source.model, made.source.prompt}
     with pytest.raises(DataError, match="no answer of 'nobody'"):
-        graded_from_audit(dsn, "nobody", since, until_)
+        read_graded(dsn, "nobody", since, until_)
     with pytest.raises(ValueError, match="time zone"):
-        graded_from_audit(dsn, "support", since.replace(tzinfo=None), until_)
+        read_graded(dsn, "support", since.replace(tzinfo=None), until_)

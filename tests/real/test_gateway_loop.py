@@ -209,14 +209,14 @@ def settings_file(folder, model=""):
 
 def fill(monkeypatch, folder, dsn, n=120, **more):
     """Record answers that are judged, and some that are not."""
-    from novarag.gateway.audit.rows import Words
+    from novarag.gateway.audit.rows import TextRecord
 
     draw, kept = random.Random(1), []
     for i in range(n):
         stated = draw.choice([0.7, 0.9, 1.0])
         evidence = draw.choice(["consistent", "conflicting", "insufficient"])
         facts = {"prompt": NOVA, "stated": stated, "evidence": evidence}
-        one = row(words=Words(question_digest=i), **(facts | more))
+        one = row(texts=TextRecord(question_digest=i), **(facts | more))
         kept += [one, said(one.id, "right" if draw.random() < 0.6 * stated else "wrong")]
     recorded(audit(monkeypatch, folder, dsn), kept)
 
@@ -327,19 +327,19 @@ def test_the_status_page_says_that_the_database_is_away_and_that_nobody_judged(
     async def story():
         async with fronted(tmp_path, Upstream(), tail=AUDIT) as client:
             assert (await _status(client))["feedback"]["said"] == status.NOT_YET
-            board = client.gateway.board
+            monitor = client.server.config.app.state.monitor
             for _ in range(200):
                 found = await _status(client)
                 if found["feedback"]["said"] == status.NO_FEEDBACK:
                     break
                 await asyncio.sleep(0.05)
             assert found["feedback"]["said"] == status.NO_FEEDBACK
-            counted = board._counted_at
+            counted = monitor._counted_at
             await _status(client)
             await asyncio.sleep(0.1)
-            assert board._counted_at == counted  # at most once a minute, however often one looks
+            assert monitor._counted_at == counted  # at most once a minute, however often one looks
             monkeypatch.setenv(VARIABLE, "postgresql://novarag@127.0.0.1:1/none")
-            board._counted_at = None
+            monitor._counted_at = None
             for _ in range(200):
                 found = await _status(client)
                 if found["feedback"]["said"] == status.AWAY:

@@ -15,7 +15,7 @@ from novarag import (
     list_gateway_keys,
     revoke_gateway_key,
 )
-from novarag.gateway.http.server import reload
+from novarag.gateway.http.server import reload_settings
 from tests.support.audited import VARIABLE
 from tests.support.gateways import Upstream, ask, fronted, post, settings
 from tests.support.postgres import program, server
@@ -85,12 +85,12 @@ def test_a_running_gateway_learns_of_keys_and_outlives_its_database(file, tmp_pa
 
     async def story():
         async with fronted(tmp_path, Upstream(), tail=AUDIT) as client:
-            stored = client.gateway.stored
+            stored = client.gateway.stored_keys
             assert await status(client, first.key) == 200
             second = await asyncio.to_thread(add_gateway_key, "acme", file)
             assert await status(client, second.key) == 401
             before = stored.read_at
-            assert await reload(client.gateway)
+            assert await reload_settings(client.gateway)
             await until(lambda: stored.read_at != before)
             assert await status(client, second.key) == 200
             await asyncio.to_thread(revoke_gateway_key, first.known_by.sha256, file)

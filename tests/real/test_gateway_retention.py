@@ -9,8 +9,8 @@ import pytest
 
 from novarag.errors import UsageError
 from novarag.gateway.audit import retention
-from novarag.gateway.audit.partitions import attached, partition
-from novarag.gateway.audit.rows import Words
+from novarag.gateway.audit.partitions import find_partitions, name_partition
+from novarag.gateway.audit.rows import TextRecord
 from tests.support.audited import audit, row, settled
 from tests.support.databases import asked, id_at, load_rows, recorded, said, with_connection
 from tests.support.postgres import program
@@ -24,8 +24,8 @@ NOW = datetime.now(UTC)
 
 def _days_of_rows(monkeypatch, tmp_path, dsn):
     old = NOW - timedelta(days=2)
-    texts = Words(1, 2, 3, 4, 5, 6, "q", ("p", "r"), "a")
-    kept = [row(id_at(old), tenant=t, words=texts) for t in ("acme", "b", "acme")]
+    texts = TextRecord(1, 2, 3, 4, 5, 6, "q", ("p", "r"), "a")
+    kept = [row(id_at(old), tenant=t, texts=texts) for t in ("acme", "b", "acme")]
     kept += [row(id_at(NOW), tenant=t) for t in ("acme", "b")]
     recorded(audit(monkeypatch, tmp_path, dsn), [*kept, said(kept[0].id), said(kept[3].id)])
     return old.date(), kept
@@ -66,7 +66,7 @@ def test_a_drop_that_was_cut_off_is_taken_up_again(monkeypatch, tmp_path, dsn):
 
     async def cut(connection):
         await connection.execute(
-            f"alter table decisions detach partition {partition('decisions', day)} concurrently"
+            f"alter table decisions detach partition {name_partition('decisions', day)} concurrently"
         )
 
     with_connection(dsn, cut)
@@ -77,7 +77,7 @@ def test_a_drop_that_was_cut_off_is_taken_up_again(monkeypatch, tmp_path, dsn):
 
 def test_a_day_that_is_half_detached_still_takes_late_rows(monkeypatch, tmp_path, dsn):
     day, _ = _days_of_rows(monkeypatch, tmp_path, dsn)
-    name = partition("decisions", day)
+    name = name_partition("decisions", day)
 
     async def cut(connection):
         reader = await asyncpg.connect(dsn)
@@ -89,7 +89,7 @@ def test_a_day_that_is_half_detached_still_takes_late_rows(monkeypatch, tmp_path
                     f"alter table decisions detach partition {name} concurrently"
                 )
         await reader.close()
-        return await attached(connection)
+        return await find_partitions(connection)
 
     assert name not in with_connection(dsn, cut)
     recorded(audit(monkeypatch, tmp_path, dsn), [row(id_at(NOW - timedelta(days=2)))])
@@ -100,7 +100,7 @@ def test_a_day_that_is_half_detached_still_takes_late_rows(monkeypatch, tmp_path
 
 def test_rows_that_come_between_export_and_drop_are_exported_too(monkeypatch, tmp_path, dsn):
     day, _ = _days_of_rows(monkeypatch, tmp_path, dsn)
-    export, late = retention._export, [row(id_at(NOW - timedelta(days=2)))]
+    export, late = retention._export_table, [row(id_at(NOW - timedelta(days=2)))]
 
     async def slow(connection, table, *more):
         made = await export(connection, table, *more)
@@ -110,7 +110,7 @@ def test_rows_that_come_between_export_and_drop_are_exported_too(monkeypatch, tm
                 await settled(writer)
         return made
 
-    monkeypatch.setattr(retention, "_export", slow)
+    monkeypatch.setattr(retention, "_export_table", slow)
     files = asyncio.run(retention.drop_day(dsn, day, tmp_path / "exports"))
     assert [f.rows for f in files] == [4, 1]
     assert [f.name for f in sorted((tmp_path / "exports").iterdir())] == [

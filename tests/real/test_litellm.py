@@ -19,7 +19,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from novarag.gateway.http.keys import hash_of
+from novarag.gateway.http.keys import hash_key
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, event, served
 from tests.support.processes import listening, running
 
@@ -209,7 +209,7 @@ class Gateways:
     def __init__(self, work, key):
         self.path, self.socket, self._stack = work / "gateway.toml", listening(), ExitStack()
         self._address = self.socket.getsockname()
-        text = SETTINGS.format(words=WORDS, digest=hash_of(key).hex())
+        text = SETTINGS.format(words=WORDS, digest=hash_key(key).hex())
         self.path.write_text(text, "utf-8")
         self.url = f"http://127.0.0.1:{self._address[1]}"
 

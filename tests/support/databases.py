@@ -6,7 +6,7 @@ import time
 import asyncpg
 
 from novarag.gateway.audit.rows import FeedbackRow
-from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.replies import draw_id
 from tests.support.audited import row, settled
 from tests.support.waiting import until
 
@@ -50,7 +50,7 @@ def recorded(made, kept, seconds=30.0):
 
 
 def id_at(when):
-    return new_id(when.timestamp())
+    return draw_id(when.timestamp())
 
 
 def said(identity, verdict="right", *, tenant="acme", at=1_000):

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp import web
 
-from novarag.gateway.http.app import Gateway
 from novarag.gateway.http.server import make_server
 from novarag.gateway.snapshot import Snapshot
+from novarag.gateway.state import Gateway
 
 QUESTION = "In which year was the lamp lit?"
 PASSAGES = ["The lamp was lit in 1871.", "Bread rises slowly."]

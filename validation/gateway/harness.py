@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from novarag.gateway.audit.frames import scan
+from novarag.gateway.audit.frames import scan_records
 from novarag.gateway.audit.rows import DECISIONS
 from tests.support.audited import VARIABLE
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, completion, framed
@@ -189,7 +189,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     found = []
     for path in sorted((folder / "spool").glob("*.spool")):
         content = path.read_bytes()
-        found += [json.loads(one) for one in scan(content, 10**9, final=True).records]
+        found += [json.loads(one) for one in scan_records(content, 10**9, final=True).records]
     return [_row(values) for values in found if values[0] == "d"]
 
 

@@ -11,7 +11,7 @@ from novarag.errors import UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.gateway.audit.retention import Exported
+    from novarag.gateway.audit.retention import AuditExport
 
 gateway_audit = typer.Typer(
     help="Export, drop and forget what a gateway's audit keeps.", no_args_is_help=True
@@ -71,7 +71,7 @@ def _confirmed(yes: bool, what: str) -> None:
         raise UsageError(f"{plain_text(what, longest=300)}; nothing was done. Say --yes to do it")
 
 
-def _print(files: list[Exported]) -> None:
+def _print(files: list[AuditExport]) -> None:
     for one in files:
         print(f"{one.path}: {one.rows:,} rows")
     if not files:

@@ -12,7 +12,7 @@ from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.gateway.held_upstream import FORM, HeldUpstream
-from novarag.gateway.upstream import Refused, Unavailable
+from novarag.gateway.upstream import Unavailable, UpstreamRefused
 from novarag.llm.wire import read_reply, without_keys
 from novarag.scoring import Exchange, Scorer
 from novarag.scoring.policy import FINAL, Action, settle
@@ -23,9 +23,9 @@ from novarag.taxonomy import Utility
 
 if TYPE_CHECKING:
     from novarag.calls import Usage
-    from novarag.gateway.http.requests import Asked, ChatRequest, GivenPassage
-    from novarag.gateway.settings import Model
-    from novarag.gateway.upstream import Reached
+    from novarag.gateway.http.requests import ChatRequest, GivenPassage, ParsedQuestion
+    from novarag.gateway.settings import ModelSettings
+    from novarag.gateway.upstream import UpstreamClient
     from novarag.records import Completion, PassageGroup
     from novarag.scoring import Answer, PassageMeta
     from novarag.strategies.frames import Framed
@@ -51,7 +51,7 @@ class PolicyDecision:
     first: Answer | None = None
 
     @classmethod
-    def by(cls, respondent: Respondent, answer: Answer, usage: Usage | None = None) -> Self:
+    def by(cls, respondent: ModelRespondent, answer: Answer, usage: Usage | None = None) -> Self:
         """Make the decision about the answer of a model that was asked."""
         prompt = respondent.strategy.template.hash
         return cls(answer=answer, usage=usage, model=respondent.name, prompt=prompt)
@@ -62,14 +62,18 @@ class PolicyDecision:
         return self.answer.answer if self.answer.decision == "answer" else None
 
 
-class Respondent:
+class ModelRespondent:
     """A model of the settings file, put together once: it asks, reads and scores."""
 
     def __init__(
-        self, name: str, settings: Model, upstream: Reached, strategy: Strategy | None = None
+        self,
+        name: str,
+        settings: ModelSettings,
+        upstream: UpstreamClient,
+        strategy: Strategy | None = None,
     ) -> None:
         self.name, self.settings, self.upstream = name, settings, upstream
-        self.strategy = strategy or _strategy(settings.strategy)
+        self.strategy = strategy or _find_strategy(settings.strategy)
         self._framed = self.strategy.framed() if settings.frame else None
         self.held = HeldUpstream(upstream, settings.name)
         made = None if settings.calibration is None else as_calibration(settings.calibration)
@@ -80,10 +84,10 @@ class Respondent:
             source=settings.name, other_source=settings.other_source,
         )  # fmt: skip
 
-    def _with_strategy(self, strategy: Strategy) -> Respondent:
+    def _with_strategy(self, strategy: Strategy) -> ModelRespondent:
         """Return the same model with another prompt, whose confidence is as stated."""
         bare = self.settings.model_copy(update={"calibration": None, "gate": None})
-        return Respondent(self.name, bare, self.upstream, strategy)
+        return ModelRespondent(self.name, bare, self.upstream, strategy)
 
     def prepare(self) -> Framed | Strategy:
         """Return the strategy for one request, with labels of its own where they are framed."""
@@ -151,12 +155,12 @@ class Respondent:
         return judge.scorer.score(exchange), usage
 
     @cached_property
-    def judging(self) -> Respondent:
+    def judging(self) -> ModelRespondent:
         """The same model, asked about answers that somebody else gave."""
         return self._with_strategy(GIVEN_ANSWER)
 
     @cached_property
-    def closed_book(self) -> Respondent:
+    def closed_book(self) -> ModelRespondent:
         """The same model, asked without passages."""
         return self._with_strategy(CLOSED_BOOK)
 
@@ -164,8 +168,8 @@ class Respondent:
         """Send a request to the model's server; return its reply without our keys."""
         reply = await self.held.post(CHAT, content)
         if reply.status != 200:
-            raise refused(reply.status, reply.after)
-        sampling = _sampling(content["max_tokens"])
+            raise make_refusal(reply.status, reply.after)
+        sampling = _make_sampling(content["max_tokens"])
         try:
             completions, usage = read_reply(reply.body, sampling, self.settings.name)
         except CallError as error:
@@ -178,35 +182,41 @@ _INSTRUCTIONS = frozenset({"system", "developer"})
 
 
 @lru_cache(maxsize=64)
-def _sampling(max_tokens: int) -> Sampling:
+def _make_sampling(max_tokens: int) -> Sampling:
     return Sampling(max_tokens=max_tokens)
 
 
-def refused(status: int, after: float | None) -> Refused:
+def make_refusal(status: int, after: float | None) -> UpstreamRefused:
     """Say that the model's server refused what we sent; a full server stays a full server."""
     if status == 429:
         wait = 1.0 if after is None else after
-        return Refused("the model's server is at its limit", status=429, after=wait)
-    return Refused(f"the model's server refused the request (HTTP {status})")
+        return UpstreamRefused("the model's server is at its limit", status=429, after=wait)
+    return UpstreamRefused(f"the model's server refused the request (HTTP {status})")
 
 
 class Decider:
     """All respondents of a settings file: asks, and does what the policies say."""
 
-    def __init__(self, respondents: dict[str, Respondent]) -> None:
+    def __init__(self, respondents: dict[str, ModelRespondent]) -> None:
         self._respondents = respondents
 
-    async def decide(self, name: str, asked: Asked, request: ChatRequest | None) -> PolicyDecision:
+    async def decide(
+        self, name: str, asked: ParsedQuestion, request: ChatRequest | None
+    ) -> PolicyDecision:
         """Answer one question, or say what is done instead."""
         respondent = self._respondents[name]
         answer, usage = await respondent.ask(asked.group, request)
         if answer.action in FINAL:
             return PolicyDecision.by(respondent, answer, usage)
         made = await self._again(respondent, asked, answer, request)
-        return replace(made, first=answer, usage=_both(usage, made.usage))
+        return replace(made, first=answer, usage=_add_usage(usage, made.usage))
 
     async def _again(
-        self, respondent: Respondent, asked: Asked, first: Answer, request: ChatRequest | None
+        self,
+        respondent: ModelRespondent,
+        asked: ParsedQuestion,
+        first: Answer,
+        request: ChatRequest | None,
     ) -> PolicyDecision:
         """Ask once more, as the policy says; what comes back must pass the gate by itself."""
         shown: tuple[int, ...] | None = None
@@ -222,7 +232,7 @@ class Decider:
                 return PolicyDecision.by(respondent, settle(first, Action.ABSTAIN, why))
             group = replace(group, passages=tuple(group.passages[i] for i in shown))
         again, usage = await other.ask_again(group, request)
-        reason = f"{first.reason}: {_how(first.action, shown)}; {_second(again)}"
+        reason = f"{first.reason}: {_how(first.action, shown)}; {_explain_second(again)}"
         final = Action.ABSTAIN if again.decision == "abstain" else Action.ANSWER
         final_answer = replace(settle(again, final, reason), action=action)
         if action is Action.CLOSED_BOOK:  # what was found of the passages that were left out
@@ -230,7 +240,7 @@ class Decider:
         return replace(PolicyDecision.by(other, final_answer, usage), shown=shown)
 
 
-def _both(first: Usage | None, second: Usage | None) -> Usage | None:
+def _add_usage(first: Usage | None, second: Usage | None) -> Usage | None:
     """Add up what two askings took."""
     if first is None or second is None:
         return first or second
@@ -270,14 +280,14 @@ def _how(action: Action | None, shown: tuple[int, ...] | None) -> str:
     return f"it was asked again with passage {numbers} alone"
 
 
-def _second(again: Answer) -> str:
+def _explain_second(again: Answer) -> str:
     """Say what decided about the answer to a question that was asked again."""
     if again.answer is not None and again.decision is None:
         return "no gate holds the second answer back"
     return again.reason
 
 
-def _strategy(name: str) -> Strategy:
+def _find_strategy(name: str) -> Strategy:
     from novarag.strategies import find_strategy
 
     if ":" in name:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from novarag.gateway.upstream import Content, Reached
+    from novarag.gateway.upstream import UpstreamClient, UpstreamReply
     from novarag.records import Completion
 
 FORM = "structured_outputs"
@@ -31,14 +31,14 @@ _OTHER = frozenset({401, 402, 403, 404, 408, 409, 429})  # refusals that no form
 class HeldUpstream:
     """The server of one model, as it is asked for replies of a form."""
 
-    def __init__(self, upstream: Reached, model: str) -> None:
+    def __init__(self, upstream: UpstreamClient, model: str) -> None:
         self._upstream, self._model = upstream, model
 
     @property
     def _holding(self) -> Holding:
         return holding_at(self._upstream.settings.url, self._model)
 
-    async def post(self, path: str, content: dict[str, Any]) -> Content:
+    async def post(self, path: str, content: dict[str, Any]) -> UpstreamReply:
         """Post a request, without its form where the server cannot hold a reply to one."""
         held = await self._may_hold(content)
         try:

@@ -12,19 +12,19 @@ from novarag.retrieval.http import HttpRetriever
 from novarag.web.sending import Patience
 
 if TYPE_CHECKING:
-    from novarag.gateway.settings import Search
+    from novarag.gateway.settings import SearchSettings
     from novarag.ports import Retriever
 
 _ATTEMPTS = 2
 
 
-class Finder:
+class PassageSearch:
     """A search of the settings file; `close` when it is no longer needed."""
 
-    def __init__(self, name: str, settings: Search) -> None:
+    def __init__(self, name: str, settings: SearchSettings) -> None:
         self._name, self._k = name, settings.k
         self._stack = ExitStack()
-        self._retriever = _retriever(settings, self._stack)
+        self._retriever = _open_retriever(settings, self._stack)
 
     async def find(self, question: str) -> list[GivenPassage]:
         """Return the passages that the search finds for a question; finding none is no failure."""
@@ -43,7 +43,7 @@ class Finder:
         self._stack.close()
 
 
-def _retriever(settings: Search, stack: ExitStack) -> Retriever:
+def _open_retriever(settings: SearchSettings, stack: ExitStack) -> Retriever:
     if settings.url is not None:
         patience = Patience(timeout=settings.timeout, attempts=_ATTEMPTS)
         return HttpRetriever(settings.url, key_env=settings.key_env, batch=1, patience=patience)

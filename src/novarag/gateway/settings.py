@@ -33,33 +33,33 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-def _aware(time: datetime) -> datetime:
+def _add_zone(time: datetime) -> datetime:
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
-Time = Annotated[datetime, AfterValidator(_aware)]
+Time = Annotated[datetime, AfterValidator(_add_zone)]
 """A day or a time, in UTC where it names no zone."""
 
 
-class _Part(BaseModel):
+class _SettingsPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Mode(StrEnum):
+class DecisionMode(StrEnum):
     """When a decision is made: before the user sees anything, or after."""
 
     ENFORCE = "enforce"
     ANNOTATE = "annotate"
 
 
-class Listen(_Part):
+class ListenSettings(_SettingsPart):
     """Where the gateway listens."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
 
 
-class Upstream(_Part):
+class UpstreamSettings(_SettingsPart):
     """A server of models. Its key comes from the variable `key_env`."""
 
     url: str
@@ -70,7 +70,7 @@ class Upstream(_Part):
     cooldown: Seconds = 10
 
 
-class Scope(StrEnum):
+class KeyScope(StrEnum):
     """What a key may be used for; `metrics` covers the status page too."""
 
     CHAT = "chat"
@@ -79,21 +79,21 @@ class Scope(StrEnum):
     METRICS = "metrics"
 
 
-SCOPES = (Scope.CHAT, Scope.SCORE, Scope.FEEDBACK)
+SCOPES = (KeyScope.CHAT, KeyScope.SCORE, KeyScope.FEEDBACK)
 """What a key may be used for where nothing is said."""
 
 
-class ClientKeys(_Part):
+class TenantKeys(_SettingsPart):
     """Keys of one tenant, as SHA-256; without `tenant` the entry's own name is the tenant's."""
 
     sha256: Annotated[tuple[Digest, ...], Field(min_length=1)]
     tenant: Name | None = None
-    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = SCOPES
+    scopes: Annotated[tuple[KeyScope, ...], Field(min_length=1)] = SCOPES
     expires: Time | None = None
     note: str = ""
 
 
-class Access(_Part):
+class AccessSettings(_SettingsPart):
     """Who may ask: `required` says that a key is needed, wherever the gateway listens.
 
     `reread` is how often the keys of the audit's database are read, in seconds.
@@ -103,7 +103,7 @@ class Access(_Part):
     reread: Seconds = 30
 
 
-class Search(_Part):
+class SearchSettings(_SettingsPart):
     """Where passages come from: a search server at `url`, or an `index` in Milvus, by its words."""
 
     url: str | None = None
@@ -119,7 +119,7 @@ class Search(_Part):
         return self
 
 
-class Model(_Part):
+class ModelSettings(_SettingsPart):
     """A model as clients name it, and how its answers are decided on.
 
     `calibration` and `gate` are files that `novarag calibrate` and `novarag gate` wrote.
@@ -131,7 +131,7 @@ class Model(_Part):
     upstream: Name
     name: str
     strategy: str = "nova"
-    mode: Mode = Mode.ENFORCE
+    mode: DecisionMode = DecisionMode.ENFORCE
     calibration: Path | None = None
     gate: Path | None = None
     other_source: bool = False
@@ -144,7 +144,7 @@ class Model(_Part):
     escalate_to: Name | None = None
 
 
-class Texts(_Part):
+class ReplyTexts(_SettingsPart):
     """What the user reads where there is no answer."""
 
     abstain: str = "I cannot answer this reliably from the documents I have."
@@ -152,24 +152,24 @@ class Texts(_Part):
     unread: str = "I could not produce a reliable answer. Please try again."
 
 
-class Rate(_Part):
+class RateLimit(_SettingsPart):
     """How much a tenant may take in a minute, in one process; what is not set has no limit."""
 
     requests: Count | None = None
     tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
-class Rates(Rate):
+class RateLimits(RateLimit):
     """The rate of every tenant, and of those that have another."""
 
-    tenants: dict[Name, Rate] = {}
+    tenants: dict[Name, RateLimit] = {}
 
-    def of(self, tenant: str) -> Rate:
+    def of(self, tenant: str) -> RateLimit:
         """Return the rate of a tenant."""
         return self.tenants.get(tenant, self)
 
 
-class Limits(_Part):
+class LimitSettings(_SettingsPart):
     """How large and how long a request may be, and how many there may be at once.
 
     `connections` may be open, asking or not, and the `headers` of a request may take so many
@@ -186,10 +186,10 @@ class Limits(_Part):
     connections: Count = 5_000
     headers: Seconds = 10
     drain: Seconds = 25
-    rate: Rates = Rates()
+    rate: RateLimits = RateLimits()
 
 
-class Telemetry(_Part):
+class TelemetrySettings(_SettingsPart):
     """Where traces go: the address of an OTLP receiver over HTTP, without its `/v1/traces`.
 
     `sample` is the share of requests that get spans, where the client's own trace says nothing.
@@ -200,58 +200,58 @@ class Telemetry(_Part):
     sample: Share = 1.0
 
 
-class Logs(_Part):
+class LogSettings(_SettingsPart):
     """What is logged beside failures: a line for each request where `requests` is true."""
 
     requests: bool = False
 
 
-class Settings(_Part):
+class GatewaySettings(_SettingsPart):
     """A whole settings file."""
 
-    listen: Listen = Listen()
-    upstreams: Annotated[dict[Name, Upstream], Field(min_length=1)]
-    models: Annotated[dict[Name, Model], Field(min_length=1)]
-    searches: dict[Name, Search] = {}
-    texts: Texts = Texts()
-    limits: Limits = Limits()
-    access: Access = Access()
-    keys: dict[Name, ClientKeys] = {}
-    telemetry: Telemetry | None = None
-    logs: Logs = Logs()
+    listen: ListenSettings = ListenSettings()
+    upstreams: Annotated[dict[Name, UpstreamSettings], Field(min_length=1)]
+    models: Annotated[dict[Name, ModelSettings], Field(min_length=1)]
+    searches: dict[Name, SearchSettings] = {}
+    texts: ReplyTexts = ReplyTexts()
+    limits: LimitSettings = LimitSettings()
+    access: AccessSettings = AccessSettings()
+    keys: dict[Name, TenantKeys] = {}
+    telemetry: TelemetrySettings | None = None
+    logs: LogSettings = LogSettings()
     audit: AuditSettings | None = None
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
         for name, model in self.models.items():
-            _known(f"models.{name}.upstream", model.upstream, self.upstreams)
+            _check_name(f"models.{name}.upstream", model.upstream, self.upstreams)
             if model.search is not None:
-                _known(f"models.{name}.search", model.search, self.searches)
+                _check_name(f"models.{name}.search", model.search, self.searches)
             if model.escalate_to is not None:
-                _known(f"models.{name}.escalate_to", model.escalate_to, self.models)
-            _complete(name, model)
+                _check_name(f"models.{name}.escalate_to", model.escalate_to, self.models)
+            _check_policy(name, model)
         return self
 
 
-def _known(where: str, name: str, among: Iterable[str]) -> None:
+def _check_name(where: str, name: str, among: Iterable[str]) -> None:
     if name not in among:
         raise ValueError(f"{where} is {name!r}, which this file does not define")
 
 
-def _complete(name: str, model: Model) -> None:
+def _check_policy(name: str, model: ModelSettings) -> None:
     actions = set(asdict(model.policy).values())
     if Action.ESCALATE in actions and model.escalate_to in {None, name}:
         raise ValueError(f"models.{name} escalates, so `escalate_to` must name another model")
     if Action.PREFER_SOURCE in actions and not model.sources:
         raise ValueError(f"models.{name} prefers sources, so `sources` must rank some")
-    if model.mode is Mode.ANNOTATE and actions - {Action.ANSWER, Action.ABSTAIN}:
+    if model.mode is DecisionMode.ANNOTATE and actions - {Action.ANSWER, Action.ABSTAIN}:
         raise ValueError(
             f"models.{name} streams its answers (mode = 'annotate'), so nothing can be done about"
             " them afterwards; take mode = 'enforce', or the policies answer and abstain"
         )
 
 
-def read_settings(path: str | Path) -> Settings:
+def read_settings(path: str | Path) -> GatewaySettings:
     """Read a settings file; what is wrong in it is said all at once, by key."""
     try:
         raw = Path(path).read_text("utf-8")
@@ -264,14 +264,16 @@ def read_settings(path: str | Path) -> Settings:
             f"this is no TOML: {error}.", source=str(path), hint="mend the line that it names."
         ) from None
     try:
-        return Settings.model_validate(content)
+        return GatewaySettings.model_validate(content)
     except ValidationError as error:
         raise DataError(
-            _said(error), source=str(path), hint="docs/reference/gateway-settings.md has every key."
+            _describe_errors(error),
+            source=str(path),
+            hint="docs/reference/gateway-settings.md has every key.",
         ) from None
 
 
-def _said(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError) -> str:
     lines = []
     for one in error.errors(include_url=False, include_input=False):
         place = ".".join(plain_text(str(part), longest=60) for part in one["loc"])

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.errors import NovaragError, UsageError
-from novarag.gateway.decisions import Decider, Respondent
+from novarag.gateway.decisions import Decider, ModelRespondent
 from novarag.gateway.http.requests import BadRequest
-from novarag.gateway.passage_search import Finder
+from novarag.gateway.passage_search import PassageSearch
 from novarag.gateway.settings import read_settings
-from novarag.gateway.upstream import Reached
+from novarag.gateway.upstream import UpstreamClient
 
 if TYPE_CHECKING:
-    from novarag.gateway.settings import Settings
+    from novarag.gateway.settings import GatewaySettings
 
 
 class Snapshot:
@@ -27,23 +27,26 @@ class Snapshot:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        before = _bytes(self.path)
-        self.settings = _at_home(read_settings(self.path), self.path.parent)
-        self.version = _version(self.path, self.settings)
+        before = _read_bytes(self.path)
+        self.settings = _resolve_paths(read_settings(self.path), self.path.parent)
+        self.version = _hash_settings(self.path, self.settings)
         largest = self.settings.limits.reply
         self.upstreams = {
-            name: Reached(upstream, largest=largest, name=name)
+            name: UpstreamClient(upstream, largest=largest, name=name)
             for name, upstream in self.settings.upstreams.items()
         }
-        self.respondents = {name: _respondent(name, self) for name in self.settings.models}
-        if (_bytes(self.path), _version(self.path, self.settings)) != (before, self.version):
+        self.respondents = {name: _make_respondent(name, self) for name in self.settings.models}
+        if (_read_bytes(self.path), _hash_settings(self.path, self.settings)) != (
+            before,
+            self.version,
+        ):
             raise UsageError(f"{self.path}, or a file that it names, changed while it was read")
         self.decider = Decider(self.respondents)
-        self.finders: dict[str, Finder] = {}
+        self.finders: dict[str, PassageSearch] = {}
         self._stack = AsyncExitStack()
         self.users, self._retired = 0, False
 
-    def respondent(self, name: str) -> Respondent:
+    def respondent(self, name: str) -> ModelRespondent:
         """Return the model of a name, or refuse one that the settings do not have."""
         if name not in self.respondents:
             known = ", ".join(self.respondents)
@@ -57,7 +60,7 @@ class Snapshot:
             for upstream in self.upstreams.values():
                 await stack.enter_async_context(upstream)
             for name, search in self.settings.searches.items():
-                self.finders[name] = finder = Finder(name, search)
+                self.finders[name] = finder = PassageSearch(name, search)
                 stack.callback(finder.close)
             self._stack = stack.pop_all()
 
@@ -76,15 +79,15 @@ class Snapshot:
             await self._stack.aclose()
 
 
-def _respondent(name: str, snapshot: Snapshot) -> Respondent:
+def _make_respondent(name: str, snapshot: Snapshot) -> ModelRespondent:
     model = snapshot.settings.models[name]
     try:
-        return Respondent(name, model, snapshot.upstreams[model.upstream])
+        return ModelRespondent(name, model, snapshot.upstreams[model.upstream])
     except NovaragError as error:
         raise UsageError(f"models.{name}: {error}") from error
 
 
-def _at_home(settings: Settings, folder: Path) -> Settings:
+def _resolve_paths(settings: GatewaySettings, folder: Path) -> GatewaySettings:
     models = {
         name: model.model_copy(
             update={
@@ -98,17 +101,17 @@ def _at_home(settings: Settings, folder: Path) -> Settings:
     return settings.model_copy(update={"models": models})
 
 
-def _version(path: Path, settings: Settings) -> str:
+def _hash_settings(path: Path, settings: GatewaySettings) -> str:
     """Name what is in force: a hash over the file, and every calibration and gate it names."""
     digest = sha256(path.read_bytes())
     for model in settings.models.values():
         for part in (model.calibration, model.gate):
             if part is not None:
-                digest.update(sha256(_bytes(part)).hexdigest().encode())
+                digest.update(sha256(_read_bytes(part)).hexdigest().encode())
     return digest.hexdigest()[:12]
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import aiohttp
 from aiohttp.payload import BytesPayload
@@ -14,7 +14,7 @@ from aiohttp.payload import BytesPayload
 from novarag.calls import Outcome
 from novarag.gateway.http.sse import EventCutter
 from novarag.gateway.observe.logs import log_event
-from novarag.gateway.observe.tracing import traced
+from novarag.gateway.observe.tracing import trace_upstream
 from novarag.web.endpoint import parse_address
 from novarag.web.failures import Failure
 from novarag.web.redaction import Secrets
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from novarag.gateway.settings import Upstream
+    from novarag.gateway.settings import UpstreamSettings
 
 _PART = 16_384  # bytes of a stream that are taken at once
 _TURN = 64  # events of a stream, after which others on the loop have their turn
@@ -35,7 +35,9 @@ _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
 
 class Unavailable(Exception):  # noqa: N818 - a state, not an accident
-    """An upstream that gives no answer, with the status that a client is told."""
+    """An upstream that gives no answer: the status that a client is told, the word of the log."""
+
+    kind: ClassVar[str] = "Unavailable"
 
     def __init__(self, message: str, *, status: int = 502, after: float | None = None) -> None:
         super().__init__(message)
@@ -45,12 +47,16 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an accident
 class Busy(Unavailable):
     """An upstream that has all the requests it may have at once; nothing is wrong with it."""
 
+    kind = "Busy"
 
-class Refused(Unavailable):
+
+class UpstreamRefused(Unavailable):
     """An upstream that turned down what it was sent, which says nothing against it."""
 
+    kind = "Refused"
 
-class Breaker:
+
+class CircuitBreaker:
     """Opens after some failures in a row, and lets one request try after a pause.
 
     What a client did wrong is no failure of the server.
@@ -96,7 +102,7 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class UpstreamReply:
     """A whole reply of a server that answers or refuses; `after` is in seconds."""
 
     status: int
@@ -105,21 +111,21 @@ class Content:
     after: int | None = None
 
 
-class Reached:
+class UpstreamClient:
     """An upstream with its connections, its key and its breaker, for use in `async with`."""
 
-    def __init__(self, settings: Upstream, *, largest: int, name: str = "") -> None:
+    def __init__(self, settings: UpstreamSettings, *, largest: int, name: str = "") -> None:
         endpoint = parse_address(settings.url, key_env=settings.key_env)
         key = endpoint.key()
         self.name, self.settings = name, settings
         self.secrets = Secrets([key] if key else [])
-        self.breaker = Breaker(settings.failures, settings.cooldown, self._tell)
+        self.breaker = CircuitBreaker(settings.failures, settings.cooldown, self._tell)
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": ENCODINGS}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self._url, self._largest = endpoint.url, largest
         self._room = ReplyRoom()
-        self._place = _Place(settings, self.breaker)
+        self._place = UpstreamSlot(settings, self.breaker)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -155,22 +161,24 @@ class Reached:
         clean = self.secrets.redact(text)
         return content if clean == text else clean.encode("utf-8", "surrogateescape")
 
-    async def post(self, path: str, body: bytes) -> Content:
+    async def post(self, path: str, body: bytes) -> UpstreamReply:
         """Post and read the whole reply, whatever its status."""
-        with self._place, traced(self.name) as trace:
+        with self._place, trace_upstream(self.name) as trace:
             async with self._send(path, body, trace) as response:
                 _check_status(response.status)
                 return await self.whole(response)
 
-    async def whole(self, response: aiohttp.ClientResponse) -> Content:
+    async def whole(self, response: aiohttp.ClientResponse) -> UpstreamReply:
         """Read the whole of a reply."""
         content = await self._room.content(response, self._largest)
-        return Content(response.status, _kind_of(response), content, seconds_to_wait(response))
+        return UpstreamReply(
+            response.status, _read_content_type(response), content, read_retry_after(response)
+        )
 
     @asynccontextmanager
     async def stream(self, path: str, body: bytes) -> AsyncIterator[aiohttp.ClientResponse]:
         """Post and hand out the reply as it comes; a failing server is raised before that."""
-        with self._place, traced(self.name) as trace:
+        with self._place, trace_upstream(self.name) as trace:
             async with self._send(path, body, trace, compressed=False) as response:
                 _check_status(response.status)
                 yield response
@@ -188,14 +196,14 @@ class Reached:
         )
 
 
-class _Place:
+class UpstreamSlot:
     """A place among the requests of an upstream, for use in `with`, by many at once.
 
     Whoever takes it may be turned away. How it is left tells the breaker, and what became of the
     connection is told as what it means for the client.
     """
 
-    def __init__(self, settings: Upstream, breaker: Breaker) -> None:
+    def __init__(self, settings: UpstreamSettings, breaker: CircuitBreaker) -> None:
         self._settings, self._breaker = settings, breaker
         self.taken = 0
 
@@ -210,13 +218,13 @@ class _Place:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.taken -= 1
-        if error is None or isinstance(error, Refused):
+        if error is None or isinstance(error, UpstreamRefused):
             self._breaker.succeeded()
         elif isinstance(error, Unavailable):
             self._breaker.failed(monotonic())
         elif isinstance(error, _FAILURES):
             self._breaker.failed(monotonic())
-            raise _unavailable(error, self._settings.timeout) from None
+            raise _explain_failure(error, self._settings.timeout) from None
         else:
             self._breaker.gave_up()
 
@@ -224,7 +232,7 @@ class _Place:
 _FAILURES = (aiohttp.ClientError, TimeoutError, ConnectionError, Failure)
 
 
-async def events_of(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:
+async def read_events(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:
     """Yield the events of a reply as they come, each whole.
 
     Events that are there already come without a wait, so the loop is given its turn now and then;
@@ -254,7 +262,7 @@ def _check_status(status: int) -> None:
     raise Unavailable(f"the model's server sent no proper reply (HTTP {status})")
 
 
-def seconds_to_wait(response: aiohttp.ClientResponse) -> int | None:
+def read_retry_after(response: aiohttp.ClientResponse) -> int | None:
     """Read `Retry-After`, at most an hour; None where it is no whole number of seconds."""
     said = response.headers.get("Retry-After", "")
     if not (said.isascii() and said.isdigit()):
@@ -262,14 +270,14 @@ def seconds_to_wait(response: aiohttp.ClientResponse) -> int | None:
     return _LONGEST_WAIT if len(said) > len(str(_LONGEST_WAIT)) else min(int(said), _LONGEST_WAIT)
 
 
-def _kind_of(response: aiohttp.ClientResponse) -> str:
+def _read_content_type(response: aiohttp.ClientResponse) -> str:
     """Read `Content-Type`; what is none is said to be bytes, and never repeated."""
     said = response.headers.get("Content-Type", "application/json")
     sound = said.isascii() and said.isprintable() and "/" in said and len(said) <= _LONGEST_KIND
     return said if sound else "application/octet-stream"
 
 
-def _unavailable(error: Exception, timeout: float) -> Unavailable:
+def _explain_failure(error: Exception, timeout: float) -> Unavailable:
     if isinstance(error, TimeoutError):
         return Unavailable(f"no reply of the model's server in {timeout:g} s", status=504)
     if isinstance(error, aiohttp.ClientConnectorError):

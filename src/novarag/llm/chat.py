@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from novarag.calls import Sampling, Tell
-    from novarag.web.gate import Gate
+    from novarag.web.dispatcher import Dispatcher
     from novarag.web.holding import Holding
 
 
@@ -58,9 +58,9 @@ class ChatLLM:
         return holding_at(*(endpoint.url for endpoint in self._endpoints), self._model)
 
     @property
-    def gate(self) -> Gate:
+    def dispatcher(self) -> Dispatcher:
         """Who may send now, and where."""
-        return self._sender.gate
+        return self._sender.dispatcher
 
     async def __aenter__(self) -> Self:
         await self._sender.__aenter__()

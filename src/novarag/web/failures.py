@@ -16,7 +16,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     import aiohttp
 
-    from novarag.web.gate import Line
+    from novarag.web.dispatcher import EndpointQueue
 
 _DENIED = frozenset({401, 402, 403, 404})
 _RETRIED = frozenset({408, 409})
@@ -31,11 +31,11 @@ class Failure(Exception):  # noqa: N818 - never leaves this room
         super().__init__(outcome)
 
 
-def heed(line: Line, failure: Failure) -> None:
+def heed(queue: EndpointQueue, failure: Failure) -> None:
     """Tell the pace of an endpoint what a failure says of it."""
     match failure.outcome:
         case Outcome.RATE_LIMITED:
-            line.pace.rejected(monotonic(), failure.after)
+            queue.pace.rejected(monotonic(), failure.after)
         case (
             Outcome.SERVER_ERROR
             | Outcome.TIMED_OUT
@@ -43,9 +43,9 @@ def heed(line: Line, failure: Failure) -> None:
             | Outcome.UNREACHABLE
             | Outcome.MALFORMED
         ):
-            line.pace.failed(monotonic())
+            queue.pace.failed(monotonic())
         case _:
-            line.pace.gave_up()
+            queue.pace.gave_up()
 
 
 def refusal(status: int, content: bytes, after: float | None) -> Failure:

@@ -17,9 +17,9 @@ from yarl import URL
 from novarag.calls import Attempt, CallError, Outcome
 from novarag.defaults import ACCESS
 from novarag.errors import UsageError
+from novarag.web.dispatcher import Dispatcher
 from novarag.web.endpoint import refuse_shared_keys
 from novarag.web.failures import Failure, heed, redirected, refusal, seconds
-from novarag.web.gate import Gate
 from novarag.web.redaction import Secrets
 from novarag.web.reply_room import ENCODINGS, ReplyRoom
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from novarag.calls import Tell
+    from novarag.web.dispatcher import EndpointQueue
     from novarag.web.endpoint import Endpoint
-    from novarag.web.gate import Line
 
 _Read = TypeVar("_Read")
 _LONGEST_LIST = 4_000_000  # bytes of what a server says of itself, such as its list of models
@@ -90,7 +90,7 @@ class Sender:
         if not endpoints:
             raise UsageError("name at least one endpoint")
         self.patience = patience or Patience()
-        self.gate = Gate(endpoints, self.patience.concurrency)
+        self.dispatcher = Dispatcher(endpoints, self.patience.concurrency)
         refuse_shared_keys(endpoints)
         self._keys, self._user = {e: e.key() for e in endpoints}, user
         self.secrets = Secrets(key for key in self._keys.values() if key)
@@ -157,10 +157,10 @@ class Sender:
         if key is not None:
             headers["Idempotency-Key"] = key
         for number in range(1, self.patience.attempts + 1):
-            line = await self.gate.enter()
+            queue = await self.dispatcher.enter()
             attempt = f"{self._prefix}-{next(self._numbers)}"
             try:
-                content = self._attempt(line, attempt, (headers, body, wanted), tell)
+                content = self._attempt(queue, attempt, (headers, body, wanted), tell)
                 return await content, attempt
             except Failure as failure:  # let go of at once: its traceback holds the reply
                 outcome, detail, after = failure.outcome, failure.detail, failure.after
@@ -171,22 +171,22 @@ class Sender:
 
     async def _attempt(
         self,
-        line: Line,
+        queue: EndpointQueue,
         attempt: str,
         request: tuple[dict[str, str], bytes, _Wanted[_Read]],
         tell: Tell | None,
     ) -> _Read:
         sent = monotonic()
-        place = line.endpoint.url
+        place = queue.endpoint.url
         settled = False
         try:
             if tell is not None:
                 tell(Attempt(id=attempt, endpoint=place))
-            reply = await self._send(line.endpoint, attempt, *request)
-            line.pace.accepted(sent, monotonic())
+            reply = await self._send(queue.endpoint, attempt, *request)
+            queue.pace.accepted(sent, monotonic())
             settled = True
         except Failure as failure:
-            heed(line, failure)
+            heed(queue, failure)
             settled = True
             if tell is not None:
                 lost = Attempt(
@@ -198,8 +198,8 @@ class Sender:
             return reply
         finally:
             if not settled:
-                line.pace.gave_up()
-            self.gate.leave()
+                queue.pace.gave_up()
+            self.dispatcher.leave()
 
     def _pause(self, number: int, after: float | None) -> float:
         backoff = min(self.patience.backoff * 2.0 ** (number - 1), self.patience.longest_backoff)

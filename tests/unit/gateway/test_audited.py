@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from novarag.gateway.audit.recorder import Audit
+from novarag.gateway.audit.recorder import AuditRecorder
 from novarag.strategies import CLOSED_BOOK, NOVA
 from novarag.strategies.follow_up import GIVEN_ANSWER
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, events, fronted, post
@@ -21,8 +21,10 @@ AUDIT = '[audit]\nspool = "spool"\n'
 def kept(monkeypatch):
     """Rows as they are handed to the audit, whose database cannot be reached."""
     monkeypatch.setenv("NOVARAG_DATABASE", NOWHERE)
-    rows, record = [], Audit.record
-    monkeypatch.setattr(Audit, "record", lambda self, row: rows.append(row) or record(self, row))
+    rows, record = [], AuditRecorder.record
+    monkeypatch.setattr(
+        AuditRecorder, "record", lambda self, row: rows.append(row) or record(self, row)
+    )
     return rows
 
 
@@ -49,7 +51,7 @@ def test_a_decision_is_kept_under_the_id_that_the_client_sees(tmp_path, kept, st
     assert on_disk == 1
     assert (row.id, row.decision, row.status, row.shown) == (seen, "answer", 200, True)
     assert (row.stated, row.evidence, row.route) == (0.9, "consistent", "stream" if stream else "chat")  # fmt: skip
-    assert row.words.question is None
+    assert row.texts.question is None
 
 
 def test_the_prompt_of_a_row_is_the_one_that_got_the_answer(tmp_path, kept):

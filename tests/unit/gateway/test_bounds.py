@@ -10,9 +10,9 @@ from aiohttp import web
 from novarag.calls import Usage
 from novarag.gateway.audit import rows as made_rows
 from novarag.gateway.audit.payloads import from_payload, to_payload
-from novarag.gateway.audit.recorder import Audit
+from novarag.gateway.audit.recorder import AuditRecorder
 from novarag.gateway.http import chat
-from novarag.gateway.http.requests import BadRequest, ChatRequest, for_upstream, parse
+from novarag.gateway.http.requests import BadRequest, ChatRequest, parse_body, rewrite_for_upstream
 from novarag.gateway.http.usage import read_usage
 from tests.support.gateways import (
     PASSAGES,
@@ -40,8 +40,10 @@ SCORE = {"model": "support", "question": QUESTION, "passages": PASSAGES, "reply"
 def kept(monkeypatch):
     """Rows as they are handed to the audit, whose database cannot be reached."""
     monkeypatch.setenv("NOVARAG_DATABASE", NOWHERE)
-    rows, record = [], Audit.record
-    monkeypatch.setattr(Audit, "record", lambda self, row: rows.append(row) or record(self, row))
+    rows, record = [], AuditRecorder.record
+    monkeypatch.setattr(
+        AuditRecorder, "record", lambda self, row: rows.append(row) or record(self, row)
+    )
     return rows
 
 
@@ -89,10 +91,10 @@ def test_m4_a_body_that_is_nested_too_deep_is_a_mistake_with_a_row(tmp_path, kep
 
 def test_m4_what_is_nested_less_deep_is_taken_and_can_be_written():
     body = json.dumps(PLAIN | {"y": 0}).encode().replace(b'"y": 0', b'"y": ' + deep(99))
-    assert parse(ChatRequest, body)
-    assert for_upstream(body, "llama")
+    assert parse_body(ChatRequest, body)
+    assert rewrite_for_upstream(body, "llama")
     with pytest.raises(BadRequest):
-        parse(ChatRequest, body.replace(deep(99), deep(100)))
+        parse_body(ChatRequest, body.replace(deep(99), deep(100)))
 
 
 # --- what servers send ---
@@ -185,7 +187,7 @@ def test_m4_a_fault_inside_a_stream_ends_it_with_an_error(tmp_path, kept, monkey
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(chat, "usage_in", broken)
+    monkeypatch.setattr(chat, "find_usage", broken)
     _, _, found = play(tmp_path, lambda client: events(client, PLAIN))
     assert json.loads(found[-1])["error"]["code"] == "500"
     assert "[DONE]" not in found
@@ -245,7 +247,7 @@ def test_m5_tokens_fit_their_column_whatever_a_server_says(tmp_path, kept, body,
 
 
 def test_m5_sums_of_two_askings_fit_as_well():
-    kept = made_rows._tokens(Usage(prompt=2**31, completion=2**32))
+    kept = made_rows._count_tokens(Usage(prompt=2**31, completion=2**32))
     assert kept == {"prompt_tokens": 2**31 - 1, "reply_tokens": 2**31 - 1}
     assert read_usage({"prompt_tokens": 2**31 - 1}) == Usage(prompt=2**31 - 1)
 
@@ -287,7 +289,7 @@ def test_m10_the_server_reads_the_body_that_was_checked(tmp_path, sent):
 
 def test_m10_all_else_of_a_body_goes_on_as_it_was_read():
     body = PLAIN | {"tools": [{"Model": "a tool's own"}], "user": "u", "X": 1.5, "novarag": None}
-    found = json.loads(for_upstream(json.dumps(body).encode(), "llama"))
+    found = json.loads(rewrite_for_upstream(json.dumps(body).encode(), "llama"))
     assert found == PLAIN | {"model": "llama", "tools": body["tools"], "user": "u", "X": 1.5}
 
 

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from novarag.gateway.http import remembered_calls as calls_module
-from novarag.gateway.http.remembered_calls import Calls, size_of
+from novarag.gateway.http.remembered_calls import CallMemory, measure_call
 from novarag.gateway.http.requests import BadRequest, GivenPassage
 
 
@@ -29,7 +29,7 @@ def clock(monkeypatch):
 
 
 def test_calls_are_forgotten_by_age(clock):
-    calls = Calls(seconds=10)
+    calls = CallMemory(seconds=10)
     calls.keep("t", "old", asked(0))
     clock[0] = 9.0
     calls.keep("t", "young", asked(1))
@@ -41,7 +41,7 @@ def test_calls_are_forgotten_by_age(clock):
 
 
 def test_two_that_differ_under_one_id_are_both_forgotten():
-    calls = Calls()
+    calls = CallMemory()
     calls.keep("t", "1", asked(1))
     calls.keep("t", "1", asked(1))
     assert known(calls, "1") == asked(1)
@@ -53,7 +53,7 @@ def test_two_that_differ_under_one_id_are_both_forgotten():
 
 
 def test_h3_a_tenant_has_so_many_calls_and_pushes_out_its_own_alone():
-    calls = Calls(most=3)
+    calls = CallMemory(most=3)
     calls.keep("other", "x", asked(0))
     for number in range(5):
         calls.keep("t", str(number), asked(number))
@@ -62,8 +62,8 @@ def test_h3_a_tenant_has_so_many_calls_and_pushes_out_its_own_alone():
 
 
 def test_h3_the_room_of_all_is_taken_from_the_tenant_that_has_most():
-    one = size_of(asked(0))
-    calls = Calls(room=4 * one)
+    one = measure_call(asked(0))
+    calls = CallMemory(room=4 * one)
     calls.keep("quiet", "x", asked(0))
     for number in range(8):
         calls.keep("loud", str(number), asked(number))
@@ -81,7 +81,7 @@ def test_h3_what_is_counted_is_no_less_than_what_is_taken():
         lambda n: (f"q{n}", [GivenPassage(text=f"p{n}", source=f"s{n}", date="d", id=f"{n}")] * 1),
     ]
     for make in kinds:
-        calls = Calls()
+        calls = CallMemory()
         tracemalloc.start()
         for number in range(1_000):
             calls.keep("t", f"call-{number}", make(number))
@@ -91,7 +91,7 @@ def test_h3_what_is_counted_is_no_less_than_what_is_taken():
 
 
 def test_h3_a_refusal_is_kept_as_words_and_holds_nothing_else(tmp_path):
-    calls = Calls()
+    calls = CallMemory()
     calls.keep("t", "1", "there is no message of a user")
     with pytest.raises(BadRequest) as first:
         calls.find("t", "1")
@@ -113,7 +113,7 @@ def seconds_of(calls, first, count=200):
 
 @pytest.mark.parametrize("most", [10**9, 15_000])
 def test_h3_a_call_costs_the_same_however_many_there_are(most):
-    calls = Calls(most=most, room=10**12)
+    calls = CallMemory(most=most, room=10**12)
     first = seconds_of(calls, "first")
     for number in range(20_000):
         calls.keep("t", f"more-{number}", asked(number))

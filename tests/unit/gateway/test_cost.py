@@ -35,7 +35,8 @@ def test_a_process_that_serves_loads_no_statistics_and_no_tables(tmp_path):
     (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1", model=parts))
     code = (
         "import sys, novarag.gateway.http.server, novarag.gateway.audit.recorder\n"
-        "from novarag.gateway.http.app import Gateway, make_app\n"
+        "from novarag.gateway.http.app import make_app\n"
+        "from novarag.gateway.state import Gateway\n"
         "from novarag.gateway.snapshot import Snapshot\n"
         "made = Gateway(Snapshot(sys.argv[1])); make_app(made)\n"
         "made.snapshot.respondents['support'].calibration.one(0.9, 'consistent')\n"
@@ -108,7 +109,7 @@ def test_collections_are_made_rare_once_all_is_in_place(tmp_path, monkeypatch):
     )
 
     async def whole():
-        begun = server.serve(
+        begun = server.run_server(
             tmp_path / "gateway.toml", started=lambda: started.append(made[0].started)
         )
         serving = asyncio.create_task(begun)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from novarag.gateway.http.app import Gateway
 from novarag.gateway.observe.metrics import GatewayCollector
 from novarag.gateway.settings import read_settings
 from novarag.gateway.snapshot import Snapshot
+from novarag.gateway.state import Gateway
 from tests.support.gateways import settings
 
 ROOT = Path(__file__).parents[3]

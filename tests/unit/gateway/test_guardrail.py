@@ -93,13 +93,13 @@ def last(tmp_path, *bodies, **more):
 )
 def test_the_question_and_its_passages_are_found(tmp_path, asked, monkeypatch):
     seen = []
-    whole = guardrail.scored
+    whole = guardrail.score_request
 
     async def scored(exchange, given):
         seen.append((given.question, [getattr(p, "text", p) for p in given.passages]))
         return await whole(exchange, given)
 
-    monkeypatch.setattr(guardrail, "scored", scored)
+    monkeypatch.setattr(guardrail, "score_request", scored)
     given = asked["additional_provider_specific_params"]["novarag"]
     told = last(tmp_path, asked, response(REPLY, novarag=given))
     assert told == {"action": "GUARDRAIL_INTERVENED", "texts": ["1871"]}

@@ -8,15 +8,15 @@ import pytest
 from novarag import UsageError, add_gateway_key, check_gateway, list_gateway_keys
 from novarag.gateway.admin import client_keys as issuing
 from novarag.gateway.audit import stored_keys
-from novarag.gateway.audit.recorder import Audit
+from novarag.gateway.audit.recorder import AuditRecorder
 from novarag.gateway.audit.stored_keys import StoredKeys
 from novarag.gateway.http import access
-from novarag.gateway.http.access import Access, NotAdmitted, is_loopback, needs_keys
-from novarag.gateway.http.app import Gateway
-from novarag.gateway.http.keys import ClientKey, KeyRing, bearer, hash_of, new_key
-from novarag.gateway.http.server import reload
-from novarag.gateway.settings import Scope, Settings, read_settings
+from novarag.gateway.http.access import Authenticator, NotAdmitted, is_loopback, needs_keys
+from novarag.gateway.http.keys import ClientKey, KeyRing, draw_key, hash_key, read_bearer_key
+from novarag.gateway.http.server import reload_settings
+from novarag.gateway.settings import GatewaySettings, KeyScope, read_settings
 from novarag.gateway.snapshot import Snapshot
+from novarag.gateway.state import Gateway
 from tests.support.gateways import REPLY, Upstream, ask, fronted, settings
 from tests.support.waiting import until
 from tests.unit.gateway.audit.test_recording import NOWHERE
@@ -31,7 +31,7 @@ ROUTES = {
 def part(key=KEY, name="acme", **more):
     """Write an entry of [keys]."""
     lines = "".join(f"{name} = {value}\n" for name, value in more.items())
-    return f'[keys.{name}]\nsha256 = ["{hash_of(key).hex()}"]\n{lines}'
+    return f'[keys.{name}]\nsha256 = ["{hash_key(key).hex()}"]\n{lines}'
 
 
 def with_key(key=KEY):
@@ -75,16 +75,18 @@ async def status(client, path="/v1/chat/completions", **more):
     ],
 )
 def test_one_plain_key_in_one_header(values, found):
-    assert bearer([(b"x", b"y"), *((b"authorization", value) for value in values)]) == found
+    assert (
+        read_bearer_key([(b"x", b"y"), *((b"authorization", value) for value in values)]) == found
+    )
 
 
 def test_a_ring_finds_what_it_has_and_nothing_else():
-    keys = [ClientKey(sha256=hash_of(f"k{i}"), tenant=f"t{i}", scopes=frozenset()) for i in range(9)]  # fmt: skip
+    keys = [ClientKey(sha256=hash_key(f"k{i}"), tenant=f"t{i}", scopes=frozenset()) for i in range(9)]  # fmt: skip
     ring = KeyRing(keys)
     assert [ring.find(f"k{i}".encode()).tenant for i in range(9)] == [f"t{i}" for i in range(9)]
     assert ring.find(b"k9") is None
-    assert ring.find(hash_of("k1")) is None  # the hash is no key
-    assert len({new_key() for _ in range(100)}) == 100
+    assert ring.find(hash_key("k1")) is None  # the hash is no key
+    assert len({draw_key() for _ in range(100)}) == 100
 
 
 # --- where keys are needed ---
@@ -151,7 +153,7 @@ def test_tenants_have_plain_names(tmp_path, name):
 @pytest.mark.enable_socket
 def test_without_the_right_key_nothing_is_read_or_asked(tmp_path):
     upstream = Upstream()
-    wrong = [{}, with_key("x"), with_key(hash_of(KEY).hex()), {"Authorization": KEY},
+    wrong = [{}, with_key("x"), with_key(hash_key(KEY).hex()), {"Authorization": KEY},
              with_key(KEY + "x"), with_key(KEY[:-1])]  # fmt: skip
 
     async def story(client):
@@ -203,8 +205,10 @@ def test_a_long_header_and_two_headers_are_refused_and_the_next_request_is_serve
 @pytest.mark.enable_socket
 def test_the_tenant_is_the_keys_and_the_key_goes_nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("NOVARAG_DATABASE", NOWHERE)
-    rows, record = [], Audit.record
-    monkeypatch.setattr(Audit, "record", lambda self, row: rows.append(row) or record(self, row))
+    rows, record = [], AuditRecorder.record
+    monkeypatch.setattr(
+        AuditRecorder, "record", lambda self, row: rows.append(row) or record(self, row)
+    )
     heard = []
 
     async def listen(_, request, __):
@@ -257,13 +261,13 @@ def test_a_reload_that_takes_a_key_out_lets_its_requests_end_and_no_more_in(tmp_
         running = asyncio.create_task(status(client, headers=with_key()))
         await asked.wait()
         path.write_text(path.read_text().replace(part(), part(OTHER)))
-        assert await reload(client.gateway)
+        assert await reload_settings(client.gateway)
         assert (await status(client, headers=with_key()))[0] == 401
         go.set()
         assert (await running)[0] == 200
         assert (await status(client, headers=with_key(OTHER)))[0] == 200
         path.write_text(path.read_text().replace(part(OTHER), "[access]\nrequired = true\n"))
-        assert not await reload(client.gateway)  # nobody could ask: a mistake
+        assert not await reload_settings(client.gateway)  # nobody could ask: a mistake
         assert (await status(client, headers=with_key(OTHER)))[0] == 200
 
     run(tmp_path, story, upstream=Upstream(act=wait))
@@ -278,7 +282,7 @@ class Database:
     def __init__(self, monkeypatch, keys):
         self.keys, self.away, self.reads = keys, False, 0
         monkeypatch.setattr(StoredKeys, "_read", self.read(StoredKeys._read))
-        monkeypatch.setattr(stored_keys, "connected", self.connected)
+        monkeypatch.setattr(stored_keys, "open_connection", self.connected)
         monkeypatch.setattr(stored_keys, "migrate", self.nothing)
         monkeypatch.setattr(stored_keys, "read_keys", self.rows)
 
@@ -308,7 +312,7 @@ class Database:
 
 
 def stored(key, tenant="acme", **more):
-    return ClientKey(sha256=hash_of(key), tenant=tenant, scopes=frozenset({"chat"}), **more)
+    return ClientKey(sha256=hash_key(key), tenant=tenant, scopes=frozenset({"chat"}), **more)
 
 
 NEEDED = '[audit]\nspool = "spool"\n[access]\nrequired = true\nreread = 3600\n'
@@ -326,12 +330,12 @@ def test_keys_of_a_database_outlive_it_and_are_read_on_reload_not_on_requests(tm
         assert (await status(client, headers=with_key("nvr_odd")))[0] == 401
         assert database.reads == 1
         database.away = True
-        assert await reload(client.gateway)
+        assert await reload_settings(client.gateway)
         await until(lambda: database.reads == 2)
         assert (await status(client, headers=with_key()))[0] == 200
         database.away, database.keys = False, [stored(OTHER)]
-        assert await reload(client.gateway)
-        await until(lambda: client.gateway.stored.ring.find(OTHER.encode()))
+        assert await reload_settings(client.gateway)
+        await until(lambda: client.gateway.stored_keys.ring.find(OTHER.encode()))
         assert (await status(client, headers=with_key()))[0] == 401
         assert (await status(client, headers=with_key(OTHER)))[0] == 200
         assert database.reads == 3
@@ -352,7 +356,7 @@ def test_a_start_without_the_database_says_that_keys_are_not_known_yet(tmp_path,
         assert (await status(client))[0] == 401  # without a key there is nothing to wait for
         assert (await status(client, "/readyz"))[0] == 503
         database.away = False
-        await until(lambda: client.gateway.access.known)
+        await until(lambda: client.gateway.authenticator.known)
         assert (await status(client, headers=with_key()))[0] == 200
         assert (await status(client, "/readyz"))[0] == 200
 
@@ -362,13 +366,17 @@ def test_a_start_without_the_database_says_that_keys_are_not_known_yet(tmp_path,
 def test_an_open_gateway_takes_any_key_and_knows_its_own():
     given = {"upstreams": {"main": {"url": "http://x/v1"}},
              "models": {"a": {"upstream": "main", "name": "a"}}, "access": {"required": False},
-             "keys": {"acme": {"sha256": [hash_of(KEY).hex()]}}}  # fmt: skip
-    made = Access(Settings.model_validate(given))
+             "keys": {"acme": {"sha256": [hash_key(KEY).hex()]}}}  # fmt: skip
+    made = Authenticator(GatewaySettings.model_validate(given))
     headers = lambda key: [(b"authorization", f"Bearer {key}".encode())]  # noqa: E731
-    assert made.tenant([], Scope.METRICS) == made.tenant(headers("none"), Scope.CHAT) == "default"
-    assert made.tenant(headers(KEY), Scope.CHAT) == "acme"
+    assert (
+        made.tenant([], KeyScope.METRICS)
+        == made.tenant(headers("none"), KeyScope.CHAT)
+        == "default"
+    )
+    assert made.tenant(headers(KEY), KeyScope.CHAT) == "acme"
     with pytest.raises(NotAdmitted):
-        made.tenant(headers(KEY), Scope.METRICS)
+        made.tenant(headers(KEY), KeyScope.METRICS)
 
 
 # --- drawing keys ---
@@ -383,8 +391,8 @@ def test_a_new_key_is_let_in_by_the_lines_that_it_comes_with(tmp_path):
     assert made.key not in repr(made) + str(made) + path.read_text()
     assert (listed.tenant, listed.scopes, listed.source) == ("acme", ("chat", "metrics"), "file")
     assert abs((listed.expires - end).total_seconds()) < 1
-    door = Access(read_settings(path))
-    assert door.tenant([(b"authorization", f"Bearer {made.key}".encode())], Scope.CHAT) == "acme"
+    door = Authenticator(read_settings(path))
+    assert door.tenant([(b"authorization", f"Bearer {made.key}".encode())], KeyScope.CHAT) == "acme"
 
 
 @pytest.mark.parametrize(
@@ -394,6 +402,6 @@ def test_a_new_key_is_let_in_by_the_lines_that_it_comes_with(tmp_path):
      ({"hash_only": False}, "settings"), ({"settings": "x.toml"}, "settings")],
 )  # fmt: skip
 def test_a_key_that_could_not_be_used_is_not_drawn(monkeypatch, more, words):
-    monkeypatch.setattr(issuing, "_in_database", lambda *_: pytest.fail("stored"))
+    monkeypatch.setattr(issuing, "_ask_database", lambda *_: pytest.fail("stored"))
     with pytest.raises(UsageError, match=f"`{words}"):
         add_gateway_key("acme", **({"hash_only": True} | more))

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from novarag.calls import Usage
-from novarag.gateway.http.limits import Bucket, TenantLimits
-from novarag.gateway.http.usage import read_usage, usage_in
-from novarag.gateway.settings import Rates
+from novarag.gateway.http.limits import RateBucket, TenantLimits
+from novarag.gateway.http.usage import find_usage, read_usage
+from novarag.gateway.settings import RateLimits
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key
 
@@ -24,7 +24,7 @@ class Clock:
 
 
 def test_over_an_hour_no_more_gets_through_than_the_limit_and_its_first_minute():
-    clock, draw, rates = Clock(), random.Random(3), Rates(requests=60)
+    clock, draw, rates = Clock(), random.Random(3), RateLimits(requests=60)
     limits, taken = TenantLimits(clock), 0
     while clock.now < 3600:
         clock.now += draw.expovariate(5)  # five a second ask, one a second may
@@ -36,7 +36,7 @@ def test_over_an_hour_no_more_gets_through_than_the_limit_and_its_first_minute()
 
 
 def test_whoever_waits_as_long_as_told_gets_through():
-    clock, rates = Clock(), Rates(requests=7, tokens=100)
+    clock, rates = Clock(), RateLimits(requests=7, tokens=100)
     limits = TenantLimits(clock)
     for _ in range(50):
         wait = limits.admit(rates, "a")
@@ -47,7 +47,7 @@ def test_whoever_waits_as_long_as_told_gets_through():
 
 
 def test_tokens_are_paid_back_before_the_next_request_and_debts_end():
-    clock, rates = Clock(), Rates(tokens=600)  # ten a second
+    clock, rates = Clock(), RateLimits(tokens=600)  # ten a second
     limits = TenantLimits(clock)
     assert limits.admit(rates, "a") is None
     limits.charge(rates, "a", 900)
@@ -60,7 +60,7 @@ def test_tokens_are_paid_back_before_the_next_request_and_debts_end():
 
 
 def test_who_was_away_for_a_day_has_a_minutes_worth():
-    clock, rates = Clock(), Rates(requests=6)
+    clock, rates = Clock(), RateLimits(requests=6)
     limits = TenantLimits(clock)
     assert limits.admit(rates, "a") is None
     clock.now += 86_400
@@ -68,16 +68,16 @@ def test_who_was_away_for_a_day_has_a_minutes_worth():
 
 
 def test_tenants_do_not_share_and_may_have_their_own_rate():
-    clock, rates = Clock(), Rates(requests=1, tenants={"big": {"requests": 3}, "free": {}})
+    clock, rates = Clock(), RateLimits(requests=1, tenants={"big": {"requests": 3}, "free": {}})
     limits = TenantLimits(clock)
     taken = {name: sum(limits.admit(rates, name) is None for _ in range(5))
              for name in ("a", "b", "big", "free", "__proto__")}  # fmt: skip
     assert taken == {"a": 1, "b": 1, "big": 3, "free": 5, "__proto__": 1}
-    assert limits.admit(Rates(requests=1), "big") is not None  # a reload forgives nothing
+    assert limits.admit(RateLimits(requests=1), "big") is not None  # a reload forgives nothing
 
 
 def test_a_clock_that_stands_still_or_goes_back_gives_nothing():
-    bucket = Bucket(1, 100.0)
+    bucket = RateBucket(1, 100.0)
     bucket.take(1, 60, 100.0)
     assert bucket.wait(1, 60, 100.0) == bucket.wait(1, 60, 50.0) == 1
 
@@ -93,8 +93,8 @@ def test_counts_of_a_server_are_taken_with_care(usage, read):
 
 
 def test_usage_in_what_is_passed_on():
-    assert usage_in(b'{"usage": {"prompt_tokens": 1}}') == Usage(prompt=1)
-    assert [usage_in(c) for c in (None, b"[DONE]", b'"usage"', b'["usage"]', b'{"usage"')] == [
+    assert find_usage(b'{"usage": {"prompt_tokens": 1}}') == Usage(prompt=1)
+    assert [find_usage(c) for c in (None, b"[DONE]", b'"usage"', b'["usage"]', b'{"usage"')] == [
         None
     ] * 5
 

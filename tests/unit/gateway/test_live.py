@@ -7,9 +7,9 @@ import time
 import pytest
 
 from novarag.gateway.http.live_answer import LiveAnswer
-from novarag.gateway.http.requests import ChatRequest, asked_about
+from novarag.gateway.http.requests import ChatRequest, parse_question
 from novarag.gateway.snapshot import Snapshot
-from novarag.gateway.upstream import events_of
+from novarag.gateway.upstream import read_events
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, ask, framed, settings
 
 
@@ -18,7 +18,7 @@ def live_answer(folder):
     path = folder / "gateway.toml"
     path.write_text(settings("http://127.0.0.1:1/v1", model='mode = "annotate"'))
     snapshot = Snapshot(path)
-    asked = asked_about(QUESTION, [*PASSAGES], snapshot.settings.limits)
+    asked = parse_question(QUESTION, [*PASSAGES], snapshot.settings.limits)
     made = LiveAnswer(snapshot.respondents["support"], asked, ChatRequest.model_validate(ask()))
     return made, framed(REPLY, made.body["messages"][-1]["content"])
 
@@ -94,7 +94,7 @@ def test_h2_others_have_their_turn_while_a_stream_is_read():
                 await asyncio.sleep(0)
 
         beside = asyncio.create_task(other())
-        async for _ in events_of(Reply(event * count), 10**6):
+        async for _ in read_events(Reply(event * count), 10**6):
             seen += 1
         await beside
 

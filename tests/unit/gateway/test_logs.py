@@ -13,11 +13,11 @@ import pytest
 from aiohttp import web
 
 from novarag.gateway.http.chat import serve_chat
-from novarag.gateway.http.server import reload
+from novarag.gateway.http.server import reload_settings
 from novarag.gateway.observe.logs import JsonLines, json_logs, log_event
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post
 from tests.support.waiting import until
-from tests.unit.gateway.test_keys import hash_of, part, with_key
+from tests.unit.gateway.test_keys import hash_key, part, with_key
 
 CHAT = "/v1/chat/completions"
 MARK = "planted4711"
@@ -93,7 +93,7 @@ def test_what_clients_and_models_write_is_in_no_line(tmp_path, monkeypatch):
     upstream = Upstream(REPLY.replace("1871", MARK), act=say)
     text, lines = run(tmp_path, story, upstream=upstream, tail=tail, more="failures = 1000")
     assert MARK not in text
-    assert hash_of(KEY).hex()[:12] not in text
+    assert hash_key(KEY).hex()[:12] not in text
     assert {line["kind"] for line in of(lines, "request_failed")} >= {"Unavailable", "fault"}
     assert len(of(lines, "request")) >= 4
     assert {line["kind"] for line in of(lines, "turned_away")} == {"key"}
@@ -130,9 +130,9 @@ def test_reloads_breakers_and_the_audit_have_their_lines(tmp_path, monkeypatch):
         path = tmp_path / "gateway.toml"
         good = path.read_text()
         path.write_text("broken = [")
-        assert not await reload(client.gateway)
+        assert not await reload_settings(client.gateway)
         path.write_text(good + "\n")
-        assert await reload(client.gateway)
+        assert await reload_settings(client.gateway)
         await post(client, ask(messages=[{"role": "user", "content": "fail"}]))
         failed = time.monotonic()
         await until(lambda: time.monotonic() > failed + 0.01)  # the breaker's cooldown

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 
-from novarag.gateway.http.server import reload
+from novarag.gateway.http.server import reload_settings
 from novarag.gateway.observe.metrics import PREFIX
 from tests.support.gateways import Upstream, ask, events, fronted, post
 from tests.unit.gateway.audit.test_recording import NOWHERE
@@ -53,7 +53,7 @@ def test_metrics_tell_what_happened_and_nothing_that_a_client_wrote(tmp_path, au
         await post(client, PLAIN | {"messages": [{"role": "user", "content": "fail " + MARK}]})
         await client.get(f"/{MARK}", headers={MARK: MARK})
         (tmp_path / "gateway.toml").write_text((tmp_path / "gateway.toml").read_text() + "x = [")
-        assert not await reload(client.gateway)
+        assert not await reload_settings(client.gateway)
         text, found = await families(client)
         assert MARK not in text
         told = {"model": "support", "decision": "answer", "evidence": "consistent"}

@@ -12,7 +12,7 @@ from openapi_spec_validator import validate
 
 from novarag.gateway.http import reply_models
 from novarag.gateway.http.openapi import ROUTES, document_bytes, make_document
-from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.replies import draw_id
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, ask, events, fronted, post
 from tests.unit.gateway.audit.test_recording import NOWHERE
 from tests.unit.gateway.test_keys import KEY, OTHER, part, with_key
@@ -122,7 +122,7 @@ async def _fail(*_):
     return web.Response(status=500)
 
 
-OLD = new_id(0)
+OLD = draw_id(0)
 PROBLEMS = {
     "400 no JSON": (CHAT, b"{", 400, None),
     "400 kind": (CHAT, ask(stream="yes"), 400, None),

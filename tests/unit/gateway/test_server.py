@@ -24,11 +24,11 @@ def test_an_open_socket_says_where_it_listens(tmp_path):
     for host in ("127.0.0.1", "0.0.0.0"):
         with socket.socket() as opened:
             opened.bind((host, 0))
-            assert server._host_of(opened.fileno()) == host
+            assert server._find_host(opened.fileno()) == host
             assert opened.getsockname()[0] == host  # it is still open
     with socket.socket(socket.AF_UNIX) as opened:
         opened.bind(str(tmp_path / "s"))
-        assert server._host_of(opened.fileno()) == "unix"
+        assert server._find_host(opened.fileno()) == "unix"
 
 
 def test_a_socket_that_others_can_reach_needs_keys(tmp_path):
@@ -37,7 +37,7 @@ def test_a_socket_that_others_can_reach_needs_keys(tmp_path):
     with socket.socket() as opened:
         opened.bind(("0.0.0.0", 0))
         with pytest.raises(UsageError, match="needs keys"):
-            asyncio.run(server.serve(path, fd=opened.fileno()))
+            asyncio.run(server.run_server(path, fd=opened.fileno()))
 
 
 def test_a_start_that_fails_is_no_success(tmp_path):
@@ -60,7 +60,7 @@ def test_a_gateway_that_is_told_to_end_does_and_says_so(tmp_path, monkeypatch):
     before, out = signal.getsignal(signal.SIGTERM), io.StringIO()
 
     async def whole():
-        serving = asyncio.create_task(server.serve(tmp_path / "gateway.toml"))
+        serving = asyncio.create_task(server.run_server(tmp_path / "gateway.toml"))
         await until(lambda: made and made[0].started)
         made[0].handle_exit(signal.SIGTERM, None)  # it will send itself the signal again
         await serving

@@ -9,8 +9,8 @@ import pytest
 
 from novarag import DataError, UsageError, check_gateway, write_example
 from novarag.gateway import snapshot as snapshot_module
-from novarag.gateway.http.server import reload
-from novarag.gateway.settings import Settings, read_settings
+from novarag.gateway.http.server import reload_settings
+from novarag.gateway.settings import GatewaySettings, read_settings
 from novarag.gateway.snapshot import Snapshot
 from tests.support.gateways import Upstream, ask, fronted, post, settings
 
@@ -72,13 +72,13 @@ def test_a_reload_is_whole_or_not_at_all(tmp_path):
             first = (await post(client, ask()))[2]["novarag"]["settings"]
             good = path.read_text()
             path.write_text("broken = [")
-            assert not await reload(client.gateway)
+            assert not await reload_settings(client.gateway)
             assert (await post(client, ask()))[2]["novarag"]["settings"] == first
             path.write_text(good + f'[searches.gone]\nindex = "{tmp_path / "none.db"}"\n')
-            assert not await reload(client.gateway)
+            assert not await reload_settings(client.gateway)
             assert (await post(client, ask()))[2]["novarag"]["settings"] == first
             path.write_text(good + 'mode = "annotate"\n')
-            assert await reload(client.gateway)
+            assert await reload_settings(client.gateway)
             second = (await post(client, ask()))[2]["novarag"]["settings"]
             assert second != first
 
@@ -105,7 +105,7 @@ def test_what_the_page_on_operating_shows_is_a_settings_file():
     blocks = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 5
     for block in blocks:
-        found = Settings.model_validate(tomllib.loads(GOOD) | tomllib.loads(block))
+        found = GatewaySettings.model_validate(tomllib.loads(GOOD) | tomllib.loads(block))
         assert found.model_fields_set > {"upstreams", "models"}
 
 
@@ -114,7 +114,7 @@ def test_the_example_can_be_checked_as_it_is_and_shows_real_settings_alone(tmp_p
     assert write_example(path).holds == "gateway"
     assert [model.name for model in check_gateway(path).models] == ["support"]
     shown = re.sub(r"^# (?=[a-z_]+ = |\[)", "", path.read_text("utf-8"), flags=re.MULTILINE)
-    found = Settings.model_validate(tomllib.loads(shown))
+    found = GatewaySettings.model_validate(tomllib.loads(shown))
     assert found.audit is not None
     assert found.models["support"].structured
     assert found.models["support"].calibration

@@ -17,5 +17,5 @@ def test_a_key_that_nobody_explained_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="other"):
         settings_page.make_page()
     monkeypatch.delitem(settings_page.PARTS, "[logs]")
-    with pytest.raises(ValueError, match="Logs"):
+    with pytest.raises(ValueError, match="LogSettings"):
         settings_page.make_page()

@@ -9,9 +9,9 @@ import pytest
 from starlette.requests import Request
 
 from novarag.flows.calibrate import save_calibration
-from novarag.gateway.audit.delivered import Delivered
-from novarag.gateway.http.keys import hash_of
-from novarag.gateway.http.server import reload
+from novarag.gateway.audit.delivered import FeedbackSummary
+from novarag.gateway.http.keys import hash_key
+from novarag.gateway.http.server import reload_settings
 from novarag.gateway.observe import status
 from novarag.gateway.observe.attention import find_matters
 from novarag.gateway.observe.drift import NO_CALIBRATION, NO_REFERENCE
@@ -99,11 +99,13 @@ async def test_an_open_breaker_is_shown(tmp_path):
 @in_a_loop
 async def test_names_are_escaped(tmp_path):
     async with fronted(tmp_path, Upstream()) as client:
-        board = client.gateway.board
+        monitor = client.server.config.app.state.monitor
         evil = "<script>alert(1)</script>"
-        board._said = evil
-        board._delivered = [
-            Delivered(model=evil, answers=9, right=5, stated=0.9, delivered=0.8, calibrated=True)
+        monitor._said = evil
+        monitor._delivered = [
+            FeedbackSummary(
+                model=evil, answers=9, right=5, stated=0.9, delivered=0.8, calibrated=True
+            )
         ]
         page = (await seen(client, "/status"))[2]
     assert "<script" not in page
@@ -146,7 +148,7 @@ async def test_others_are_refused_unless_something_allows_them(tmp_path):
 @in_a_loop
 async def test_a_key_of_the_scope_metrics_opens_it_from_anywhere(tmp_path):
     keys = "".join(
-        f'[keys.{scope}]\nsha256 = ["{hash_of(scope).hex()}"]\nscopes = ["{scope}"]\n'
+        f'[keys.{scope}]\nsha256 = ["{hash_key(scope).hex()}"]\nscopes = ["{scope}"]\n'
         for scope in ("metrics", "chat")
     )
     async with fronted(tmp_path, Upstream(), tail=keys) as client:
@@ -216,17 +218,17 @@ async def test_a_watch_outlives_a_reload_but_not_another_calibration(tmp_path):
         await ask_many(client, 5)
         settings = gateway.snapshot.path
         settings.write_text(settings.read_text() + "\n[texts]\nabstain = 'No.'\n")
-        assert await reload(gateway)
+        assert await reload_settings(gateway)
         await ask_many(client, 2, first=5)
         assert gateway.drift.drift_states()["support"].answers == 7
         before = gateway.snapshot.respondents["support"]
         write_calibration(tmp_path / "c.json", seed=1)
-        assert await reload(gateway)
+        assert await reload_settings(gateway)
         assert gateway.drift.drift_states()["support"].answers == 0
         gateway.drift.see(before, _decision(before))  # a request that began before
         assert gateway.drift.drift_states()["support"].answers == 0
         save_calibration(replace(made, reference=None), tmp_path / "c.json")
-        assert await reload(gateway)
+        assert await reload_settings(gateway)
         assert gateway.drift.drift_states() == {}
         assert (await looked(client))["models"][0]["drift"]["sentence"] == NO_REFERENCE
 
@@ -250,7 +252,9 @@ async def test_without_a_calibration_nothing_drifts(tmp_path):
 
 
 def test_confidence_is_held_against_the_interval_of_the_truth():
-    one = Delivered(model="m", answers=100, right=80, stated=0.95, delivered=0.8, calibrated=True)
+    one = FeedbackSummary(
+        model="m", answers=100, right=80, stated=0.95, delivered=0.8, calibrated=True
+    )
     assert (round(one.low, 3), round(one.high, 3)) == (0.708, 0.873)
     assert one.word == "within the interval"
     assert replace(one, delivered=0.9).word == "too confident"
@@ -295,9 +299,9 @@ async def test_t13_failed_requests_ask_for_attention_for_an_hour(tmp_path, monke
         assert found["Failed requests"]["said"].startswith(
             "3 of 3 requests that ended got no answer"
         )
-        board = client.gateway.board
-        (before,) = board._hour
-        board._hour[0] = before._replace(ended=3, failed=3)  # as of more than an hour ago
+        monitor = client.server.config.app.state.monitor
+        (before,) = monitor._hour
+        monitor._hour[0] = before._replace(ended=3, failed=3)  # as of more than an hour ago
         assert await attention(client) == ({}, True)
 
 
@@ -314,10 +318,12 @@ async def test_t13_what_was_turned_away_asks_for_attention(tmp_path):
 
 @in_a_loop
 async def test_t13_a_confidence_off_the_truth_asks_for_attention(tmp_path):
-    one = Delivered(model="m", answers=100, right=60, stated=0.9, delivered=0.9, calibrated=True)
+    one = FeedbackSummary(
+        model="m", answers=100, right=60, stated=0.9, delivered=0.9, calibrated=True
+    )
     async with fronted(tmp_path, Upstream()) as client:
         for delivered, title in ((0.9, "Too confident"), (0.3, "Too cautious"), (0.6, None)):
-            client.gateway.board._delivered = [replace(one, delivered=delivered)]
+            client.server.config.app.state.monitor._delivered = [replace(one, delivered=delivered)]
             found, quiet = await attention(client)
             assert (set(found), quiet) == ({title} - {None}, title is None)
 

@@ -221,7 +221,7 @@ def test_a_cancelled_request_gives_its_place_back():
         await until(lambda: kitchens[0].bill.total)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return llm.gate.in_flight
+        return llm.dispatcher.in_flight
 
     assert with_server(work, Settings(latency=60.0)) == 0
 
@@ -234,7 +234,7 @@ def test_the_key_reaches_the_server_and_nothing_else(monkeypatch):
     async def work(llm, _):
         with pytest.raises(CallError) as caught:
             await llm.complete("hello", tell=tell)
-        return str(caught.value) + repr(llm.gate.lines[0].endpoint) + repr(told)
+        return str(caught.value) + repr(llm.dispatcher.queues[0].endpoint) + repr(told)
 
     said = with_server(work, Settings(refuse=400, echo_key=True))
     assert "Bearer [key]" in said
@@ -253,7 +253,7 @@ def test_a_wrong_address_shows_at_once():
 def test_a_wrong_model_shows_at_once():
     async def work(llm, _):
         await llm.check()
-        wrong = parse_endpoint(f"{llm.gate.lines[0].endpoint.url}=other")
+        wrong = parse_endpoint(f"{llm.dispatcher.queues[0].endpoint.url}=other")
         async with ChatLLM([wrong], patience=QUICK) as other:
             with pytest.raises(UsageError, match="serves chaos, not other"):
                 await other.check()

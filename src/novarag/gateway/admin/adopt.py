@@ -24,7 +24,7 @@ PARTS = ("calibration", "gate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adopted:
+class Adoption:
     """What was put in force: the files, what they replaced, and what is left for the operator.
 
     `kept` are the files of before. `missing` are lines that the settings file needs, where it did
@@ -46,7 +46,7 @@ class Adopted:
         ]
 
 
-def adopt_proposal(settings: str | Path, *, model: str) -> Adopted:
+def adopt_proposal(settings: str | Path, *, model: str) -> Adoption:
     """Put the proposed calibration, the proposed gate or both in the place of those in force.
 
     Each file is replaced whole, and what was in force is kept beside it. Proposals of another model
@@ -64,16 +64,16 @@ def adopt_proposal(settings: str | Path, *, model: str) -> Adopted:
             f"nothing is proposed for {model!r}: there is no {files.proposed('calibration')}. Make"
             f" one with `propose_calibration('{settings}', model='{model}')`"
         )
-    _check(files, parts)
+    _check_proposal(files, parts)
     kept = []
     for part in parts:
         place, proposed = files.place(part), files.proposed(part)
         if place.exists():
-            kept.append(_keep(place))
+            kept.append(_keep_replaced(place))
         write_whole(place, proposed.read_bytes())
     for part in parts:
         files.proposed(part).unlink()
-    return Adopted(
+    return Adoption(
         model=model,
         files=tuple(files.place(part) for part in parts),
         kept=tuple(kept),
@@ -85,16 +85,16 @@ def adopt_proposal(settings: str | Path, *, model: str) -> Adopted:
     )
 
 
-def _check(files: ModelFiles, parts: list[str]) -> None:
+def _check_proposal(files: ModelFiles, parts: list[str]) -> None:
     """Refuse what the gateway would refuse, before anything is replaced."""
     made: Calibration | None = files.in_force()
     if "calibration" in parts:
         made = load_calibration(files.proposed("calibration"))
-        _same_source(files, made)
+        _check_source(files, made)
     gate = files.settings.gate and as_gate(files.folder / files.settings.gate)
     if "gate" in parts:
         gate = load_gate(files.proposed("gate"))
-        _same_source(files, gate)
+        _check_source(files, gate)
         if gate.threshold is None:
             raise UsageError(
                 f"the proposed gate {files.proposed('gate')} has no threshold, so every answer"
@@ -112,7 +112,7 @@ def _check(files: ModelFiles, parts: list[str]) -> None:
         ) from error
 
 
-def _same_source(files: ModelFiles, made: Calibration | Gate) -> None:
+def _check_source(files: ModelFiles, made: Calibration | Gate) -> None:
     ours, theirs = files.source, made.source
     if theirs != ours:
         what = "model" if theirs.model != ours.model else "prompt"
@@ -122,7 +122,7 @@ def _same_source(files: ModelFiles, made: Calibration | Gate) -> None:
         )
 
 
-def _keep(place: Path) -> Path:
+def _keep_replaced(place: Path) -> Path:
     """Copy a file to the first name beside it that is free."""
     content, number = place.read_bytes(), 1
     while (kept := place.with_suffix(f".before-{number}.json")).exists():

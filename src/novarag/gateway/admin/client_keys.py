@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from novarag.errors import StorageError, UsageError
 from novarag.flows.looping import run_sync
-from novarag.gateway.admin.running import needs_extra
+from novarag.gateway.admin.running import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import asyncpg
 
     from novarag.gateway.http.keys import ClientKey
-    from novarag.gateway.settings import Settings
+    from novarag.gateway.settings import GatewaySettings
 
 _Found = TypeVar("_Found")
 
@@ -89,17 +89,17 @@ def add_gateway_key(
         note: A text on what the key is for, kept beside its hash.
         hash_only: Keep nothing: put the `settings_lines()` of the result into the settings file.
     """
-    needs_extra()
-    from novarag.gateway.http.keys import ClientKey, hash_of, new_key
+    require_extra()
+    from novarag.gateway.http.keys import ClientKey, draw_key, hash_key
 
     if (settings is None) is not hash_only:
         raise UsageError("give `settings` with a part [audit], or else `hash_only=True`")
-    key = new_key()
+    key = draw_key()
     known = ClientKey(
-        sha256=hash_of(key),
-        tenant=_tenant(tenant),
-        scopes=_scopes(scopes),
-        expires=_time(expires),
+        sha256=hash_key(key),
+        tenant=_check_tenant(tenant),
+        scopes=_check_scopes(scopes),
+        expires=_read_time(expires),
         created=datetime.now(UTC),
         note=note,
         source="file" if settings is None else "database",
@@ -107,8 +107,8 @@ def add_gateway_key(
     if settings is not None:
         from novarag.gateway.audit.stored_keys import add_key
 
-        _in_database(settings, lambda connection: add_key(connection, known))
-    return NewGatewayKey(key=key, known_by=_shown(known))
+        _ask_database(settings, lambda connection: add_key(connection, known))
+    return NewGatewayKey(key=key, known_by=_describe_key(known))
 
 
 def list_gateway_keys(settings: str | Path) -> tuple[GatewayKey, ...]:
@@ -117,16 +117,16 @@ def list_gateway_keys(settings: str | Path) -> tuple[GatewayKey, ...]:
     Args:
         settings: The settings file of the gateway (TOML).
     """
-    needs_extra()
-    from novarag.gateway.http.keys import keys_of
+    require_extra()
+    from novarag.gateway.http.keys import list_file_keys
 
-    read = _settings(settings)
-    found = keys_of(read)
+    read = _read_settings(settings)
+    found = list_file_keys(read)
     if read.audit is not None:
         from novarag.gateway.audit.stored_keys import read_keys
 
-        found += _in_database(settings, read_keys)
-    return tuple(_shown(key) for key in found)
+        found += _ask_database(settings, read_keys)
+    return tuple(_describe_key(key) for key in found)
 
 
 def revoke_gateway_key(sha256: str, settings: str | Path) -> GatewayKey:
@@ -139,30 +139,30 @@ def revoke_gateway_key(sha256: str, settings: str | Path) -> GatewayKey:
         sha256: The first 8 or more hex digits of the key's SHA-256, as `list_gateway_keys` has it.
         settings: The settings file of the gateway (TOML). Its part [audit] names the database.
     """
-    needs_extra()
+    require_extra()
     from novarag.gateway.audit.stored_keys import revoke_key
 
-    return _shown(
-        _in_database(settings, lambda connection: revoke_key(connection, sha256.strip().lower()))
+    return _describe_key(
+        _ask_database(settings, lambda connection: revoke_key(connection, sha256.strip().lower()))
     )
 
 
-def _in_database(
+def _ask_database(
     settings: str | Path, work: Callable[[asyncpg.Connection], Awaitable[_Found]]
 ) -> _Found:
     """Do something with the audit's database of a settings file."""
     import asyncpg
 
-    from novarag.gateway.audit.database import connected
+    from novarag.gateway.audit.database import open_connection
     from novarag.gateway.audit.schema import migrate
 
-    audit = _settings(settings).audit
+    audit = _read_settings(settings).audit
     if audit is None:
         raise UsageError(f"{settings} has no part [audit], so there is no database for keys")
     dsn = audit.dsn()
 
     async def story() -> _Found:
-        async with connected(dsn) as connection:
+        async with open_connection(dsn) as connection:
             await migrate(connection)
             return await work(connection)
 
@@ -173,13 +173,13 @@ def _in_database(
         raise StorageError(f"the audit's database did not do it ({said})") from None
 
 
-def _settings(path: str | Path) -> Settings:
+def _read_settings(path: str | Path) -> GatewaySettings:
     from novarag.gateway.settings import read_settings
 
     return read_settings(path)
 
 
-def _tenant(name: str) -> str:
+def _check_tenant(name: str) -> str:
     from novarag.gateway.settings import NAME
 
     if not re.fullmatch(NAME, name) or name.endswith("\n"):
@@ -190,16 +190,16 @@ def _tenant(name: str) -> str:
     return name
 
 
-def _scopes(names: Sequence[str]) -> frozenset[str]:
-    from novarag.gateway.settings import Scope
+def _check_scopes(names: Sequence[str]) -> frozenset[str]:
+    from novarag.gateway.settings import KeyScope
 
-    known = [str(scope) for scope in Scope]
+    known = [str(scope) for scope in KeyScope]
     if isinstance(names, str) or not names or not set(names) <= set(known):
         raise UsageError(f"`scopes` are some of {', '.join(known)}")
     return frozenset(names)
 
 
-def _time(expires: date | datetime | str | None) -> datetime | None:
+def _read_time(expires: date | datetime | str | None) -> datetime | None:
     if isinstance(expires, str):
         try:
             expires = datetime.fromisoformat(expires)
@@ -214,13 +214,13 @@ def _time(expires: date | datetime | str | None) -> datetime | None:
     return moment.astimezone(UTC)
 
 
-def _shown(key: ClientKey) -> GatewayKey:
-    from novarag.gateway.settings import Scope
+def _describe_key(key: ClientKey) -> GatewayKey:
+    from novarag.gateway.settings import KeyScope
 
     return GatewayKey(
         sha256=key.sha256.hex(),
         tenant=key.tenant,
-        scopes=tuple(str(scope) for scope in Scope if scope in key.scopes),
+        scopes=tuple(str(scope) for scope in KeyScope if scope in key.scopes),
         expires=key.expires,
         created=key.created,
         note=key.note,

@@ -23,7 +23,7 @@ from novarag.flows.calibrate import (
     save_calibration,
 )
 from novarag.flows.events import Wrote, silent
-from novarag.gateway.admin.running import needs_extra
+from novarag.gateway.admin.running import require_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from novarag.calibration.graded import Graded, Source
     from novarag.calibration.reference import Reference
     from novarag.flows.events import Tell
-    from novarag.gateway.settings import Model, Settings
+    from novarag.gateway.settings import GatewaySettings, ModelSettings
 
 CHOSEN = (
     "Whoever gives feedback chooses what to judge, and answers that were held back are never"
@@ -49,7 +49,7 @@ class ModelFiles:
     """A model of a settings file: whose answers it gives, and where its files are or would be."""
 
     name: str
-    settings: Model
+    settings: ModelSettings
     source: Source
     folder: Path
 
@@ -116,9 +116,9 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
     whole, files = find_model(settings, model)
     from novarag.gateway.audit.asking import ask_database
 
-    span = _span(whole, since, until)
-    table, reference = ask_database(_read(whole, files, *span))
-    rows = _graded(table, files)
+    span = _read_span(whole, since, until)
+    table, reference = ask_database(_read_graded_answers(whole, files, *span))
+    rows = _collect_graded(table, files)
     made = replace(fit_graded(rows, seed=seed), reference=reference)
     path = files.proposed("calibration") if out is None else Path(out)
     save_calibration(made, path)
@@ -127,13 +127,13 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
         from novarag.report.calibration import write_calibration_page
 
         on_event(Wrote(write_calibration_page(made, rows, Path(page))))
-    gain, notes = _gain(rows, files.in_force(), seed=seed)
+    gain, notes = _measure_gain(rows, files.in_force(), seed=seed)
     return Proposal(
         model=model,
         calibration=made,
         path=path,
         gain=gain,
-        notes=(*notes, *_about_reference(reference), CHOSEN),
+        notes=(*notes, *_explain_reference(reference), CHOSEN),
     )
 
 
@@ -184,7 +184,9 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     whole, files = find_model(settings, model)
     from novarag.gateway.audit.asking import ask_database
 
-    table, reference = ask_database(_read(whole, files, *_span(whole, since, until)))
+    table, reference = ask_database(
+        _read_graded_answers(whole, files, *_read_span(whole, since, until))
+    )
     named = files.settings.calibration
     if calibration is None and split is None and named is not None:
         calibration = files.folder / named
@@ -199,9 +201,9 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     return made
 
 
-def find_model(settings: str | Path, model: str) -> tuple[Settings, ModelFiles]:
+def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, ModelFiles]:
     """Read a settings file, and find a model in it with its files."""
-    needs_extra()
+    require_extra()
     from novarag.calibration.graded import Source
     from novarag.gateway.settings import read_settings
     from novarag.strategies import find_strategy
@@ -217,8 +219,8 @@ def find_model(settings: str | Path, model: str) -> tuple[Settings, ModelFiles]:
     )
 
 
-async def _read(
-    whole: Settings, files: ModelFiles, since: datetime, until: datetime
+async def _read_graded_answers(
+    whole: GatewaySettings, files: ModelFiles, since: datetime, until: datetime
 ) -> tuple[DataFrame, Reference | None]:
     """Return the graded answers of a model as it is asked today, and what all of them looked like.
 
@@ -226,10 +228,10 @@ async def _read(
     """
     import polars as pl
 
-    from novarag.gateway.audit.graded import graded_from_audit_async, reference_from_audit
+    from novarag.gateway.audit.graded import count_reference, read_graded_async
 
-    dsn = audit_of(whole)
-    table = await graded_from_audit_async(dsn, files.name, since, until)
+    dsn = find_database(whole)
+    table = await read_graded_async(dsn, files.name, since, until)
     own = table.filter(
         (pl.col("model") == files.source.model) & (pl.col("strategy") == files.source.prompt)
     )
@@ -239,24 +241,24 @@ async def _read(
             " prompt that it has today.",
             hint="wait for feedback on answers of this one.",
         )
-    return own, await reference_from_audit(dsn, files.name, files.source, since, until)
+    return own, await count_reference(dsn, files.name, files.source, since, until)
 
 
-def audit_of(settings: Settings) -> str:
+def find_database(settings: GatewaySettings) -> str:
     """Return the address of a settings file's database."""
     if settings.audit is None:
         raise UsageError("this settings file has no part [audit], so there is no database")
     return settings.audit.dsn()
 
 
-def _graded(table: DataFrame, files: ModelFiles) -> Graded:
+def _collect_graded(table: DataFrame, files: ModelFiles) -> Graded:
     from novarag.answers.opening.answers import read_answers
     from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
     return remarked_rows(read_answers(table, source=files.source), CALIBRATED_APART)
 
 
-def _gain(
+def _measure_gain(
     rows: Graded, in_force: Calibration | None, *, seed: int
 ) -> tuple[Gain | None, tuple[str, ...]]:
     """Compare a calibration of these rows with the one in force, on questions neither has seen."""
@@ -266,7 +268,7 @@ def _gain(
     after = cross_fit(rows, seed=seed)
     if in_force is None:
         return paired_gain(rows, rows.confidence, after, beside="stated confidences"), ()
-    known = _known(rows, in_force)
+    known = _find_fitted(rows, in_force)
     fresh = rows.rows(~known)
     notes: tuple[str, ...] = ()
     if known.any():
@@ -283,7 +285,7 @@ def _gain(
     return gain, notes
 
 
-def _known(rows: Graded, in_force: Calibration) -> NDArray[np.bool_]:
+def _find_fitted(rows: Graded, in_force: Calibration) -> NDArray[np.bool_]:
     """Say which rows are of questions that the calibration in force was fitted on."""
     shared = shared_questions(in_force.fitted.known if in_force.fitted else "", rows.question_ids)
     number = {name: i for i, name in enumerate(rows.question_ids)}
@@ -291,7 +293,7 @@ def _known(rows: Graded, in_force: Calibration) -> NDArray[np.bool_]:
     return np.isin(rows.question, numbers)
 
 
-def _about_reference(reference: Reference | None) -> tuple[str, ...]:
+def _explain_reference(reference: Reference | None) -> tuple[str, ...]:
     if reference is not None:
         return ()
     return (
@@ -300,23 +302,23 @@ def _about_reference(reference: Reference | None) -> tuple[str, ...]:
     )
 
 
-def _span(
-    whole: Settings,
+def _read_span(
+    whole: GatewaySettings,
     since: date | datetime | str | None,
     until: date | datetime | str | None,
 ) -> tuple[datetime, datetime]:
     """Return the time that is meant, from its start to its end."""
-    audit_of(whole)
+    find_database(whole)
     days = 1 if whole.audit is None else whole.audit.days
     now = datetime.now(UTC)
-    begin = now - timedelta(days=days) if since is None else _moment(since, "since")
-    end = now if until is None else _moment(until, "until", whole_day=True)
+    begin = now - timedelta(days=days) if since is None else _read_moment(since, "since")
+    end = now if until is None else _read_moment(until, "until", whole_day=True)
     if begin >= end:
         raise UsageError("`since` must be before `until`")
     return begin, end
 
 
-def _moment(given: date | datetime | str, name: str, *, whole_day: bool = False) -> datetime:
+def _read_moment(given: date | datetime | str, name: str, *, whole_day: bool = False) -> datetime:
     """Return the beginning of a day, or its end, or a time; without a time zone UTC is meant."""
     if isinstance(given, str):
         try:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.admin.running import needs_extra
+from novarag.gateway.admin.running import require_extra
 
 if TYPE_CHECKING:
-    from novarag.gateway.audit.retention import Exported
+    from novarag.gateway.audit.retention import AuditExport
 
 
-def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> list[Exported]:
+def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> list[AuditExport]:
     """Write the decisions and the feedback of one day to Parquet files in a folder.
 
     Nothing is deleted, and files that are there are left: a day that is exported twice has two.
@@ -23,14 +23,14 @@ def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> li
         day: The day in UTC, such as 2026-01-31.
         to: A folder for the Parquet files.
     """
-    dsn = _database(settings)
+    dsn = _find_database(settings)
     from novarag.gateway.audit.asking import ask_database
     from novarag.gateway.audit.retention import export_day
 
-    return ask_database(export_day(dsn, _day(day, "day"), Path(to)))
+    return ask_database(export_day(dsn, _read_day(day, "day"), Path(to)))
 
 
-def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> list[Exported]:
+def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> list[AuditExport]:
     """Export all days before a day to a folder, then delete them from the database.
 
     Gateways go on meanwhile. Feedback on answers of these days is lost for calibrations.
@@ -40,11 +40,11 @@ def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> l
         before: The first day that stays, in UTC, such as 2026-01-31; it may be today at the latest.
         to: A folder for the Parquet files.
     """
-    dsn = _database(settings)
+    dsn = _find_database(settings)
     from novarag.gateway.audit.asking import ask_database
     from novarag.gateway.audit.retention import drop_days_before
 
-    last = _day(before, "before")
+    last = _read_day(before, "before")
     if last > datetime.now(UTC).date():
         raise UsageError(f"{last} (`before`) is not over yet; days up to yesterday can be dropped")
     return ask_database(drop_days_before(dsn, last, Path(to)))
@@ -61,7 +61,7 @@ def forget_tenant(settings: str | Path, tenant: str, *, exports: str | Path | No
         exports: A folder of exported Parquet files, which are written again without the tenant's
             rows; None leaves exported files as they are.
     """
-    dsn = _database(settings)
+    dsn = _find_database(settings)
     from novarag.gateway.audit import retention
     from novarag.gateway.audit.asking import ask_database
 
@@ -69,15 +69,15 @@ def forget_tenant(settings: str | Path, tenant: str, *, exports: str | Path | No
     return ask_database(retention.forget_tenant(dsn, tenant, folder))
 
 
-def _database(settings: str | Path) -> str:
-    needs_extra()
-    from novarag.gateway.admin.propose import audit_of
+def _find_database(settings: str | Path) -> str:
+    require_extra()
+    from novarag.gateway.admin.propose import find_database
     from novarag.gateway.settings import read_settings
 
-    return audit_of(read_settings(settings))
+    return find_database(read_settings(settings))
 
 
-def _day(given: date | str, name: str) -> date:
+def _read_day(given: date | str, name: str) -> date:
     try:
         return date.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:

@@ -52,7 +52,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     return made
 
 
-class Parent:
+class GatewaySupervisor:
     """Keeps a socket and one gateway at it.
 
     SIGUSR2 starts another and, once that is ready, ends the first; one that does not become ready

@@ -36,10 +36,13 @@ class GatewayCheck:
 
     def lines(self) -> list[str]:
         """Say what is in force, a line for each model."""
-        return [f"settings {self.version}", *(line for m in self.models for line in _lines(m))]
+        return [
+            f"settings {self.version}",
+            *(line for m in self.models for line in _describe_model(m)),
+        ]
 
 
-def _lines(model: GatewayModel) -> list[str]:
+def _describe_model(model: GatewayModel) -> list[str]:
     worth = "calibrated" if model.calibration else "confidence as stated, without a calibration"
     decides = "no gate: policies alone decide" if model.gate is None else f"gate: {model.gate}"
     does = ", ".join(f"{state} -> {action}" for state, action in model.policy.items())
@@ -55,7 +58,7 @@ def check_gateway(settings: str | Path) -> GatewayCheck:
     Args:
         settings: The settings file of the gateway (TOML).
     """
-    needs_extra()
+    require_extra()
     from novarag.flows.gate import as_gate
     from novarag.formatting import short_percent
     from novarag.gateway.http.access import needs_keys
@@ -100,16 +103,16 @@ def serve_gateway(settings: str | Path, *, fd: int | None = None, rolling: bool 
         rolling: Keep the socket in this process and serve in another, which SIGUSR2 replaces by a
             new one without a request lost; `fd` plays no part then.
     """
-    needs_extra()
+    require_extra()
     if rolling:
-        _keep(Path(settings))
+        _supervise(Path(settings))
         return
     import uvloop
 
-    from novarag.gateway.http.server import serve
+    from novarag.gateway.http.server import run_server
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, fd=fd, started=collect_rarely))
+        runner.run(run_server(settings, fd=fd, started=collect_rarely))
 
 
 def collect_rarely() -> None:
@@ -123,16 +126,16 @@ def collect_rarely() -> None:
     gc.set_threshold(_YOUNG, 10, 10)
 
 
-def _keep(settings: Path) -> None:
-    from novarag.gateway.admin.rolling import Parent, open_socket
+def _supervise(settings: Path) -> None:
+    from novarag.gateway.admin.rolling import GatewaySupervisor, open_socket
     from novarag.gateway.settings import read_settings
 
     listen = read_settings(settings).listen
     with open_socket(listen.host, listen.port) as shared:
-        Parent(settings, shared).run()
+        GatewaySupervisor(settings, shared).run()
 
 
-def needs_extra() -> None:
+def require_extra() -> None:
     """Refuse to go on where the packages of a gateway are missing."""
     try:
         import prometheus_client  # noqa: F401

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from novarag.errors import NovaragError
-from novarag.gateway.audit.database import connected
-from novarag.gateway.audit.rows import time_of
+from novarag.gateway.audit.database import open_connection
+from novarag.gateway.audit.rows import read_id_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,14 +116,14 @@ class AnswerLookup:
         connection = self._connection
         if connection is None or connection.is_closed():
             connection = await self._connect()
-        days = sorted({time_of(identity).date() for identity in identities})
+        days = sorted({read_id_time(identity).date() for identity in identities})
         rows: list[Any] = await connection.fetch(_FIND, identities, days)
         return {row["id"]: row["tenant"] for row in rows}
 
     async def _connect(self) -> asyncpg.Connection:
         await self._disconnect()
         self._stack = AsyncExitStack()
-        opened = connected(self._dsn, command=_PATIENCE)
+        opened = open_connection(self._dsn, command=_PATIENCE)
         self._connection = made = await self._stack.enter_async_context(opened)
         return made
 

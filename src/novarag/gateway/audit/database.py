@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.audit.partitions import TABLES, days_ahead, make_days, partition
+from novarag.gateway.audit.partitions import TABLES, list_days_ahead, make_days, name_partition
 from novarag.gateway.audit.payloads import (
     DECISION_COLUMNS,
     FEEDBACK_COLUMNS,
     SOURCE,
-    Decided,
-    Known,
-    Said,
+    DecisionRecord,
+    FeedbackRecord,
+    IdMaps,
 )
 from novarag.gateway.audit.schema import migrate
 
@@ -52,7 +52,7 @@ select id from sources where ({", ".join(SOURCE)}) = ($1, $2, $3, $4, $5, $6)
 
 
 @asynccontextmanager
-async def connected(
+async def open_connection(
     dsn: str, *, command: float | None = _COMMAND
 ) -> AsyncIterator[asyncpg.Connection]:
     """Open one connection; an address that is none is refused without being repeated."""
@@ -79,12 +79,12 @@ async def connected(
                 connection.terminate()
 
 
-class Writer:
+class BatchWriter:
     """Writes batches over one connection; each is committed whole, and never twice."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
-        self._known = Known({}, {})
+        self._known = IdMaps({}, {})
         self._partitions: set[str] = set()
 
     async def prepare(self) -> None:
@@ -95,16 +95,19 @@ class Writer:
 
     async def make_ahead(self) -> None:
         """Make the partitions of the next days."""
-        self._partitions = await make_days(self._connection, days_ahead())
+        self._partitions = await make_days(self._connection, list_days_ahead())
 
-    async def write(self, rows: Sequence[Decided | Said]) -> None:
+    async def write(self, rows: Sequence[DecisionRecord | FeedbackRecord]) -> None:
         """Commit rows; those that the database has already are left as they are."""
         await self._make({row.day for row in rows})
         await self._learn_tenants({row.tenant for row in rows})
-        await self._learn_sources({row.source for row in rows if isinstance(row, Decided)})
+        await self._learn_sources({row.source for row in rows if isinstance(row, DecisionRecord)})
         known = self._known
-        decisions = [row.record(known) for row in rows if isinstance(row, Decided)]
-        said = [row.record(known) for row in _latest(r for r in rows if isinstance(r, Said))]
+        decisions = [row.record(known) for row in rows if isinstance(row, DecisionRecord)]
+        said = [
+            row.record(known)
+            for row in _keep_latest(r for r in rows if isinstance(r, FeedbackRecord))
+        ]
         copy = self._connection.copy_records_to_table
         async with self._connection.transaction():
             if decisions:
@@ -115,7 +118,7 @@ class Writer:
                 await self._connection.execute(_FEEDBACK)
 
     async def _make(self, days: set[date]) -> None:
-        wanted = {partition(table, day) for day in days for table in TABLES}
+        wanted = {name_partition(table, day) for day in days for table in TABLES}
         if not wanted <= self._partitions:
             self._partitions = await make_days(self._connection, days)
 
@@ -136,9 +139,9 @@ class Writer:
                 self._known.sources[source] = await self._connection.fetchval(_SOURCE, *source)
 
 
-def _latest(said: Iterable[Said]) -> list[Said]:
+def _keep_latest(said: Iterable[FeedbackRecord]) -> list[FeedbackRecord]:
     """Keep the last word on each answer: a statement may touch a row only once."""
-    last: dict[tuple[str, str], Said] = {}
+    last: dict[tuple[str, str], FeedbackRecord] = {}
     for one in said:
         key = (one.id, one.tenant)
         if key not in last or last[key].time <= one.time:

@@ -28,7 +28,7 @@ order by s.answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered:
+class FeedbackSummary:
     """Answers of one model that users judged: mean confidences, and the share that was right.
 
     `low` and `high` are the 95 % interval of that share (Clopper and Pearson), as if each answer
@@ -65,6 +65,8 @@ class Delivered:
         return "too cautious" if self.delivered < self.low else "within the interval"
 
 
-async def delivered_since(connection: asyncpg.Connection, since: datetime) -> list[Delivered]:
+async def summarise_feedback(
+    connection: asyncpg.Connection, since: datetime
+) -> list[FeedbackSummary]:
     """Hold the confidences of answers since a time against what users said of them."""
-    return [Delivered(**dict(row)) for row in await connection.fetch(_DELIVERED, since)]
+    return [FeedbackSummary(**dict(row)) for row in await connection.fetch(_DELIVERED, since)]

@@ -14,7 +14,7 @@ _HEAD = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) ")
 _WIDTH = 18
 
 
-class Scan(NamedTuple):
+class SpoolScan(NamedTuple):
     """Whole records, where they end, and how many bytes before that are none."""
 
     records: list[bytes]
@@ -22,12 +22,12 @@ class Scan(NamedTuple):
     damage: int
 
 
-def frame(payload: bytes) -> bytes:
+def frame_record(payload: bytes) -> bytes:
     """Wrap a payload so that damage to it shows."""
     return b"%08x %08x %b\n" % (crc32(payload), len(payload), payload)
 
 
-def scan(content: bytes, most: int, *, final: bool) -> Scan:
+def scan_records(content: bytes, most: int, *, final: bool) -> SpoolScan:
     """Find whole records, at most so many; `final` says that nothing will follow the content.
 
     A record that is cut off by the end is no damage: nobody was told what it would have said.
@@ -35,12 +35,12 @@ def scan(content: bytes, most: int, *, final: bool) -> Scan:
     records: list[bytes] = []
     place, damage, size = 0, 0, len(content)
     while place < size and len(records) < most:
-        payload = _whole(content, place)
+        payload = _read_record(content, place)
         if payload is not None:
             records.append(payload)
             place += _WIDTH + len(payload) + 1
             continue
-        following = _resume(content, place)
+        following = _find_next(content, place)
         if following is not None:
             damage += following - place
             place = following
@@ -50,10 +50,10 @@ def scan(content: bytes, most: int, *, final: bool) -> Scan:
             damage += 0 if torn else size - place
             place = size
         break
-    return Scan(records, place, damage)
+    return SpoolScan(records, place, damage)
 
 
-def _whole(content: bytes, place: int) -> bytes | None:
+def _read_record(content: bytes, place: int) -> bytes | None:
     head = _HEAD.match(content, place)
     if head is None:
         return None
@@ -64,9 +64,9 @@ def _whole(content: bytes, place: int) -> bytes | None:
     return None
 
 
-def _resume(content: bytes, place: int) -> int | None:
+def _find_next(content: bytes, place: int) -> int | None:
     """Find where the next whole record begins."""
     while (place := content.find(b"\n", place) + 1) > 0:
-        if _whole(content, place) is not None:
+        if _read_record(content, place) is not None:
             return place
     return None

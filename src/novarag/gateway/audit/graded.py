@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from novarag.calibration.reference import Reference
 from novarag.errors import DataError
 from novarag.flows.looping import synchronous
-from novarag.gateway.audit.database import connected
+from novarag.gateway.audit.database import open_connection
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,9 +39,7 @@ order by d.time, d.id
 """
 
 
-async def graded_from_audit_async(
-    dsn: str, model: str, since: datetime, until: datetime
-) -> DataFrame:
+async def read_graded_async(dsn: str, model: str, since: datetime, until: datetime) -> DataFrame:
     """Return the answers of a model that users said were right or wrong, as a table.
 
     A row is an answer that the user saw, with the confidence as it was stated; `question` is a
@@ -54,7 +52,7 @@ async def graded_from_audit_async(
 
     if since.tzinfo is None or until.tzinfo is None:
         raise ValueError("`since` and `until` need a time zone")
-    async with connected(dsn, command=None) as connection:
+    async with open_connection(dsn, command=None) as connection:
         rows = await connection.fetch(_GRADED, model, since, until)
     if not rows:
         raise DataError(
@@ -67,7 +65,7 @@ async def graded_from_audit_async(
     return pl.DataFrame(columns, schema=schema)
 
 
-graded_from_audit = synchronous(graded_from_audit_async)
+read_graded = synchronous(read_graded_async)
 
 _FIRST_ANSWERS = """
 select coalesce((array['conflicting', 'consistent', 'insufficient'])[evidence], '') as state,
@@ -99,7 +97,7 @@ select exists (
 """
 
 
-async def reference_from_audit(
+async def count_reference(
     dsn: str, model: str, source: Source, since: datetime, until: datetime
 ) -> Reference | None:
     """Count what all answers of a model looked like, graded or not: what drift is held against.
@@ -107,7 +105,7 @@ async def reference_from_audit(
     Feedback is chosen, so the graded answers alone look unlike the others. None where policies had
     questions asked again in this time: the audit does not hold the first answers of those.
     """
-    async with connected(dsn, command=None) as connection:
+    async with open_connection(dsn, command=None) as connection:
         if await connection.fetchval(_ASKED_AGAIN, model, since, until):
             return None
         names = (model, source.model, source.prompt)

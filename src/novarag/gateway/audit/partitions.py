@@ -22,23 +22,23 @@ where inhparent = any (array['decisions'::regclass, 'feedback'::regclass])
 """
 
 
-def partition(table: str, day: date) -> str:
+def name_partition(table: str, day: date) -> str:
     """Name the partition of a day."""
     return f"{table}_{day:%Y%m%d}"
 
 
-def days_ahead(now: datetime | None = None) -> list[date]:
+def list_days_ahead(now: datetime | None = None) -> list[date]:
     """Return today and the days that are made ahead, in UTC."""
     today = (now or datetime.now(UTC)).date()
     return [today + timedelta(days=n) for n in range(AHEAD + 1)]
 
 
-async def attached(connection: asyncpg.Connection) -> set[str]:
+async def find_partitions(connection: asyncpg.Connection) -> set[str]:
     """Return the names of all partitions that are in use."""
-    return {name for name, leaving in (await _children(connection)).items() if not leaving}
+    return {name for name, leaving in (await _read_partitions(connection)).items() if not leaving}
 
 
-async def _children(connection: asyncpg.Connection) -> dict[str, bool]:
+async def _read_partitions(connection: asyncpg.Connection) -> dict[str, bool]:
     """Return all partitions, and whether they are being detached."""
     return {row["name"]: row["leaving"] for row in await connection.fetch(_ATTACHED)}
 
@@ -50,20 +50,24 @@ async def make_days(connection: asyncpg.Connection, days: Iterable[date]) -> set
     on. One that was detached, wholly or half, and never dropped is attached again.
     """
     wanted = {(table, day) for day in days for table in TABLES}
-    present = await attached(connection)
-    if all(partition(*one) in present for one in wanted):
+    present = await find_partitions(connection)
+    if all(name_partition(*one) in present for one in wanted):
         return present
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-        children = await _children(connection)
+        children = await _read_partitions(connection)
         for table, day in sorted(wanted):
-            if children.get(partition(table, day), True):
-                await _make(connection, table, day, leaving=partition(table, day) in children)
-    return await attached(connection)
+            if children.get(name_partition(table, day), True):
+                await _make_partition(
+                    connection, table, day, leaving=name_partition(table, day) in children
+                )
+    return await find_partitions(connection)
 
 
-async def _make(connection: asyncpg.Connection, table: str, day: date, *, leaving: bool) -> None:
-    name, following = partition(table, day), day + timedelta(days=1)
+async def _make_partition(
+    connection: asyncpg.Connection, table: str, day: date, *, leaving: bool
+) -> None:
+    name, following = name_partition(table, day), day + timedelta(days=1)
     if leaving:
         await connection.execute(f"alter table {table} detach partition {name} finalize")
     await connection.execute(
@@ -73,9 +77,9 @@ async def _make(connection: asyncpg.Connection, table: str, day: date, *, leavin
     )
 
 
-async def days_kept(connection: asyncpg.Connection) -> list[date]:
+async def list_kept_days(connection: asyncpg.Connection) -> list[date]:
     """Return the days that have a partition of decisions, oldest first."""
-    names = [name for name in await attached(connection) if name.startswith("decisions_")]
+    names = [name for name in await find_partitions(connection) if name.startswith("decisions_")]
     return sorted(
         datetime.strptime(name.removeprefix("decisions_"), "%Y%m%d").replace(tzinfo=UTC).date()
         for name in names

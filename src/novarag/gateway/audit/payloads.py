@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from novarag.gateway.audit.rows import CODES, AuditRow, FeedbackRow, time_of
+from novarag.gateway.audit.rows import CODES, AuditRow, FeedbackRow, read_id_time
 
 VERSION = 1
 """The form of payloads; one that this code does not know is set aside, never guessed at."""
@@ -29,14 +29,14 @@ _ROUTE, _MODE, _DECISION = CODES["route"], CODES["mode"], CODES["decision"]
 _ACTION, _EVIDENCE, _FLAW = CODES["action"], CODES["evidence"], CODES["flaw"]
 
 
-class Known(NamedTuple):
+class IdMaps(NamedTuple):
     """The numbers that the database gave to tenants and sources."""
 
     tenants: dict[str, int]
     sources: dict[tuple[str, ...], int]
 
 
-class Decided(NamedTuple):
+class DecisionRecord(NamedTuple):
     """A decision out of the spool."""
 
     id: str
@@ -46,13 +46,13 @@ class Decided(NamedTuple):
     source: tuple[str, ...]
     values: list[Any]
 
-    def record(self, known: Known) -> tuple[Any, ...]:
+    def record(self, known: IdMaps) -> tuple[Any, ...]:
         """Return its columns."""
         tenant, source = known.tenants[self.tenant], known.sources[self.source]
         return (self.id, self.time, self.day, tenant, source, *self.values)
 
 
-class Said(NamedTuple):
+class FeedbackRecord(NamedTuple):
     """Feedback out of the spool; its day is that of the answer it is about."""
 
     id: str
@@ -61,7 +61,7 @@ class Said(NamedTuple):
     tenant: str
     verdict: int
 
-    def record(self, known: Known) -> tuple[Any, ...]:
+    def record(self, known: IdMaps) -> tuple[Any, ...]:
         """Return its columns."""
         return (self.id, self.time, self.day, known.tenants[self.tenant], self.verdict)
 
@@ -71,7 +71,7 @@ def to_payload(row: AuditRow | FeedbackRow) -> bytes:
     if isinstance(row, FeedbackRow):
         verdict = CODES["verdict"][row.verdict]
         return orjson.dumps(["f", VERSION, row.id, row.time_ms, row.tenant, verdict])
-    w = row.words
+    texts = row.texts
     values = (
         "d", VERSION, row.id, row.tenant,
         (row.model, row.answered, row.served, row.upstream, row.prompt, row.settings),
@@ -81,27 +81,28 @@ def to_payload(row: AuditRow | FeedbackRow) -> bytes:
         None if row.flaw is None else _FLAW[row.flaw],
         row.stated, row.confidence, row.low, row.high, row.calibrated, row.shown, row.judgments,
         row.prompt_tokens, row.reply_tokens, row.latency_ms,
-        w.question_digest, w.passages_digest, w.answer_digest,
-        w.question_length, w.passages_length, w.answer_length, w.question, w.passages, w.answer,
+        texts.question_digest, texts.passages_digest, texts.answer_digest,
+        texts.question_length, texts.passages_length, texts.answer_length,
+        texts.question, texts.passages, texts.answer,
     )  # fmt: skip
     return orjson.dumps(values)
 
 
-def from_payload(payload: bytes) -> Decided | Said:
+def from_payload(payload: bytes) -> DecisionRecord | FeedbackRecord:
     """Read a payload; ValueError where it is none that this code knows."""
     try:
         kind, version, *rest = orjson.loads(payload)
         if version != VERSION or kind not in {"d", "f"}:
             raise ValueError(f"a record of form {kind!r} {version!r}")
         identity = rest[0]
-        made = time_of(identity)
+        made = read_id_time(identity)
         if kind == "f":
             _, millis, tenant, verdict = rest
             said = datetime.fromtimestamp(millis / 1000, UTC)
-            return Said(identity, said, made.date(), tenant, verdict)
+            return FeedbackRecord(identity, said, made.date(), tenant, verdict)
         _, tenant, source, *values = rest
         if len(source) != len(SOURCE) or len(values) != len(_VALUES):
             raise ValueError("a decision of another length")
-        return Decided(identity, made, made.date(), tenant, tuple(source), values)
+        return DecisionRecord(identity, made, made.date(), tenant, tuple(source), values)
     except (orjson.JSONDecodeError, TypeError, LookupError, OverflowError) as error:
         raise ValueError("no record") from error

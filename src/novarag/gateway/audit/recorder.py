@@ -7,16 +7,15 @@ import logging
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import asyncpg
 
 from novarag.errors import NovaragError, StorageError
-from novarag.gateway.audit import rows as made_rows
 from novarag.gateway.audit.answer_lookup import AnswerLookup, UncommittedRows
-from novarag.gateway.audit.database import Writer, connected
-from novarag.gateway.audit.payloads import Decided, from_payload, to_payload
-from novarag.gateway.audit.rows import AuditRow, Keeper
+from novarag.gateway.audit.database import BatchWriter, open_connection
+from novarag.gateway.audit.payloads import DecisionRecord, from_payload, to_payload
+from novarag.gateway.audit.rows import AuditRow, TextPolicy
 from novarag.gateway.audit.spool import Spool, SpoolFull
 from novarag.gateway.upstream import Unavailable
 
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from novarag.gateway.audit.payloads import Said
-    from novarag.gateway.audit.rows import FeedbackRow, Requested
+    from novarag.gateway.audit.payloads import FeedbackRecord
+    from novarag.gateway.audit.rows import FeedbackRow
     from novarag.gateway.audit.settings import AuditSettings
-    from novarag.gateway.audit.spool import Batch
-    from novarag.gateway.decisions import PolicyDecision, Respondent
-    from novarag.gateway.http.requests import Asked
+    from novarag.gateway.audit.spool import SpoolBatch
 
 _log = logging.getLogger("novarag.gateway.audit")
 _MOST = 500  # rows a commit
@@ -46,6 +43,8 @@ _REFUSED = (asyncpg.PostgresError, asyncpg.InterfaceError, TypeError, ValueError
 
 class AuditFull(Unavailable):
     """A request that is refused because its decision could not be kept."""
+
+    kind = "AuditFull"
 
     def __init__(self) -> None:
         super().__init__("the gateway cannot keep its audit", status=503, after=5.0)
@@ -65,7 +64,7 @@ class AuditState:
     full: bool
 
 
-class Audit:
+class AuditRecorder:
     """Keeps rows, for use in `async with`.
 
     `record` writes to the spool before it returns; a task of its own commits to PostgreSQL. No
@@ -77,7 +76,7 @@ class Audit:
         self, settings: AuditSettings, *, folder: Path | None = None, pause: float = _PAUSE
     ) -> None:
         self.settings = settings
-        self.keeper = Keeper(keep=settings.keep_texts, key=settings.digest_key())
+        self.text_policy = TextPolicy(keep=settings.keep_texts, key=settings.digest_key())
         self._dsn, self._pause = settings.dsn(), pause
         self._folder = settings.spool if folder is None else folder / settings.spool
         self._spool: Spool | None = None
@@ -172,37 +171,6 @@ class Audit:
         except LookupError:
             return None
 
-    def requested(self, respondent: Respondent | None, **facts: Any) -> Requested:  # noqa: ANN401
-        """Say what is known of a request beside its outcome; its model may be none of ours."""
-        return made_rows.Requested(respondent=respondent, **facts)
-
-    def decided(
-        self,
-        requested: Requested,
-        identity: str,
-        asked: Asked,
-        made: PolicyDecision,
-        *,
-        shown: bool,
-        by: Respondent | None = None,
-    ) -> bool:
-        """Keep a decision; `by` is the model that answered where it was not the asked one."""
-        row = made_rows.decided(
-            requested, identity, asked, made, shown=shown, keeper=self.keeper, by=by
-        )
-        return self.record(row)
-
-    def failed(
-        self, requested: Requested, identity: str, status: int, asked: Asked | None = None
-    ) -> bool:
-        """Keep that a request got no answer."""
-        row = made_rows.failed(requested, identity, status, keeper=self.keeper, asked=asked)
-        return self.record(row)
-
-    def passed(self, requested: Requested, identity: str, status: int, **more: Any) -> bool:  # noqa: ANN401
-        """Keep that a request was passed on as it came; `usage` says what it took."""
-        return self.record(made_rows.passed(requested, identity, status, **more))
-
     def state(self) -> AuditState:
         """Say how the audit stands."""
         spool = self._spool
@@ -225,8 +193,8 @@ class Audit:
         while True:
             before = self._committed
             try:
-                async with connected(self._dsn) as connection:
-                    writer = Writer(connection)
+                async with open_connection(self._dsn) as connection:
+                    writer = BatchWriter(connection)
                     await writer.prepare()
                     self._say(connected=True)
                     await self._pump(spool, writer)
@@ -252,7 +220,7 @@ class Audit:
             "no connection to the audit's database (%s): decisions wait in the spool", what
         )
 
-    async def _pump(self, spool: Spool, writer: Writer) -> None:
+    async def _pump(self, spool: Spool, writer: BatchWriter) -> None:
         looked = ahead = -float("inf")
         while True:
             now = time.monotonic()
@@ -283,8 +251,8 @@ class Audit:
         if not self._ending:
             await asyncio.sleep(self._pause)
 
-    async def _commit(self, spool: Spool, writer: Writer, batch: Batch) -> None:
-        rows: list[tuple[bytes, Decided | Said]] = []
+    async def _commit(self, spool: Spool, writer: BatchWriter, batch: SpoolBatch) -> None:
+        rows: list[tuple[bytes, DecisionRecord | FeedbackRecord]] = []
         rejected: list[bytes] = []
         for payload in batch.records:
             try:
@@ -298,11 +266,11 @@ class Audit:
             _log.error("%d rows were set aside, the database cannot hold them", len(rejected))
         spool.commit(batch)
         if batch.segment.ours:
-            self._uncommitted.remove(row.id for _, row in rows if isinstance(row, Decided))
+            self._uncommitted.remove(row.id for _, row in rows if isinstance(row, DecisionRecord))
         self._committed += len(batch.records) - len(rejected)
 
     async def _write(
-        self, writer: Writer, rows: Sequence[tuple[bytes, Decided | Said]]
+        self, writer: BatchWriter, rows: Sequence[tuple[bytes, DecisionRecord | FeedbackRecord]]
     ) -> list[bytes]:
         """Commit rows; where the database refuses one of them, find it by halves and return it."""
         if not rows:
@@ -310,7 +278,7 @@ class Audit:
         try:
             await writer.write([row for _, row in rows])
         except _REFUSED as error:
-            if not _is_of_data(error):
+            if not _is_data_error(error):
                 raise
             if len(rows) == 1:
                 return [rows[0][0]]
@@ -322,7 +290,7 @@ class Audit:
         return []
 
 
-def _is_of_data(error: Exception) -> bool:
+def _is_data_error(error: Exception) -> bool:
     """Say whether an error is about what was written, and not about the database.
 
     A day whose partition was dropped meanwhile is the database's: the next connection makes it.

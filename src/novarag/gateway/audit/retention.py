@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_file
 from novarag.errors import StorageError, UsageError
-from novarag.gateway.audit.database import connected
-from novarag.gateway.audit.partitions import TABLES, attached, days_kept, make_days, partition
+from novarag.gateway.audit.database import open_connection
+from novarag.gateway.audit.partitions import (
+    TABLES,
+    find_partitions,
+    list_kept_days,
+    make_days,
+    name_partition,
+)
 from novarag.gateway.audit.payloads import SOURCE
 from novarag.gateway.audit.schema import LOCK, migrate
 
@@ -36,38 +42,38 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class AuditExport:
     """A file with the rows of one day, and how many they are."""
 
     path: Path
     rows: int
 
 
-async def export_day(dsn: str, day: date, folder: Path) -> list[Exported]:
+async def export_day(dsn: str, day: date, folder: Path) -> list[AuditExport]:
     """Write a day's decisions and feedback to Parquet files, whole or not at all.
 
     What was exported before is not overwritten: a day that got late rows has a second file, and
     ids tell which rows are in both.
     """
-    async with connected(dsn, command=None) as connection:
-        return [await _export(connection, table, day, folder) for table in TABLES]
+    async with open_connection(dsn, command=None) as connection:
+        return [await _export_table(connection, table, day, folder) for table in TABLES]
 
 
-async def drop_day(dsn: str, day: date, folder: Path) -> list[Exported]:
+async def drop_day(dsn: str, day: date, folder: Path) -> list[AuditExport]:
     """Export a day, then take its partitions out of use and delete them."""
     if day >= datetime.now(UTC).date():
         raise UsageError(f"{day} is not over, so its rows cannot be dropped")
-    async with connected(dsn, command=None) as connection:
-        await _take_up(connection, day)
-        if partition("decisions", day) not in await attached(connection):
+    async with open_connection(dsn, command=None) as connection:
+        await _attach_again(connection, day)
+        if name_partition("decisions", day) not in await find_partitions(connection):
             return []
-        return [await _drop(connection, table, day, folder) for table in TABLES]
+        return [await _drop_partition(connection, table, day, folder) for table in TABLES]
 
 
-async def drop_days_before(dsn: str, last: date, folder: Path) -> list[Exported]:
+async def drop_days_before(dsn: str, last: date, folder: Path) -> list[AuditExport]:
     """Export and drop all days before a day."""
-    async with connected(dsn, command=None) as connection:
-        old = [day for day in await days_kept(connection) if day < last]
+    async with open_connection(dsn, command=None) as connection:
+        old = [day for day in await list_kept_days(connection) if day < last]
     return [one for day in old for one in await drop_day(dsn, day, folder)]
 
 
@@ -77,7 +83,7 @@ async def forget_tenant(dsn: str, tenant: str, exports: Path | None = None) -> i
     Rows that wait in spools do not come back. With `exports` the Parquet files in that folder are
     written again without the tenant's rows. What a database's own backups hold is not touched.
     """
-    async with connected(dsn, command=None) as connection:
+    async with open_connection(dsn, command=None) as connection:
         await migrate(connection)
         number = await connection.fetchval("select id from tenants where name = $1", tenant)
         if number is None:
@@ -90,15 +96,15 @@ async def forget_tenant(dsn: str, tenant: str, exports: Path | None = None) -> i
         # A batch that began before this is visible may still commit: wait for those that write.
         await connection.execute("begin; lock table decisions, feedback in share mode; commit")
         deleted = 0
-        for name in sorted(await attached(connection)):
+        for name in sorted(await find_partitions(connection)):
             said = await connection.execute(f"delete from {name} where tenant = $1", number)  # noqa: S608
             deleted += int(said.rpartition(" ")[2])
     if exports is not None:
-        deleted += _forget_exported(tenant, exports)
+        deleted += _forget_in_exports(tenant, exports)
     return deleted
 
 
-def _forget_exported(tenant: str, folder: Path) -> int:
+def _forget_in_exports(tenant: str, folder: Path) -> int:
     import polars as pl
 
     deleted = 0
@@ -113,38 +119,40 @@ def _forget_exported(tenant: str, folder: Path) -> int:
     return deleted
 
 
-async def _export(connection: asyncpg.Connection, table: str, day: date, folder: Path) -> Exported:
+async def _export_table(
+    connection: asyncpg.Connection, table: str, day: date, folder: Path
+) -> AuditExport:
     """Write parts of one consistent view, then all of them as one file."""
     import polars as pl
 
-    schema, rows = _schema(table), 0
-    with TemporaryDirectory(dir=_made(folder), prefix=".export-") as drafts:
+    schema, rows = _list_columns(table), 0
+    with TemporaryDirectory(dir=_make_folder(folder), prefix=".export-") as drafts:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             cursor = await connection.cursor(_DAY[table], day)
             while found := await cursor.fetch(_ROWS):
-                columns = {name: _column(found, name) for name in schema}
+                columns = {name: _read_column(found, name) for name in schema}
                 part = pl.DataFrame(columns, schema=schema)
                 part.write_parquet(f"{drafts}/{rows:012d}.parquet")
                 rows += len(found)
         if not rows:
             pl.DataFrame(schema=schema).write_parquet(f"{drafts}/0.parquet")
-        path = _free(folder, f"{table}-{day}")
+        path = _find_free_name(folder, f"{table}-{day}")
         with whole_file(path) as out:
             pl.scan_parquet(f"{drafts}/*.parquet").sink_parquet(out)
-    return Exported(path, rows)
+    return AuditExport(path, rows)
 
 
-def _column(rows: list[asyncpg.Record], name: str) -> list[Any]:
+def _read_column(rows: list[asyncpg.Record], name: str) -> list[Any]:
     values = [row[name] for row in rows]
     return list(map(str, values)) if name == "id" else values
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def _schema(table: str) -> dict[str, Any]:
+def _list_columns(table: str) -> dict[str, Any]:
     import polars as pl
 
     time = pl.Datetime("us", "UTC")
@@ -170,7 +178,7 @@ def _schema(table: str) -> dict[str, Any]:
     }
 
 
-def _free(folder: Path, name: str) -> Path:
+def _find_free_name(folder: Path, name: str) -> Path:
     """Return a name that no file has."""
     number = 1
     while (path := folder / f"{name}{'' if number == 1 else f'-{number}'}.parquet").exists():
@@ -178,11 +186,13 @@ def _free(folder: Path, name: str) -> Path:
     return path
 
 
-async def _drop(connection: asyncpg.Connection, table: str, day: date, folder: Path) -> Exported:
+async def _drop_partition(
+    connection: asyncpg.Connection, table: str, day: date, folder: Path
+) -> AuditExport:
     """Export a partition while it is in use, detach it, and drop it if nothing came in between."""
-    name = partition(table, day)
+    name = name_partition(table, day)
     for _ in range(_TRIES):
-        made = await _export(connection, table, day, folder)
+        made = await _export_table(connection, table, day, folder)
         await connection.execute("select pg_advisory_lock($1)", LOCK)  # nobody attaches it again
         try:
             await connection.execute(f"alter table {table} detach partition {name} concurrently")
@@ -197,8 +207,8 @@ async def _drop(connection: asyncpg.Connection, table: str, day: date, folder: P
     raise StorageError(f"rows of {day} keep coming, so they were not dropped: try again later")
 
 
-async def _take_up(connection: asyncpg.Connection, day: date) -> None:
+async def _attach_again(connection: asyncpg.Connection, day: date) -> None:
     """Put partitions back into use whose dropping was cut off."""
     exists = "select to_regclass($1) is not null or to_regclass($2) is not null"
-    if await connection.fetchval(exists, *(partition(table, day) for table in TABLES)):
+    if await connection.fetchval(exists, *(name_partition(table, day) for table in TABLES)):
         await make_days(connection, [day])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from novarag.gateway.settings import Mode
+from novarag.gateway.settings import DecisionMode
 from novarag.records import Flaw
 from novarag.scoring.policy import Action
 from novarag.taxonomy import EvidenceState, Utility
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from novarag.calls import Usage
-    from novarag.gateway.decisions import PolicyDecision, Respondent
-    from novarag.gateway.http.requests import Asked
+    from novarag.gateway.decisions import ModelRespondent, PolicyDecision
+    from novarag.gateway.http.requests import ParsedQuestion
 
 ROUTES: Final = ("chat", "stream", "score")
 DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")
@@ -28,32 +28,32 @@ _LONGEST_NAME = 256
 _INTEGER = 2**31 - 1  # the most that PostgreSQL's `integer` holds
 
 
-def _numbers(words: Iterable[StrEnum | str]) -> dict[str, int]:
+def _number_words(words: Iterable[StrEnum | str]) -> dict[str, int]:
     """Number words from 1 on, as the database does. New words go to the end, none ever moves."""
     return {str(word): number for number, word in enumerate(words, start=1)}
 
 
 CODES: Final = {
-    "route": _numbers(ROUTES),
-    "mode": _numbers(Mode),
-    "decision": _numbers(DECISIONS),
-    "action": _numbers(Action),
-    "evidence": _numbers(EvidenceState),
-    "flaw": _numbers(Flaw),
-    "judgment": _numbers(Utility),
-    "verdict": _numbers(VERDICTS),
+    "route": _number_words(ROUTES),
+    "mode": _number_words(DecisionMode),
+    "decision": _number_words(DECISIONS),
+    "action": _number_words(Action),
+    "evidence": _number_words(EvidenceState),
+    "flaw": _number_words(Flaw),
+    "judgment": _number_words(Utility),
+    "verdict": _number_words(VERDICTS),
 }
 """The number of each word of each enumeration."""
 
 
-def time_of(identity: str) -> datetime:
+def read_id_time(identity: str) -> datetime:
     """Return the time that an id holds (UUID version 7)."""
     millis = int(identity[:8] + identity[9:13], 16)
     return datetime.fromtimestamp(millis / 1000, UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextRecord:
     """What is kept of texts: how long they are, digests of them, and they themselves if wanted."""
 
     question_digest: int | None = None
@@ -67,25 +67,25 @@ class Words:
     answer: str | None = None
 
 
-class Keeper:
+class TextPolicy:
     """Says what is kept of texts: digests with the operator's key, and no texts unless `keep`."""
 
     def __init__(self, *, keep: bool = False, key: bytes = b"") -> None:
         self._keep, self._key = keep, key[: blake2b.MAX_KEY_SIZE]
 
-    def words(self, question: str, passages: Sequence[str], answer: str | None) -> Words:
+    def record(self, question: str, passages: Sequence[str], answer: str | None) -> TextRecord:
         """Sum up the texts of one request."""
         joined = "\0".join(passages)
-        return Words(
+        return TextRecord(
             question_digest=self.digest(question),
             passages_digest=self.digest(joined),
             answer_digest=None if answer is None else self.digest(answer),
             question_length=len(question),
             passages_length=sum(map(len, passages)),
             answer_length=None if answer is None else len(answer),
-            question=_clean(question) if self._keep else None,
-            passages=tuple(map(_clean, passages)) if self._keep else None,
-            answer=_clean(answer) if self._keep and answer is not None else None,
+            question=_clean_text(question) if self._keep else None,
+            passages=tuple(map(_clean_text, passages)) if self._keep else None,
+            answer=_clean_text(answer) if self._keep and answer is not None else None,
         )
 
     def digest(self, text: str) -> int:
@@ -94,7 +94,7 @@ class Keeper:
         return int.from_bytes(hashed.digest(), "big", signed=True)
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Take out what PostgreSQL and JSON cannot hold."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
@@ -134,7 +134,7 @@ class AuditRow(NamedTuple):
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     latency_ms: float | None = None
-    words: Words = Words()
+    texts: TextRecord = TextRecord()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,39 +148,80 @@ class FeedbackRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Requested:
-    """What is known of a request beside its outcome.
+class RequestContext:
+    """What is known of a request beside its outcome, and how its texts are kept.
 
     `respondent` is missing where the request named no model of ours; `began` is when it came, by
     `time.perf_counter`.
     """
 
+    id: str
     tenant: str
     route: str
-    respondent: Respondent | None
+    respondent: ModelRespondent | None
     settings: str
     began: float
+    text_policy: TextPolicy
 
-    def row(
+    def make_decision_row(
         self,
-        identity: str,
+        asked: ParsedQuestion,
+        made: PolicyDecision,
         *,
-        by: Respondent | None = None,
+        shown: bool,
+        by: ModelRespondent | None = None,
+    ) -> AuditRow:
+        """Write the row of a decision; `by` is the model that answered, if not the one asked."""
+        answer = made.answer
+        low, high = answer.interval or (None, None)
+        codes, judged = CODES["judgment"], answer.judgments
+        return self._make_row(
+            by=by,
+            prompt=made.prompt,
+            status=200,
+            decision=answer.decision,
+            action=str(answer.action),
+            evidence=answer.evidence and str(answer.evidence),
+            flaw=answer.flaw and str(answer.flaw),
+            stated=answer.stated,
+            confidence=answer.confidence,
+            low=low,
+            high=high,
+            calibrated=answer.calibrated,
+            shown=shown,
+            judgments=None if judged is None else tuple(codes[word] for word in judged),
+            **_count_tokens(made.usage),
+            texts=self._record_texts(asked, answer.answer),
+        )
+
+    def make_failure_row(self, status: int, asked: ParsedQuestion | None = None) -> AuditRow:
+        """Write the row of a request without an answer, by the status that the client was sent."""
+        texts = TextRecord() if asked is None else self._record_texts(asked, None)
+        return self._make_row(status=status, decision="failed", texts=texts)
+
+    def make_passed_row(self, status: int, usage: Usage | None = None) -> AuditRow:
+        """Write the row of a request that was passed on as it came."""
+        return self._make_row(status=status, decision="none", shown=True, **_count_tokens(usage))
+
+    def _make_row(
+        self,
+        *,
+        by: ModelRespondent | None = None,
         prompt: str | None = None,
         **more: Any,  # noqa: ANN401 - fields of the row
     ) -> AuditRow:
         """Write the row of this request, with what its outcome adds."""
         return AuditRow(
-            id=identity,
+            id=self.id,
             tenant=self.tenant[:_LONGEST_NAME],
             settings=self.settings,
             route=self.route,
             latency_ms=(time.perf_counter() - self.began) * 1000,
-            **self._source(by, prompt),
+            **self._name_source(by, prompt),
             **more,
         )
 
-    def _source(self, by: Respondent | None, prompt: str | None) -> dict[str, Any]:
+    def _name_source(self, by: ModelRespondent | None, prompt: str | None) -> dict[str, Any]:
         """Name who was asked and who answered."""
         asked = self.respondent
         if asked is None:
@@ -195,66 +236,15 @@ class Requested:
             "mode": str(asked.settings.mode),
         }
 
-
-def decided(  # noqa: PLR0913 - the facts of one request
-    requested: Requested,
-    identity: str,
-    asked: Asked,
-    made: PolicyDecision,
-    *,
-    shown: bool,
-    keeper: Keeper,
-    by: Respondent | None = None,
-) -> AuditRow:
-    """Write the row of a decision; `by` is the model that answered where it was not the asked."""
-    answer = made.answer
-    low, high = answer.interval or (None, None)
-    judged = CODES["judgment"]
-    return requested.row(
-        identity,
-        by=by,
-        prompt=made.prompt,
-        status=200,
-        decision=answer.decision,
-        action=str(answer.action),
-        evidence=answer.evidence and str(answer.evidence),
-        flaw=answer.flaw and str(answer.flaw),
-        stated=answer.stated,
-        confidence=answer.confidence,
-        low=low,
-        high=high,
-        calibrated=answer.calibrated,
-        shown=shown,
-        judgments=None if answer.judgments is None else tuple(judged[w] for w in answer.judgments),
-        **_tokens(made.usage),
-        words=_words(keeper, asked, answer.answer),
-    )
+    def _record_texts(self, asked: ParsedQuestion, answer: str | None) -> TextRecord:
+        passages = [passage.text for passage in asked.given]
+        return self.text_policy.record(asked.group.question.text, passages, answer)
 
 
-def failed(
-    requested: Requested, identity: str, status: int, *, keeper: Keeper, asked: Asked | None = None
-) -> AuditRow:
-    """Write the row of a request that got no answer, by the status that the client was sent."""
-    words = Words() if asked is None else _words(keeper, asked, None)
-    return requested.row(identity, status=status, decision="failed", words=words)
-
-
-def passed(
-    requested: Requested, identity: str, status: int, usage: Usage | None = None
-) -> AuditRow:
-    """Write the row of a request that was passed on as it came."""
-    return requested.row(identity, status=status, decision="none", shown=True, **_tokens(usage))
-
-
-def _tokens(usage: Usage | None) -> dict[str, Any]:
+def _count_tokens(usage: Usage | None) -> dict[str, Any]:
     if usage is None:
         return {"prompt_tokens": None, "reply_tokens": None}
     return {
         "prompt_tokens": min(usage.prompt, _INTEGER),
         "reply_tokens": min(usage.completion, _INTEGER),
     }
-
-
-def _words(keeper: Keeper, asked: Asked, answer: str | None) -> Words:
-    texts = [passage.text for passage in asked.given]
-    return keeper.words(asked.group.question.text, texts, answer)

@@ -21,7 +21,7 @@ create table if not exists migrations (
 """
 
 
-def migrations() -> dict[int, str]:
+def read_migrations() -> dict[int, str]:
     """Return the packaged migrations by number."""
     folder = files("novarag.gateway.audit") / "migrations"
     found = {
@@ -38,33 +38,33 @@ async def migrate(connection: asyncpg.Connection, known: dict[int, str] | None =
     A database that is ahead is left as it is: migrations only add, so that two versions of the
     gateway can run side by side. One whose past differs from ours is refused.
     """
-    known = migrations() if known is None else known
-    if not await _missing(connection, known):
+    known = read_migrations() if known is None else known
+    if not await _find_missing(connection, known):
         return 0
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
         await connection.execute(_TABLE)
-        missing = await _missing(connection, known)
+        missing = await _find_missing(connection, known)
         for number in missing:
             await connection.execute(known[number])
             await connection.execute(
                 "insert into migrations (number, digest) values ($1, $2)",
                 number,
-                _digest(known[number]),
+                _hash_migration(known[number]),
             )
     return len(missing)
 
 
-async def _missing(connection: asyncpg.Connection, known: dict[int, str]) -> list[int]:
+async def _find_missing(connection: asyncpg.Connection, known: dict[int, str]) -> list[int]:
     if await connection.fetchval("select to_regclass('migrations')") is None:
         return list(known)
     rows = await connection.fetch("select number, digest from migrations")
     applied = {row["number"]: row["digest"] for row in rows}
     for number, digest in applied.items():
-        if number in known and digest != _digest(known[number]):
+        if number in known and digest != _hash_migration(known[number]):
             raise StorageError(f"migration {number} of the audit's database is not the one we have")
     return [number for number in known if number not in applied]
 
 
-def _digest(text: str) -> str:
+def _hash_migration(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:16]

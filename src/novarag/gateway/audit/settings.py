@@ -37,7 +37,7 @@ class AuditSettings(BaseModel):
 
     def dsn(self) -> str:
         """Return the address of the database, which may hold a password: never log it."""
-        address = _variable(self.database_env)
+        address = _read_variable(self.database_env)
         if not address.startswith(("postgresql://", "postgres://")):
             raise UsageError(
                 f"{self.database_env} must hold an address like postgresql://HOST/NAME"
@@ -46,10 +46,10 @@ class AuditSettings(BaseModel):
 
     def digest_key(self) -> bytes:
         """Return the key of digests; empty where none is named."""
-        return b"" if self.digest_key_env is None else _variable(self.digest_key_env).encode()
+        return b"" if self.digest_key_env is None else _read_variable(self.digest_key_env).encode()
 
 
-def _variable(name: str) -> str:
+def _read_variable(name: str) -> str:
     value = os.environ.get(name, "").strip()
     if not value:
         raise UsageError(f"the environment variable {name}, which [audit] names, is not set")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from novarag.gateway.audit.frames import frame, scan
+from novarag.gateway.audit.frames import frame_record, scan_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,17 +32,17 @@ class SpoolFull(Exception):  # noqa: N818 - a state, not an accident
     """There is no room for a record: the limit is reached, or the disk takes no more."""
 
 
-class Batch(NamedTuple):
+class SpoolBatch(NamedTuple):
     """Records of one segment, in order, and where the next begin."""
 
     records: list[bytes]
-    segment: Segment
+    segment: SpoolSegment
     end: int
     damage: int = 0  # bytes among them that are no record
 
 
 @dataclass(eq=False, slots=True)
-class Segment:
+class SpoolSegment:
     """One file: how large it is, and how much of it is committed."""
 
     path: Path
@@ -53,15 +53,15 @@ class Segment:
     torn: bool = False  # it ends in half a record, so nothing may follow
     ours: bool = True  # written by this process, so counted against its limit
 
-    def read(self, most: int, *, growing: bool) -> Batch:
+    def read(self, most: int, *, growing: bool) -> SpoolBatch:
         """Read some records from where the last commit ended."""
         window, left = _WINDOW, self.size - self.done
         while True:
             content = os.pread(self.handle, min(window, left), self.done)
             last = len(content) >= left or not content
-            found = scan(content, most, final=last and not growing)
+            found = scan_records(content, most, final=last and not growing)
             if found.records or found.end or last:
-                return Batch(found.records, self, self.done + found.end, found.damage)
+                return SpoolBatch(found.records, self, self.done + found.end, found.damage)
             window *= 2
 
     def close(self, *, delete: bool) -> None:
@@ -82,7 +82,7 @@ class Spool:
         self.waiting = 0  # bytes of this process's own that are not committed yet
         self.damaged = 0  # bytes that were no records, in segments that are done with
         self._serial = 0
-        self._segments: deque[Segment] = deque()
+        self._segments: deque[SpoolSegment] = deque()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._live = self._begin()
 
@@ -98,18 +98,18 @@ class Spool:
 
     def append(self, payload: bytes) -> None:
         """Write one record, or raise `SpoolFull` and leave no trace of it."""
-        content = frame(payload)
+        content = frame_record(payload)
         if self.waiting + len(content) > self._limit:
             raise SpoolFull("the spool has reached its limit")
         try:
             if self._live.size >= self._rotate or self._live.torn:
                 self._live = self._begin()
-            _write(self._live, content)
+            _append(self._live, content)
         except OSError as error:
             raise SpoolFull(f"the spool cannot be written: {error.strerror}") from error
         self.waiting += len(content)
 
-    def read(self, most: int) -> Batch | None:
+    def read(self, most: int) -> SpoolBatch | None:
         """Read the oldest records that are not committed; None where there are none."""
         while self._segments:
             segment = self._segments[0]
@@ -123,7 +123,7 @@ class Spool:
             self._drop(segment)
         return None
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, batch: SpoolBatch) -> None:
         """Take note that the database has a batch."""
         self._advance(batch)
         segment = batch.segment
@@ -134,7 +134,7 @@ class Spool:
         elif segment.done >= segment.size:
             self._drop(segment)
 
-    def _advance(self, batch: Batch) -> None:
+    def _advance(self, batch: SpoolBatch) -> None:
         segment = batch.segment
         if segment.ours:
             self.waiting -= batch.end - segment.done
@@ -146,7 +146,7 @@ class Spool:
         held = {segment.path for segment in self._segments}
         found = 0
         for path in sorted(self.folder.glob(f"*{SUFFIX}")):
-            if path in held or (segment := _take(path)) is None:
+            if path in held or (segment := _take_over(path)) is None:
                 continue
             self._segments.appendleft(segment)
             found += 1
@@ -164,37 +164,37 @@ class Spool:
         with Path(self.folder / "rejected.jsonl").open("ab", buffering=0) as out:
             out.write(content)
 
-    def _drop(self, segment: Segment) -> None:
+    def _drop(self, segment: SpoolSegment) -> None:
         self._segments.remove(segment)
         self.damaged += segment.damage
         segment.close(delete=True)
 
-    def _begin(self) -> Segment:
+    def _begin(self) -> SpoolSegment:
         """Begin a segment; one that an heir took before it was locked, or deleted, is left."""
         while True:
             self._serial += 1
             path = self.folder / f"{os.getpid()}-{os.urandom(4).hex()}-{self._serial:06d}{SUFFIX}"
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-            if _lock(handle) and os.fstat(handle).st_nlink:
-                segment = Segment(path, handle)
+            if _try_lock(handle) and os.fstat(handle).st_nlink:
+                segment = SpoolSegment(path, handle)
                 self._segments.append(segment)
                 return segment
             os.close(handle)
 
 
-def _take(path: Path) -> Segment | None:
+def _take_over(path: Path) -> SpoolSegment | None:
     """Take a segment whose owner is dead; None where it lives, or another was faster."""
     try:
         handle = os.open(path, os.O_RDWR)
     except OSError:
         return None
-    if not _lock(handle) or (state := os.fstat(handle)).st_nlink == 0:
+    if not _try_lock(handle) or (state := os.fstat(handle)).st_nlink == 0:
         os.close(handle)
         return None
-    return Segment(path, handle, size=state.st_size, ours=False)
+    return SpoolSegment(path, handle, size=state.st_size, ours=False)
 
 
-def _write(segment: Segment, content: bytes) -> None:
+def _append(segment: SpoolSegment, content: bytes) -> None:
     """Append in one write; of one that came to half nothing stays."""
     written = os.write(segment.handle, content)
     if written == len(content):
@@ -206,7 +206,7 @@ def _write(segment: Segment, content: bytes) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _lock(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -11,11 +11,11 @@ from typing import Self
 import asyncpg
 
 from novarag.errors import NovaragError, UsageError
-from novarag.gateway.audit.database import connected
+from novarag.gateway.audit.database import open_connection
 from novarag.gateway.audit.schema import migrate
 from novarag.gateway.http.keys import ClientKey, KeyRing
 from novarag.gateway.observe.logs import log_event
-from novarag.gateway.settings import NAME, Scope
+from novarag.gateway.settings import NAME, KeyScope
 
 _START = 2.0  # seconds that a start waits for keys
 _AGAIN = 2.0  # seconds until the next try, while no keys were ever read
@@ -26,7 +26,7 @@ _LOST = (
 _READ = "select hash, tenant, scopes, created, expires, note from keys order by created, hash"
 _ADD = "insert into keys (hash, tenant, scopes, expires, note) values ($1, $2, $3, $4, $5)"
 _REVOKE = "delete from keys where hash = $1"
-_SCOPES = frozenset(map(str, Scope))
+_SCOPES = frozenset(map(str, KeyScope))
 _PREFIX = re.compile(r"[0-9a-f]{8,64}")
 
 
@@ -71,7 +71,7 @@ class StoredKeys:
                     await self._wake.wait()
 
     async def _read(self) -> None:
-        async with connected(self._dsn) as connection:
+        async with open_connection(self._dsn) as connection:
             await migrate(connection)
             found = await read_keys(connection)
         usable = [key for key in found if re.fullmatch(NAME, key.tenant)]
@@ -91,10 +91,10 @@ class StoredKeys:
 
 async def read_keys(connection: asyncpg.Connection) -> list[ClientKey]:
     """Read all keys of a database."""
-    return [_key(row) for row in await connection.fetch(_READ)]
+    return [_make_key(row) for row in await connection.fetch(_READ)]
 
 
-def _key(row: asyncpg.Record) -> ClientKey:
+def _make_key(row: asyncpg.Record) -> ClientKey:
     """Make a key of its row; scopes that there are not are left out."""
     return ClientKey(
         sha256=bytes(row["hash"]),

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.http.keys import KeyRing, bearer, keys_of
+from novarag.gateway.http.keys import KeyRing, list_file_keys, read_bearer_key
 from novarag.gateway.http.served_request import TENANT
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from novarag.gateway.audit.stored_keys import StoredKeys
     from novarag.gateway.http.keys import ClientKey
-    from novarag.gateway.settings import Scope, Settings
+    from novarag.gateway.settings import GatewaySettings, KeyScope
 
 _UNKNOWN_YET = 2.0  # seconds
 
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def needs_keys(settings: Settings, host: str | None = None) -> bool:
+def needs_keys(settings: GatewaySettings, host: str | None = None) -> bool:
     """Say whether clients need a key; refuse a gateway that is open to others by mistake."""
     host = settings.listen.host if host is None else host
     required = settings.access.required
@@ -58,14 +58,18 @@ def needs_keys(settings: Settings, host: str | None = None) -> bool:
     return required
 
 
-class Access:
+class Authenticator:
     """The keys in force: those of a settings file, and those that the database holds."""
 
     def __init__(
-        self, settings: Settings, *, host: str | None = None, stored: StoredKeys | None = None
+        self,
+        settings: GatewaySettings,
+        *,
+        host: str | None = None,
+        stored: StoredKeys | None = None,
     ) -> None:
         self.required = needs_keys(settings, host)
-        self.listed = KeyRing(keys_of(settings))
+        self.listed = KeyRing(list_file_keys(settings))
         self._stored = stored
 
     @property
@@ -77,9 +81,9 @@ class Access:
     def _read(self) -> bool:
         return self._stored is None or self._stored.read_at is not None
 
-    def tenant(self, headers: Sequence[tuple[bytes, bytes]], scope: Scope | None) -> str:
+    def tenant(self, headers: Sequence[tuple[bytes, bytes]], scope: KeyScope | None) -> str:
         """Return whose request this is, or raise `NotAdmitted`; no scope is open to every key."""
-        token = bearer(headers)
+        token = read_bearer_key(headers)
         key = None if token is None else self._find(token)
         if key is None:
             if not self.required:
@@ -89,9 +93,9 @@ class Access:
             raise NotAdmitted(f"this key is not for {scope}", 403, "scope")
         return key.tenant
 
-    def allows(self, headers: Sequence[tuple[bytes, bytes]], scope: Scope) -> bool:
+    def allows(self, headers: Sequence[tuple[bytes, bytes]], scope: KeyScope) -> bool:
         """Say whether a request brings a key for something, also where none is needed to ask."""
-        token = bearer(headers)
+        token = read_bearer_key(headers)
         key = None if token is None else self._find(token)
         return key is not None and scope in key.scopes
 

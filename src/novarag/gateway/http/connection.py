@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from novarag.gateway.http.replies import error_object
+from novarag.gateway.http.replies import make_error
 from novarag.gateway.http.requests import BadRequest
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Receive = Any
     Send = Any
-    Scope = MutableMapping[str, Any]
+    ConnectionScope = MutableMapping[str, Any]
 
 
 class ClientGone(Exception):  # noqa: N818 - a state, not an accident
@@ -45,7 +45,7 @@ async def serve_within(
     The work is dropped when the time is over (`TimeoutError`), and at once when the client leaves
     (`ClientGone`).
     """
-    guard = _Guard(seconds)
+    guard = _ClientWatch(seconds)
     try:
         body = await read_body(receive, most)
         guard.watch(receive)
@@ -58,7 +58,7 @@ async def serve_within(
         guard.end()
 
 
-class _Guard:
+class _ClientWatch:
     """Cancels the task that made it when its time is over, or when its client leaves.
 
     It steps `receive` by hand, as a task would. A task of its own for every request costs more than
@@ -143,7 +143,7 @@ async def send_error(
 ) -> None:
     """Send an error in OpenAI's shape; `after` is rounded up: nobody is to come back too soon."""
     more = [] if after is None else [(b"retry-after", str(max(1, ceil(after))).encode())]
-    body = orjson.dumps(error_object(message, status, param))
+    body = orjson.dumps(make_error(message, status, param))
     await send_whole(send, status, body, [*more, *(headers or [])])
 
 

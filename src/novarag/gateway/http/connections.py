@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from novarag.gateway.http.replies import error_object
+from novarag.gateway.http.replies import make_error
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from novarag.gateway.settings import Limits
+    from novarag.gateway.settings import LimitSettings
 
 LATE, FULL = "late headers", "connections"
 _NO_HTTP = "this is no HTTP request"
@@ -33,7 +33,9 @@ class ConnectionRoom:
     `limits` says what is in force now, `turn_away` counts what is not served.
     """
 
-    def __init__(self, limits: Callable[[], Limits], turn_away: Callable[[str], None]) -> None:
+    def __init__(
+        self, limits: Callable[[], LimitSettings], turn_away: Callable[[str], None]
+    ) -> None:
         self._limits, self._turn_away = limits, turn_away
         self._open: set[BoundedProtocol] = set()
         self._waiting: OrderedDict[BoundedProtocol, None] = OrderedDict()
@@ -188,7 +190,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.give_up()
 
     def _refuse(self, status: int, message: str, more: bytes = b"") -> None:
-        body = orjson.dumps(error_object(message, status))
+        body = orjson.dumps(make_error(message, status))
         head = (
             b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n%b\r\n"
         )
@@ -196,6 +198,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def bounded_protocol(room: ConnectionRoom) -> type[asyncio.Protocol]:
+def make_protocol(room: ConnectionRoom) -> type[asyncio.Protocol]:
     """Make the protocol of the connections of one room."""
     return type("RoomProtocol", (BoundedProtocol,), {"room": room})

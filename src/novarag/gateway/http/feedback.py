@@ -5,31 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import orjson
 
-from novarag.gateway.audit.rows import FeedbackRow, time_of
+from novarag.gateway.audit.rows import FeedbackRow, read_id_time
 from novarag.gateway.http.connection import send_whole
-from novarag.gateway.http.requests import BadRequest, FeedbackRequest, parse
+from novarag.gateway.http.requests import BadRequest, FeedbackRequest, parse_body
 
 if TYPE_CHECKING:
-    from novarag.gateway.audit.recorder import Audit
+    from novarag.gateway.audit.recorder import AuditRecorder
     from novarag.gateway.http.connection import Send
 
 _AHEAD = timedelta(minutes=5)  # clocks of two machines may differ
 _FRESH = timedelta(minutes=1)  # an answer as young may be on its way from another gateway
-_LOOKS = (0.25, 0.5, 1.0)  # seconds to wait before looking for it again
-
-
-class Audited(Protocol):
-    """What has an audit: a gateway, or the part of one that feedback needs."""
-
-    audit: Audit | None
+_LOOKUP_PAUSES = (0.25, 0.5, 1.0)  # seconds to wait before looking for it again
 
 
 async def serve_feedback(
-    gateway: Audited, body: bytes, send: Send, *, tenant: str = "default"
+    audit: AuditRecorder | None, body: bytes, send: Send, *, tenant: str = "default"
 ) -> None:
     """Keep what a user said of an answer; said twice it counts once, and the last word counts.
 
@@ -37,8 +31,7 @@ async def serve_feedback(
     database is away or behind, feedback is kept and counts if there is such an answer; the reply
     says which of the two it is (`confirmed`).
     """
-    request: FeedbackRequest = parse(FeedbackRequest, body)
-    audit = gateway.audit
+    request: FeedbackRequest = parse_body(FeedbackRequest, body)
     if audit is None:
         raise BadRequest(
             "this gateway keeps no audit, so there is nothing to say it of", status=404
@@ -55,10 +48,12 @@ async def serve_feedback(
     await send_whole(send, 200 if kept else 503, orjson.dumps(said))
 
 
-async def _find_answer(audit: Audit, identity: str, tenant: str, *, fresh: bool) -> bool | None:
+async def _find_answer(
+    audit: AuditRecorder, identity: str, tenant: str, *, fresh: bool
+) -> bool | None:
     """Look for an answer, for one that may be on its way a few times."""
     known = await audit.has_answer(identity, tenant)
-    for pause in _LOOKS if fresh else ():
+    for pause in _LOOKUP_PAUSES if fresh else ():
         if known is not False:
             break
         await asyncio.sleep(pause)
@@ -69,7 +64,7 @@ async def _find_answer(audit: Audit, identity: str, tenant: str, *, fresh: bool)
 def _check_time(identity: str, days: int) -> datetime:
     """Return when an answer was made; refuse times that none can be of: each makes a partition."""
     try:
-        made = time_of(identity)
+        made = read_id_time(identity)
     except (OverflowError, ValueError, OSError):
         made = datetime.max.replace(tzinfo=UTC)
     now = datetime.now(UTC)

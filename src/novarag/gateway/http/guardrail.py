@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.gateway.http.connection import send_whole
-from novarag.gateway.http.remembered_calls import Calls
-from novarag.gateway.http.replies import headers_of, user_text
+from novarag.gateway.http.remembered_calls import CallMemory
+from novarag.gateway.http.replies import choose_text, make_verdict_headers
 from novarag.gateway.http.requests import (
     BadRequest,
     GuardrailRequest,
     ScoreRequest,
-    asked_in,
-    parse,
+    parse_body,
+    read_guarded_texts,
 )
-from novarag.gateway.http.score import scored
+from novarag.gateway.http.score import score_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.gateway.http.remembered_calls import Asked
+    from novarag.gateway.http.remembered_calls import CallTexts
     from novarag.gateway.http.served_request import ServedRequest
 
 GUARDRAIL = "/beta/litellm_basic_guardrail_api"
@@ -35,15 +35,15 @@ class Guardrail:
     """Answers the proxy about requests and replies."""
 
     def __init__(self) -> None:
-        self._calls = Calls()
+        self._calls = CallMemory()
 
     async def serve(self, served: ServedRequest, body: bytes) -> None:
         """Answer the proxy once."""
-        request: GuardrailRequest = parse(GuardrailRequest, body)
+        request: GuardrailRequest = parse_body(GuardrailRequest, body)
         served.snapshot.respondent(request.additional_provider_specific_params.novarag.model)
         if request.input_type == "request":
             try:
-                asked: Asked | str = asked_in(request)
+                asked: CallTexts | str = read_guarded_texts(request)
             except BadRequest as error:  # an agent may have no passages yet: the reply will tell
                 asked = str(error)
             if request.litellm_call_id:
@@ -55,15 +55,19 @@ class Guardrail:
 
     async def _judge(self, served: ServedRequest, request: GuardrailRequest) -> None:
         try:
-            asked = asked_in(request) if _tells(request) else self._asked(served.tenant, request)
-            made, judged = await scored(served, _score_request(request, asked))
+            asked = (
+                read_guarded_texts(request)
+                if _tells(request)
+                else self._asked(served.tenant, request)
+            )
+            made, judged = await score_request(served, _score_request(request, asked))
         except BadRequest as error:
-            served.refused(200)
+            served.keep_refusal(200)
             await _send(served, "BLOCKED", blocked_reason=f"no confidence: {error}")
             return
-        headers = headers_of(judged)
+        headers = make_verdict_headers(judged)
         if made.text is None:
-            words = user_text(made, served.snapshot.settings.texts)
+            words = choose_text(made, served.snapshot.settings.texts)
             why = f"{words} ({judged['decision']}: {judged['reason']}; id {judged['id']})"
             await _send(served, "BLOCKED", headers, blocked_reason=why)
         elif [made.text] == request.texts:
@@ -71,7 +75,7 @@ class Guardrail:
         else:
             await _send(served, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
 
-    def _asked(self, tenant: str, request: GuardrailRequest) -> Asked:
+    def _asked(self, tenant: str, request: GuardrailRequest) -> CallTexts:
         return self._calls.find(tenant, request.litellm_call_id)
 
 
@@ -81,7 +85,7 @@ async def _send(
     await send_whole(served.send, 200, orjson.dumps({"action": action, **more}), [*headers])
 
 
-def _score_request(request: GuardrailRequest, asked: Asked) -> ScoreRequest:
+def _score_request(request: GuardrailRequest, asked: CallTexts) -> ScoreRequest:
     guarded, texts = request.additional_provider_specific_params.novarag, request.texts or []
     if len(texts) != 1 or not texts[0].strip():
         raise BadRequest("there is not exactly one reply")

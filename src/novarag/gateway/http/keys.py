@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from novarag.gateway.settings import Settings
+    from novarag.gateway.settings import GatewaySettings
 
 PREFIX = "nvr_"
 _LONGEST = 512  # bytes of a key
@@ -43,17 +43,17 @@ class ClientKey:
         return self.expires is not None and now >= self.expires.timestamp()
 
 
-def new_key() -> str:
+def draw_key() -> str:
     """Draw a key of 256 random bits; the prefix lets scanners of secrets find it."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def hash_of(key: str | bytes) -> bytes:
+def hash_key(key: str | bytes) -> bytes:
     """Return what is kept of a key. It is random, so one round of SHA-256 is enough."""
     return sha256(key.encode() if isinstance(key, str) else key).digest()
 
 
-def keys_of(settings: Settings) -> list[ClientKey]:
+def list_file_keys(settings: GatewaySettings) -> list[ClientKey]:
     """Return the keys of a settings file."""
     return [
         ClientKey(
@@ -74,7 +74,7 @@ class KeyRing:
     def __init__(self, keys: Iterable[ClientKey]) -> None:
         self._keys: dict[bytes, ClientKey] = {}
         for key in keys:
-            self._keys.setdefault(_keyed(key.sha256), key)
+            self._keys.setdefault(_key_digest(key.sha256), key)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -83,16 +83,16 @@ class KeyRing:
         """Return what is known of a key."""
         if not self._keys:
             return None
-        hashed = hash_of(token)
-        found = self._keys.get(_keyed(hashed))
+        hashed = hash_key(token)
+        found = self._keys.get(_key_digest(hashed))
         return found if found is not None and compare_digest(found.sha256, hashed) else None
 
 
-def _keyed(hashed: bytes) -> bytes:
+def _key_digest(hashed: bytes) -> bytes:
     return blake2b(hashed, key=_SECRET, digest_size=16).digest()
 
 
-def bearer(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+def read_bearer_key(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """Return the key that a request brings; None where it brings none, or what can be none.
 
     Two headers are none: which of them counts would depend on who reads them.

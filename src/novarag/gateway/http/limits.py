@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from novarag.gateway.settings import Rates
+    from novarag.gateway.settings import RateLimits
 
 _MINUTE = 60.0  # seconds
 _DEBT = 10.0  # minutes that one reply can cost at most, whatever its server says it took
 
 
-class Bucket:
+class RateBucket:
     """What is left of a limit; it fills evenly, up to what may be used in a minute."""
 
     __slots__ = ("_at", "_left")
@@ -46,9 +46,9 @@ class TenantLimits:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._buckets: dict[tuple[str, str], RateBucket] = {}
 
-    def admit(self, rates: Rates, tenant: str) -> float | None:
+    def admit(self, rates: RateLimits, tenant: str) -> float | None:
         """Take one request of a tenant; say how long to wait where it is over a limit."""
         rate, now = rates.of(tenant), self._clock()
         wait = 0.0
@@ -62,15 +62,15 @@ class TenantLimits:
             bucket.take(1, rate.requests, now)
         return wait or None
 
-    def charge(self, rates: Rates, tenant: str, tokens: int) -> None:
+    def charge(self, rates: RateLimits, tenant: str, tokens: int) -> None:
         """Charge a tenant what its reply took."""
         rate, now = rates.of(tenant), self._clock()
         if rate.tokens is not None:
             bucket = self._bucket(tenant, "tokens", rate.tokens, now)
             bucket.take(max(0, tokens), rate.tokens, now)
 
-    def _bucket(self, tenant: str, kind: str, full: float, now: float) -> Bucket:
+    def _bucket(self, tenant: str, kind: str, full: float, now: float) -> RateBucket:
         made = self._buckets.get((tenant, kind))
         if made is None:
-            made = self._buckets[tenant, kind] = Bucket(full, now)
+            made = self._buckets[tenant, kind] = RateBucket(full, now)
         return made

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.gateway.decisions import PolicyDecision
-from novarag.gateway.http.sse import data_of
+from novarag.gateway.http.sse import read_event_data
 from novarag.gateway.http.usage import read_usage
-from novarag.gateway.upstream import Unavailable, events_of
+from novarag.gateway.upstream import Unavailable, read_events
 from novarag.records import Completion
 from novarag.scoring import Exchange
 from novarag.scoring.policy import Action, settle
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import aiohttp
 
     from novarag.calls import Usage
-    from novarag.gateway.decisions import Respondent
-    from novarag.gateway.http.requests import Asked, ChatRequest
+    from novarag.gateway.decisions import ModelRespondent
+    from novarag.gateway.http.requests import ChatRequest, ParsedQuestion
 
 _DRESSING = " \t\r*_`"
 
@@ -38,7 +38,9 @@ class LiveAnswer:
     its end is there, and pieces are put together once, at the end.
     """
 
-    def __init__(self, respondent: Respondent, asked: Asked, request: ChatRequest) -> None:
+    def __init__(
+        self, respondent: ModelRespondent, asked: ParsedQuestion, request: ChatRequest
+    ) -> None:
         self._respondent, self._asked = respondent, asked
         self._strategy = respondent.prepare()
         self.body: dict[str, Any] = respondent.body(asked.group, self._strategy, request)
@@ -92,16 +94,16 @@ class LiveAnswer:
         return PolicyDecision.by(self._respondent, answer, self.usage)
 
 
-async def follow(
+async def follow_stream(
     response: aiohttp.ClientResponse, live: LiveAnswer, most: int
 ) -> AsyncIterator[str]:
     """Feed the events of a reply to an answer; yield what may be shown."""
     taken, ended = 0, False
-    async for event in events_of(response, most):
+    async for event in read_events(response, most):
         taken += len(event)
         if taken > most:
             raise Unavailable(f"the reply is longer than {most:,} bytes")
-        data = data_of(event)
+        data = read_event_data(event)
         if data == b"[DONE]":
             ended = True
         elif data is not None and (shown := _take(live, data)) is not None:

@@ -71,7 +71,7 @@ _OPERATORS = "For the machine that the gateway runs on, or for a key of the scop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Documented:
+class RouteDocument:
     """One route as the document has it."""
 
     method: str
@@ -83,15 +83,15 @@ class Documented:
     problems: tuple[int, ...] = ()
 
 
-def _json(model: type[BaseModel]) -> dict[str, Any]:
-    return {"application/json": {"schema": _ref(model)}}
+def _describe_json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": _refer(model)}}
 
 
-def _ref(model: type[BaseModel]) -> dict[str, str]:
+def _refer(model: type[BaseModel]) -> dict[str, str]:
     return {"$ref": _REF.format(model=model.__name__)}
 
 
-def _word(*words: str) -> dict[str, Any]:
+def _describe_words(*words: str) -> dict[str, Any]:
     return {_TEXT: {"schema": {"type": "string", "enum": list(words)}}}
 
 
@@ -101,64 +101,70 @@ _PASSED_ON = {
     "description": "The reply of the model's server, as it came.",
 }
 _CHAT_CONTENT = {
-    "application/json": {"schema": {"anyOf": [_ref(replies.ChatCompletion), _PASSED_ON]}},
+    "application/json": {"schema": {"anyOf": [_refer(replies.ChatCompletion), _PASSED_ON]}},
     "text/event-stream": {
         "schema": {"description": _EVENTS},  # no type: tools hold it against the stream or an event
-        "x-item-schema": _ref(replies.ChatChunk),
+        "x-item-schema": _refer(replies.ChatChunk),
     },
 }
 
 ROUTES = (
-    Documented(
+    RouteDocument(
         method="post", path="/v1/chat/completions", summary="Answer a question", about=_CHAT,
         body=requests.ChatRequest, found={200: _CHAT_CONTENT}, problems=_ASKING,
     ),
-    Documented(
+    RouteDocument(
         method="post", path="/v1/score", summary="Score an answer", about=_SCORE,
-        body=requests.ScoreRequest, found={200: _json(replies.Scored)}, problems=(*_OURS, 502),
+        body=requests.ScoreRequest, found={200: _describe_json(replies.Scored)},
+        problems=(*_OURS, 502),
     ),
-    Documented(
+    RouteDocument(
         method="post", path="/v1/feedback", summary="Say whether an answer was right",
         about="Taken for answers of the last days that the settings name; the last word counts.",
-        body=requests.FeedbackRequest, found={200: _json(replies.FeedbackKept)}, problems=_OURS,
+        body=requests.FeedbackRequest, found={200: _describe_json(replies.FeedbackKept)},
+        problems=_OURS,
     ),
-    Documented(
+    RouteDocument(
         method="post", path=GUARDRAIL, summary="Guard replies of LiteLLM's proxy",
         about=_GUARDRAIL, body=requests.GuardrailRequest,
-        found={200: _json(replies.GuardrailReply)}, problems=(*_OURS, 502),
+        found={200: _describe_json(replies.GuardrailReply)}, problems=(*_OURS, 502),
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/v1/models", summary="List the models",
-        found={200: _json(replies.ModelList)}, problems=(401, 403, 429),
+        found={200: _describe_json(replies.ModelList)}, problems=(401, 403, 429),
     ),
     *(
-        Documented(
+        RouteDocument(
             method=method, path="/v1/responses", summary="Not spoken here",
             about="Says what to call instead.", problems=(404,),
         )
         for method in ("get", "post")
     ),
-    Documented(
-        method="get", path="/livez", summary="Whether the process runs", found={200: _word("ok")}
+    RouteDocument(
+        method="get", path="/livez", summary="Whether the process runs",
+        found={200: _describe_words("ok")},
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/readyz", summary="Whether requests are taken",
-        found={200: _word("ready"), 503: _word("draining", "keys could not be read yet")},
+        found={
+            200: _describe_words("ready"),
+            503: _describe_words("draining", "keys could not be read yet"),
+        },
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/metrics", summary="Counts for Prometheus",
         about="For keys of the scope metrics, where keys are asked for.",
         found={200: {_TEXT: {"schema": {"type": "string"}}}}, problems=(401, 403),
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/status", summary="The status page", about=_OPERATORS,
         found={200: {"text/html": {"schema": {"type": "string"}}}}, problems=(403,),
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/status.json", summary="The status for programs", about=_OPERATORS,
         found={200: {"application/json": {"schema": {"type": "object"}}}}, problems=(403,),
     ),
-    Documented(
+    RouteDocument(
         method="get", path="/openapi.json", summary="This document",
         found={200: {"application/json": {"schema": {"type": "object"}}}},
     ),
@@ -171,7 +177,7 @@ def make_document() -> dict[str, Any]:
     """Make the document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
-        paths.setdefault(route.path, {})[route.method] = _operation(route)
+        paths.setdefault(route.path, {})[route.method] = _describe_route(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -183,7 +189,7 @@ def make_document() -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": _schemas(),
+            "schemas": _write_schemas(),
             "securitySchemes": {
                 "key": {
                     "type": "http",
@@ -201,16 +207,18 @@ def document_bytes() -> bytes:
     return orjson.dumps(make_document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _operation(route: Documented) -> dict[str, Any]:
-    entry: dict[str, Any] = {"operationId": _identity(route), "summary": route.summary}
+def _describe_route(route: RouteDocument) -> dict[str, Any]:
+    entry: dict[str, Any] = {"operationId": _name_operation(route), "summary": route.summary}
     if route.about:
         entry["description"] = route.about
     if route.path.startswith(("/v1/", "/beta/", "/metrics", "/status")):
         entry["security"] = _KEYS
     if route.body is not None:
-        entry["requestBody"] = {"required": True, "content": _json(route.body)}
-    found = {status: _found(route, status, content) for status, content in route.found.items()}
-    problems = {status: _problem(route, status) for status in route.problems}
+        entry["requestBody"] = {"required": True, "content": _describe_json(route.body)}
+    found = {
+        status: _describe_reply(route, status, content) for status, content in route.found.items()
+    }
+    problems = {status: _describe_problem(route, status) for status in route.problems}
     listed = {str(status): one for status, one in sorted({**problems, **found}.items())}
     if route.body is requests.ChatRequest:
         listed["4XX"] = {
@@ -220,12 +228,12 @@ def _operation(route: Documented) -> dict[str, Any]:
     return {**entry, "responses": listed}
 
 
-def _identity(route: Documented) -> str:
+def _name_operation(route: RouteDocument) -> str:
     words = route.path.removeprefix("/v1").strip("/").replace(".", "/").split("/")
     return "_".join([route.method, *words])
 
 
-def _found(route: Documented, status: int, content: dict[str, Any]) -> dict[str, Any]:
+def _describe_reply(route: RouteDocument, status: int, content: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {"description": PROBLEMS.get(status, "Done."), "content": content}
     if route.body in _DECIDED:
         entry["headers"] = {
@@ -235,10 +243,10 @@ def _found(route: Documented, status: int, content: dict[str, Any]) -> dict[str,
     return entry
 
 
-def _problem(route: Documented, status: int) -> dict[str, Any]:
-    schema: dict[str, Any] = _ref(replies.ErrorReply)
+def _describe_problem(route: RouteDocument, status: int) -> dict[str, Any]:
+    schema: dict[str, Any] = _refer(replies.ErrorReply)
     if route.body is requests.FeedbackRequest and status == 503:
-        schema = {"anyOf": [schema, _ref(replies.FeedbackKept)]}
+        schema = {"anyOf": [schema, _refer(replies.FeedbackKept)]}
     entry: dict[str, Any] = {
         "description": PROBLEMS[status],
         "content": {"application/json": {"schema": schema}},
@@ -251,7 +259,7 @@ def _problem(route: Documented, status: int) -> dict[str, Any]:
     return entry
 
 
-def _schemas() -> dict[str, Any]:
+def _write_schemas() -> dict[str, Any]:
     """Write the schemas of all models: of requests as they are read, of replies as they are."""
     asked = (*_DECIDED, requests.FeedbackRequest)
     entry = (

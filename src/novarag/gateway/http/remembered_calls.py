@@ -12,7 +12,7 @@ from novarag.gateway.http.requests import BadRequest
 if TYPE_CHECKING:
     from novarag.gateway.http.requests import GivenPassage
 
-    Asked = tuple[str, list[GivenPassage | str]]
+    CallTexts = tuple[str, list[GivenPassage | str]]
 
 _CALL = 1_000  # bytes that a call takes beside its texts: its id, its place, its time
 _PASSAGE = 1_000  # bytes that a passage takes beside its text where more is known of it
@@ -23,7 +23,7 @@ _TWICE = "two calls have this id"
 class RememberedCall(NamedTuple):
     """What a call asked, or why that is not known; until when, and how many bytes it takes."""
 
-    asked: Asked | str
+    asked: CallTexts | str
     until: float
     size: int
 
@@ -57,7 +57,7 @@ class TenantCalls:
         return next(iter(self.calls.values())).until
 
 
-class Calls:
+class CallMemory:
     """What was asked, by tenant and call.
 
     A call is kept for so many `seconds`, and of a tenant no more than `most`. All together they
@@ -70,14 +70,14 @@ class Calls:
         self._tenants: dict[str, TenantCalls] = {}
         self._size = 0
 
-    def keep(self, tenant: str, identity: str, asked: Asked | str) -> None:
+    def keep(self, tenant: str, identity: str, asked: CallTexts | str) -> None:
         """Keep what a call asked; of two that differ under one id neither is believed."""
         kept, now = self._tenants.setdefault(tenant, TenantCalls()), time.monotonic()
         before = kept.size
         known = kept.take(identity)
         if known is not None and known.asked != asked:
             asked = _TWICE
-        kept.put(identity, RememberedCall(asked, now + self._seconds, size_of(asked)))
+        kept.put(identity, RememberedCall(asked, now + self._seconds, measure_call(asked)))
         while len(kept.calls) > self._most or kept.first_ends <= now:
             kept.drop_first()
         self._size += kept.size - before
@@ -87,7 +87,7 @@ class Calls:
             largest.drop_first()
             self._size += largest.size - before
 
-    def find(self, tenant: str, identity: str | None) -> Asked:
+    def find(self, tenant: str, identity: str | None) -> CallTexts:
         """Return what a call asked, or say why that is not known."""
         kept = self._tenants.get(tenant)
         call = None if kept is None or identity is None else kept.calls.get(identity)
@@ -100,16 +100,16 @@ class Calls:
         return call.asked
 
 
-def size_of(asked: Asked | str) -> int:
+def measure_call(asked: CallTexts | str) -> int:
     """Say how many bytes a call takes in memory, rather more than less."""
     if isinstance(asked, str):
         return _CALL + getsizeof(asked)
     question, passages = asked
     texts = getsizeof(question) + getsizeof(passages)
-    return _CALL + texts + sum(map(_size_of_passage, passages))
+    return _CALL + texts + sum(map(_measure_passage, passages))
 
 
-def _size_of_passage(passage: GivenPassage | str) -> int:
+def _measure_passage(passage: GivenPassage | str) -> int:
     if isinstance(passage, str):
         return getsizeof(passage)
     return _PASSAGE + sum(getsizeof(getattr(passage, name)) for name in _FIELDS)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from novarag.calls import Usage
     from novarag.gateway.decisions import PolicyDecision
-    from novarag.gateway.http.requests import Asked
-    from novarag.gateway.settings import Texts
+    from novarag.gateway.http.requests import ParsedQuestion
+    from novarag.gateway.settings import ReplyTexts
 
 _HEADERS = tuple(
     (f"x-novarag-{name}".encode(), name) for name in ("id", "confidence", "decision", "evidence")
@@ -30,7 +30,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def new_id(now: float | None = None) -> str:
+def draw_id(now: float | None = None) -> str:
     """Draw an id that holds its time (UUID version 7), so that feedback finds its day."""
     millis = f"{int((time.time() if now is None else now) * 1000):012x}"
     drawn = urandom(10).hex()
@@ -38,14 +38,16 @@ def new_id(now: float | None = None) -> str:
     return f"{millis[:8]}-{millis[8:]}-7{drawn[:3]}-{variant}{drawn[4:7]}-{drawn[8:]}"
 
 
-def verdict(identity: str, asked: Asked, made: PolicyDecision, version: str) -> dict[str, Any]:
+def make_verdict(
+    identity: str, asked: ParsedQuestion, made: PolicyDecision, version: str
+) -> dict[str, Any]:
     """Write the object that tells what an answer is worth; the text of the reply has the answer."""
     told: dict[str, Any] = {**made.answer.to_dict(asked.given, made.shown)}
     del told["answer"]
     return {**told, "id": identity, "settings": version}
 
 
-def user_text(made: PolicyDecision, texts: Texts) -> str:
+def choose_text(made: PolicyDecision, texts: ReplyTexts) -> str:
     """Return what the user reads: the answer alone, or the operator's words."""
     if made.text is not None:
         return made.text
@@ -54,7 +56,7 @@ def user_text(made: PolicyDecision, texts: Texts) -> str:
     return texts.unread if made.answer.answer is None else texts.abstain
 
 
-def headers_of(judged: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+def make_verdict_headers(judged: dict[str, Any]) -> list[tuple[bytes, bytes]]:
     """Write the headers that repeat the verdict, for clients that drop what they do not know."""
     return [
         (header, str(value).encode("ascii", "replace"))
@@ -63,12 +65,12 @@ def headers_of(judged: dict[str, Any]) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def passed_headers(reason: str) -> list[tuple[bytes, bytes]]:
+def make_passed_headers(reason: str) -> list[tuple[bytes, bytes]]:
     """Write the headers of what was passed on as it came, which say so."""
     return [(b"x-novarag-decision", b"none"), (b"x-novarag-reason", reason.encode("ascii"))]
 
 
-def completion(model: str, text: str, judged: dict[str, Any], usage: Usage | None) -> bytes:
+def write_completion(model: str, text: str, judged: dict[str, Any], usage: Usage | None) -> bytes:
     """Write a chat completion."""
     content = {
         "id": f"chatcmpl-{judged['id']}",
@@ -83,18 +85,18 @@ def completion(model: str, text: str, judged: dict[str, Any], usage: Usage | Non
                 "finish_reason": "stop",
             }
         ],
-        "usage": _usage(usage),
+        "usage": _count_tokens(usage),
         "novarag": judged,
     }
     return orjson.dumps(content)
 
 
-def _usage(usage: Usage | None) -> dict[str, int]:
+def _count_tokens(usage: Usage | None) -> dict[str, int]:
     prompt, reply = (0, 0) if usage is None else (usage.prompt, usage.completion)
     return {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
 
 
-class Chunks:
+class ChunkWriter:
     """The events of one streamed completion."""
 
     def __init__(self, model: str, identity: str, *, usage: bool) -> None:
@@ -115,7 +117,7 @@ class Chunks:
         """Write the last chunk with the verdict, the tokens if they were asked for, and the end."""
         yield self._event({"novarag": judged}, "stop", novarag=judged)
         if self._usage:
-            yield write_event({**self._base, "choices": [], "usage": _usage(usage)})
+            yield write_event({**self._base, "choices": [], "usage": _count_tokens(usage)})
         yield DONE
 
     def _event(self, delta: dict[str, Any], finish: str | None, **more: object) -> bytes:
@@ -123,7 +125,7 @@ class Chunks:
         return write_event({**self._base, "choices": [choice], **more})
 
 
-def error_object(message: str, status: int, param: str | None = None) -> dict[str, Any]:
+def make_error(message: str, status: int, param: str | None = None) -> dict[str, Any]:
     """Write an error as OpenAI's clients read it."""
     kind = _KINDS.get(status, "server_error")
     error = {"message": plain_text(message, longest=500), "type": kind, "param": param}

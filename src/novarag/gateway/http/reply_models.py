@@ -12,7 +12,7 @@ from novarag.records import Flaw
 from novarag.scoring.policy import Action
 from novarag.taxonomy import EvidenceState, Utility
 
-Decided = Literal["answer", "abstain", "clarify"]
+DecisionWord = Literal["answer", "abstain", "clarify"]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -38,7 +38,7 @@ class Verdict(BaseModel):
     stated: Score | None = Field(description="The confidence in the model's own words.")
     calibrated: bool
     evidence: EvidenceState | None
-    decision: Decided
+    decision: DecisionWord
     action: Action = Field(description="What the policy did.")
     reason: str
     passages: list[PassageVerdict]

@@ -19,7 +19,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from novarag.gateway.settings import Limits
+    from novarag.gateway.settings import LimitSettings
 
 Score = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
@@ -37,11 +37,11 @@ class BadRequest(Exception):  # noqa: N818 - as HTTP calls it
         self.status, self.param = status, param
 
 
-class _Given(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class GivenPassage(_Given):
+class GivenPassage(_StrictModel):
     """A passage with what is known of it; `date` is what prefer-recent compares."""
 
     text: Text
@@ -50,25 +50,25 @@ class GivenPassage(_Given):
     id: str | None = None
 
 
-class Given(_Given):
+class Given(_StrictModel):
     """What a client says to the gateway itself, in the key `novarag` of its request."""
 
     passages: list[GivenPassage | Text] = []
     question: str | None = None
 
 
-class _Loose(BaseModel):
+class _LooseModel(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
 
-class Message(_Loose):
+class Message(_LooseModel):
     """One message of a chat."""
 
     role: str
     content: str | list[dict[str, Any]] | None = None
 
 
-class ChatRequest(_Loose):
+class ChatRequest(_LooseModel):
     """A request for a chat completion, as far as the gateway looks at it."""
 
     model: Annotated[str, Field(min_length=1, max_length=256)]
@@ -89,7 +89,7 @@ _LOOKED_AT = frozenset({*ChatRequest.model_fields, *_SHAPES})
 """Keys of a request that decide what becomes of it."""
 
 
-class ScoreRequest(_Given):
+class ScoreRequest(_StrictModel):
     """A question, its passages, and a reply in the strategy's form or an answer."""
 
     model: str
@@ -111,13 +111,13 @@ class Guarded(Given):
     kind: Literal["reply", "answer"] = "reply"
 
 
-class GuardrailParams(_Loose):
+class GuardrailParams(_LooseModel):
     """What the proxy's file adds to each request."""
 
     novarag: Guarded
 
 
-class GuardrailRequest(_Loose):
+class GuardrailRequest(_LooseModel):
     """A request or a reply that LiteLLM's proxy has checked, as far as the gateway looks at it."""
 
     input_type: Literal["request", "response"]
@@ -128,14 +128,14 @@ class GuardrailRequest(_Loose):
     additional_provider_specific_params: GuardrailParams
 
 
-class FeedbackRequest(_Given):
+class FeedbackRequest(_StrictModel):
     """Whether an answer was right, by its id."""
 
     id: Annotated[str, Field(pattern=ID)]
     verdict: Literal["right", "wrong"]
 
 
-def parse(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an object of that kind
+def parse_body(kind: type[BaseModel], body: bytes) -> Any:  # noqa: ANN401 - an object of that kind
     """Read a body as a request, or raise `BadRequest` that names what is wrong."""
     try:
         content = orjson.loads(body)
@@ -165,7 +165,7 @@ def _is_deep(content: object) -> bool:
     return True
 
 
-def for_upstream(body: bytes, model: str) -> bytes:
+def rewrite_for_upstream(body: bytes, model: str) -> bytes:
     """Write a request again as it is passed on: as we read it, and with the model's own name.
 
     A server may read another body than we do: the first of two equal keys, or a key whatever its
@@ -185,11 +185,11 @@ def _is_variant(name: str) -> bool:
 # --- what is ours ---------------------------------------------------------------------------------
 
 
-def _has(request: ChatRequest, *names: str) -> bool:
+def _has_any(request: ChatRequest, *names: str) -> bool:
     return any(map((request.model_extra or {}).get, names))
 
 
-def _parts(request: ChatRequest) -> list[dict[str, Any]]:
+def _list_parts(request: ChatRequest) -> list[dict[str, Any]]:
     return [p for m in request.messages if isinstance(m.content, list) for p in m.content]
 
 
@@ -199,28 +199,30 @@ def _is_one_turn(roles: list[str]) -> bool:
 
 NOT_OURS: dict[str, Callable[[ChatRequest], bool]] = {
     "several turns": lambda r: not _is_one_turn([m.role for m in r.messages]),
-    "tools": lambda r: _has(r, "tools", "functions"),
+    "tools": lambda r: _has_any(r, "tools", "functions"),
     "several samples": lambda r: (r.n or 1) != 1,
-    "images or sound": lambda r: any(p.get("type") not in {"text", "document"} for p in _parts(r)),
-    "a reply format": lambda r: _has(r, "response_format"),
-    "log-probabilities": lambda r: _has(r, "logprobs"),
-    "stop words": lambda r: _has(r, "stop"),
+    "images or sound": lambda r: any(
+        p.get("type") not in {"text", "document"} for p in _list_parts(r)
+    ),
+    "a reply format": lambda r: _has_any(r, "response_format"),
+    "log-probabilities": lambda r: _has_any(r, "logprobs"),
+    "stop words": lambda r: _has_any(r, "stop"),
 }  # fmt: skip
 """Why a request is not ours, by the first reason that holds."""
 
 
-def not_ours(request: ChatRequest, *, searches: bool) -> str | None:
+def find_reason_to_pass(request: ChatRequest, *, searches: bool) -> str | None:
     """Say why a request gets no confidence; None where it can have one."""
     for reason, holds in NOT_OURS.items():
         if holds(request):
             return reason
     given = request.novarag is not None and request.novarag.passages
-    if given or searches or any(p.get("type") == "document" for p in _parts(request)):
+    if given or searches or any(p.get("type") == "document" for p in _list_parts(request)):
         return None
     return "no passages"
 
 
-def question_of(request: ChatRequest) -> str:
+def read_question(request: ChatRequest) -> str:
     """Return the question: the one that is named, or the text of the user's message."""
     if request.novarag is not None and request.novarag.question:
         return request.novarag.question
@@ -233,21 +235,21 @@ def question_of(request: ChatRequest) -> str:
     return "\n".join(str(text) for text in texts)
 
 
-def documents_of(request: ChatRequest) -> list[GivenPassage | str]:
+def read_documents(request: ChatRequest) -> list[GivenPassage | str]:
     """Return the passages of a request: those of its key `novarag`, then its document parts."""
     given: list[GivenPassage | str] = list(request.novarag.passages) if request.novarag else []
-    for part in _parts(request):
+    for part in _list_parts(request):
         if part.get("type") != "document":
             continue
-        text = part.get("text") or _inside(part)
+        text = part.get("text") or _read_document(part)
         if not isinstance(text, str) or not text:
             raise BadRequest("a document part holds no text", param="messages")
-        said = {name: str(part[name]) for name in ("source", "date", "id") if _plain(part, name)}
+        said = {name: str(part[name]) for name in ("source", "date", "id") if _is_text(part, name)}
         given.append(GivenPassage(text=text, **said))
     return given
 
 
-def asked_in(request: GuardrailRequest) -> tuple[str, list[GivenPassage | str]]:
+def read_guarded_texts(request: GuardrailRequest) -> tuple[str, list[GivenPassage | str]]:
     """Return question and passages that a proxy tells of: those that are named, or the messages'.
 
     The question is in the last message of the user. Its document parts are passages; where it has
@@ -260,41 +262,43 @@ def asked_in(request: GuardrailRequest) -> tuple[str, list[GivenPassage | str]]:
     place = max((i for i, m in enumerate(messages) if m.role == "user"), default=None)
     if place is None:
         raise BadRequest("there is no message of a user")
-    whole = [text for message in messages for text in _texts_of(message)]
+    whole = [text for message in messages for text in _list_texts(message)]
     if request.input_type == "request" and request.texts is not None and request.texts != whole:
         raise BadRequest("the proxy has left out parts of the messages; it keeps parts of text")
     chat = ChatRequest.model_construct(messages=[messages[place]], novarag=guarded)
-    if given := documents_of(chat):
-        return question_of(chat), given
-    *before, last = _texts_of(messages[place]) or [""]
-    tools = [text for m in messages[place:] if m.role == "tool" for text in _texts_of(m)]
+    if given := read_documents(chat):
+        return read_question(chat), given
+    *before, last = _list_texts(messages[place]) or [""]
+    tools = [text for m in messages[place:] if m.role == "tool" for text in _list_texts(m)]
     return guarded.question or last, [text for text in [*before, *tools] if text.strip()]
 
 
-def _texts_of(message: Message) -> list[str]:
+def _list_texts(message: Message) -> list[str]:
     if message.content is None or isinstance(message.content, str):
         return [] if message.content is None else [message.content]
     return [text for part in message.content if isinstance(text := part.get("text"), str)]
 
 
-def _inside(part: dict[str, Any]) -> object:
+def _read_document(part: dict[str, Any]) -> object:
     document = part.get("document")
     return document.get("text") if isinstance(document, dict) else document
 
 
-def _plain(part: dict[str, Any], name: str) -> bool:
+def _is_text(part: dict[str, Any], name: str) -> bool:
     return isinstance(part.get(name), str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ParsedQuestion:
     """One question with its passages, inside the limits."""
 
     group: PassageGroup
     given: tuple[GivenPassage | PassageMeta, ...]
 
 
-def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) -> Asked:
+def parse_question(
+    question: str, given: list[GivenPassage | str], limits: LimitSettings
+) -> ParsedQuestion:
     """Put a question and its passages together, or refuse what is empty or too much."""
     passages = tuple([PassageMeta(p) if isinstance(p, str) else p for p in given])
     if not question.strip():
@@ -311,4 +315,4 @@ def asked_about(question: str, given: list[GivenPassage | str], limits: Limits) 
         question=Question(id="question", text=question),
         passages=tuple([Passage(text=p.text, source=p.source) for p in passages]),
     )
-    return Asked(group=group, given=passages)
+    return ParsedQuestion(group=group, given=passages)

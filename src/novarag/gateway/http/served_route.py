@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.gateway.http.access import NotAdmitted
 from novarag.gateway.http.connection import ClientGone, send_error, serve_within
-from novarag.gateway.http.replies import error_object
+from novarag.gateway.http.replies import make_error
 from novarag.gateway.http.requests import BadRequest
-from novarag.gateway.http.served_request import LEFT, ServedRequest
+from novarag.gateway.http.served_request import ServedRequest
 from novarag.gateway.http.sse import write_event
 from novarag.gateway.observe.logs import log_event
-from novarag.gateway.observe.tracing import RUNNING
+from novarag.gateway.observe.tracing import LEFT, RUNNING
 from novarag.gateway.upstream import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from novarag.gateway.http.app import Gateway
+    from novarag.gateway.http.connection import ConnectionScope as Connection
     from novarag.gateway.http.connection import Receive, Send
-    from novarag.gateway.http.connection import Scope as Connection
-    from novarag.gateway.settings import Scope
+    from novarag.gateway.settings import KeyScope
+    from novarag.gateway.state import Gateway
 
     Serve = Callable[..., Coroutine[Any, Any, None]]
 
@@ -33,7 +33,7 @@ FAULT = "the gateway itself failed; its log says where"
 class ServedRoute:
     """An endpoint with its limits: who, how many at once, how large, how long, until one leaves."""
 
-    def __init__(self, gateway: Gateway, scope: Scope, route: str, serve: Serve) -> None:
+    def __init__(self, gateway: Gateway, scope: KeyScope, route: str, serve: Serve) -> None:
         self._gateway, self._scope, self._route, self._serve = gateway, scope, route, serve
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
@@ -42,12 +42,12 @@ class ServedRoute:
         try:
             tenant = gateway.admit(headers, self._scope)
         except NotAdmitted as error:
-            turned_away(gateway, error)
+            count_refusal(gateway, error)
             await send_error(
                 send, error.status, str(error), after=error.after, headers=error.headers
             )
             return
-        begun, snapshot = _Begun(send, last=gateway.draining), gateway.snapshot
+        begun, snapshot = ReplySender(send, last=gateway.draining), gateway.snapshot
         served = ServedRequest(
             snapshot, begun, gateway.audit, gateway.tallies, tenant,
             drift=gateway.drift, route=self._route,
@@ -64,43 +64,45 @@ class ServedRoute:
             raise
         finally:
             gateway.in_flight -= 1
-            gateway.ended(served, LEFT if kind == "ClientGone" else begun.status, kind)
+            gateway.end(served, LEFT if kind == "ClientGone" else begun.status, kind)
             await snapshot.leave()
 
-    async def _answer(self, served: ServedRequest, begun: _Begun, receive: Receive) -> str | None:
+    async def _answer(
+        self, served: ServedRequest, begun: ReplySender, receive: Receive
+    ) -> str | None:
         """Serve one request; return the kind of what went wrong, if something did."""
         limits = served.snapshot.settings.limits
         try:
             serve = partial(self._serve, served)
             await serve_within(limits.deadline, receive, limits.body, serve)
         except ClientGone as error:
-            served.failed(LEFT)
+            served.keep_failure(LEFT)
             return type(error).__name__
         except BadRequest as error:
-            served.refused(error.status)
+            served.keep_refusal(error.status)
             await begun.error(error.status, str(error), param=error.param)
             return type(error).__name__
         except Unavailable as error:
-            served.failed(error.status)
+            served.keep_failure(error.status)
             await begun.error(error.status, str(error), after=error.after)
-            return type(error).__name__
+            return error.kind
         except TimeoutError as error:
-            served.failed(504)
+            served.keep_failure(504)
             await begun.error(504, f"there was no answer in {limits.deadline:g} s")
             return type(error).__name__
         except asyncio.CancelledError:
-            served.failed(503)
+            served.keep_failure(503)
             await begun.error(503, "the gateway is stopping")
             raise
         except Exception as error:  # noqa: BLE001 - the last resort: a row, a line, and an error
-            served.failed(500)
+            served.keep_failure(500)
             _log_fault(served, error)
             await begun.error(500, FAULT)
             return "fault"
         return None
 
 
-def turned_away(gateway: Gateway, error: NotAdmitted) -> None:
+def count_refusal(gateway: Gateway, error: NotAdmitted) -> None:
     """Count a request that is not let in, and log it where requests are logged."""
     gateway.tallies.turn_away(error.why)
     if gateway.snapshot.settings.logs.requests:
@@ -114,7 +116,7 @@ def _log_fault(served: ServedRequest, error: Exception) -> None:
     log_event("fault", level="error", id=served.id, error=type(error).__name__, at=at)
 
 
-class _Begun:
+class ReplySender:
     """A `send` that knows whether a status went out; an error after that ends the stream.
 
     The `last` reply of a connection says so, so that its client opens another.
@@ -125,6 +127,7 @@ class _Begun:
         self.status = 500  # until one was sent
 
     async def __call__(self, message: dict[str, Any]) -> None:
+        """Send a message, and take note of the status that it begins a reply with."""
         if message["type"] == "http.response.start":
             self._begun, self.status = True, message["status"]
             if self._last:
@@ -139,24 +142,7 @@ class _Begun:
         if not begun:
             await send_error(self._send, status, message, **more)
         elif self._streams:
-            event = write_event(error_object(message, status))
+            event = write_event(make_error(message, status))
             await self._send({"type": "http.response.body", "body": event})
         else:
             raise ConnectionError(message)  # half a reply was sent: the server cuts it off
-
-
-def log_request(served: ServedRequest, status: int, kind: str | None) -> None:
-    """Log what became of a request."""
-    outcome, failed = served.outcome, status >= LEFT
-    log_event(
-        "request_failed" if failed else "request",
-        level="warning" if failed else "info",
-        id=served.id,
-        status=status,
-        tenant=served.tenant,
-        model=outcome and outcome.model,
-        route=outcome and outcome.route,
-        decision=outcome and outcome.decision,
-        kind=kind,
-        seconds=served.seconds,
-    )

@@ -14,17 +14,18 @@ import uvicorn
 
 from novarag.errors import NovaragError, UsageError
 from novarag.gateway.admin.rolling import tell_ready
-from novarag.gateway.http.app import Gateway, make_app
-from novarag.gateway.http.connections import bounded_protocol
+from novarag.gateway.http.app import make_app
+from novarag.gateway.http.connections import make_protocol
 from novarag.gateway.observe.logs import log_event
 from novarag.gateway.snapshot import Snapshot
+from novarag.gateway.state import Gateway
 from novarag.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from novarag.gateway.settings import Settings
+    from novarag.gateway.settings import GatewaySettings
 
 _BACKLOG = 4096
 _OTHER_FILES = 100  # of the spool, the database, logs and libraries
@@ -32,16 +33,16 @@ _LINGER = 2.0  # seconds that clients have to leave a gateway that stops
 _LOOKS = 100  # at who is left, in that time
 
 
-async def serve(
+async def run_server(
     path: str | Path, *, fd: int | None = None, started: Callable[[], None] | None = None
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish what is in flight; SIGHUP reads the file again.
 
     `started` is called once all is in place, before the first request.
     """
-    gateway = Gateway(Snapshot(path), host=None if fd is None else _host_of(fd))
+    gateway = Gateway(Snapshot(path), host=None if fd is None else _find_host(fd))
     server = make_server(gateway, started=started)
-    with _signals(gateway, server):
+    with _handle_signals(gateway, server):
         _allow_files(gateway.snapshot.settings)
         log_event("start", version=__version__, settings=gateway.snapshot.version)
         try:
@@ -53,7 +54,7 @@ async def serve(
 
 
 @contextlib.contextmanager
-def _signals(gateway: Gateway, server: uvicorn.Server) -> Iterator[None]:
+def _handle_signals(gateway: Gateway, server: uvicorn.Server) -> Iterator[None]:
     """Reload on SIGHUP, and end well on SIGTERM, as far as this thread may say so.
 
     uvicorn sends itself the signal again when all is done, which must not kill us before we said
@@ -61,7 +62,7 @@ def _signals(gateway: Gateway, server: uvicorn.Server) -> Iterator[None]:
     """
     loop, before = asyncio.get_running_loop(), None
     with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # off the main thread
-        loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(reload(gateway)))
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.create_task(reload_settings(gateway)))
         before = signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     try:
         yield
@@ -71,7 +72,7 @@ def _signals(gateway: Gateway, server: uvicorn.Server) -> Iterator[None]:
             loop.remove_signal_handler(signal.SIGHUP)
 
 
-def _allow_files(settings: Settings) -> None:
+def _allow_files(settings: GatewaySettings) -> None:
     """Have as many files open as all connections take, as far as the system lets us."""
     upstream = sum(one.in_flight for one in settings.upstreams.values())
     wanted = settings.limits.connections + min(upstream, settings.limits.in_flight) + _OTHER_FILES
@@ -83,14 +84,14 @@ def _allow_files(settings: Settings) -> None:
         log_event("few_files", level="warning", allowed=allowed, wanted=wanted)
 
 
-def _host_of(fd: int) -> str:
+def _find_host(fd: int) -> str:
     """Return where an open socket listens; one in the file system is this machine's own."""
     with socket.socket(fileno=os.dup(fd)) as opened:
         name = opened.getsockname()
     return str(name[0]) if isinstance(name, tuple) else "unix"
 
 
-class _Server(uvicorn.Server):
+class _DrainingServer(uvicorn.Server):
     """Takes no new connections when it stops, but lets clients leave the old ones by themselves.
 
     A connection that is closed while a request is on its way fails that request. So each reply says
@@ -124,13 +125,13 @@ class _Server(uvicorn.Server):
 def make_server(gateway: Gateway, *, started: Callable[[], None] | None = None) -> uvicorn.Server:
     """Make the server around a gateway."""
     settings = gateway.snapshot.settings
-    return _Server(
+    return _DrainingServer(
         gateway,
         uvicorn.Config(
             make_app(gateway),
             host=settings.listen.host,
             port=settings.listen.port,
-            http=bounded_protocol(gateway.room),
+            http=make_protocol(gateway.room),
             ws="none",
             access_log=False,
             log_config=None,
@@ -144,7 +145,7 @@ def make_server(gateway: Gateway, *, started: Callable[[], None] | None = None) 
     )
 
 
-async def reload(gateway: Gateway) -> bool:
+async def reload_settings(gateway: Gateway) -> bool:
     """Read the settings file again; what is wrong with it is said, and the old ones stay."""
     before = gateway.snapshot
     try:

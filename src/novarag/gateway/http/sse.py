@@ -37,7 +37,7 @@ class EventCutter:
             raise ValueError(f"an event is longer than {self._most:,} bytes")
 
 
-def data_of(event: bytes) -> bytes | None:
+def read_event_data(event: bytes) -> bytes | None:
     """Return the data of an event; None for comments and events without any."""
     lines = [
         line[5:].removeprefix(b" ") for line in event.splitlines() if line.startswith(b"data:")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from novarag.calibration.drift import DriftState, DriftWatch
 
 if TYPE_CHECKING:
-    from novarag.gateway.decisions import PolicyDecision, Respondent
+    from novarag.gateway.decisions import ModelRespondent, PolicyDecision
     from novarag.gateway.snapshot import Snapshot
 
 NO_CALIBRATION = "there is no calibration, so there is nothing to drift from"
@@ -17,7 +17,7 @@ NO_REFERENCE = (
 )
 
 
-class Drift:
+class DriftMonitor:
     """The watches of a gateway's models.
 
     A watch goes on over a reload as long as the model keeps its calibration, and starts anew with
@@ -49,7 +49,7 @@ class Drift:
                 fresh = DriftWatch.of(made.reference)
                 self._watches[name] = (respondent.calibration_name, fresh)
 
-    def see(self, respondent: Respondent, made: PolicyDecision) -> None:
+    def see(self, respondent: ModelRespondent, made: PolicyDecision) -> None:
         """Take note of the first answer behind a decision.
 
         Answers that somebody else asked for, or that another prompt got, are left out, and so are

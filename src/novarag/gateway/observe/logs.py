@@ -47,17 +47,20 @@ class JsonLines(logging.Formatter):
         facts: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            **_event(record),
+            **_describe_record(record),
         }
         if record.exc_info and record.exc_info[0] is not None:
-            facts |= {"error": record.exc_info[0].__name__, "at": _place(record.exc_info[2])}
+            facts |= {"error": record.exc_info[0].__name__, "at": _find_place(record.exc_info[2])}
         return orjson.dumps(facts, default=str).decode()
 
 
-def _event(record: logging.LogRecord) -> dict[str, Any]:
+def _describe_record(record: logging.LogRecord) -> dict[str, Any]:
     if hasattr(record, "event"):
         facts = getattr(record, "facts", {})
-        return {"event": record.event, **{n: _plain(v) for n, v in facts.items() if v is not None}}
+        return {
+            "event": record.event,
+            **{n: _clean_value(v) for n, v in facts.items() if v is not None},
+        }
     library, said = record.name.partition(".")[0], f"{record.module}, line {record.lineno}"
     if library == OURS:
         said = record.getMessage()
@@ -66,18 +69,18 @@ def _event(record: logging.LogRecord) -> dict[str, Any]:
     return {"event": record.name, "message": plain_text(said, longest=500)}
 
 
-def _plain(value: object) -> object:
+def _clean_value(value: object) -> object:
     if isinstance(value, str):
         return plain_text(value, longest=1000)
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _place(trace: Any) -> str | None:  # noqa: ANN401 - a traceback, if there is one
+def _find_place(trace: Any) -> str | None:  # noqa: ANN401 - a traceback, if there is one
     frames = traceback.extract_tb(trace)
     return f"{frames[-1].name}, line {frames[-1].lineno}" if frames else None
 
 
-class _Dropping(QueueHandler):
+class _DroppingHandler(QueueHandler):
     """Hands lines to a thread that writes; where that is too far behind, a line is dropped."""
 
     queue: Queue[Any]
@@ -89,7 +92,7 @@ class _Dropping(QueueHandler):
             return
 
 
-class _Writing(QueueListener):
+class _LogWriter(QueueListener):
     """Writes lines in a thread; a reader that is stuck does not hold up the end for ever."""
 
     def __init__(self, lines: Queue[Any], out: logging.Handler) -> None:
@@ -111,11 +114,11 @@ def json_logs(stream: TextIO | None = None) -> Iterator[None]:
     Lines are written by a thread, so that a log that nobody reads holds up no request.
     """
     lines: Queue[Any] = Queue(_WAITING)
-    handler, root, ours = _Dropping(lines), logging.getLogger(), logging.getLogger(OURS)
+    handler, root, ours = _DroppingHandler(lines), logging.getLogger(), logging.getLogger(OURS)
     handler.setFormatter(JsonLines())
     out = logging.StreamHandler(sys.stderr if stream is None else stream)
     out.setFormatter(logging.Formatter("%(message)s"))
-    listener = _Writing(lines, out)
+    listener = _LogWriter(lines, out)
     before = ours.level
     listener.start()
     root.addHandler(handler)

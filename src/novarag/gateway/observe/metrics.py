@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from novarag.gateway.audit.recorder import AuditState
-    from novarag.gateway.http.app import Gateway
+    from novarag.gateway.state import Gateway
 
 PREFIX = "novarag_gateway_"
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -70,30 +70,30 @@ class GatewayCollector(Collector):
         yield from self._drift()
         audit = self._gateway.audit
         if audit is not None:
-            yield from _of_audit(audit.state())
+            yield from _collect_audit(audit.state())
 
     def _requests(self) -> Iterator[Metric]:
         tallies = self._gateway.tallies
         said = "Requests that ended, by what became of them."
-        yield _counter("requests", said, _OUTCOME, tallies.outcomes.items())
+        yield _make_counter("requests", said, _OUTCOME, tallies.outcomes.items())
         said = "Requests that were not served, by what stopped them."
         away = [((why.replace(" ", "_"),), count) for why, count in tallies.turned_away.items()]
-        yield _counter("turned_away", said, ("reason",), away)
+        yield _make_counter("turned_away", said, ("reason",), away)
         said = "Tokens that the models' servers said they took."
-        yield _counter("tokens", said, ("model", "kind"), tallies.tokens.items())
+        yield _make_counter("tokens", said, ("model", "kind"), tallies.tokens.items())
         said = "Seconds from the first byte of a request to its outcome."
-        yield _histogram(
+        yield _make_histogram(
             "request_duration_seconds", said, SECONDS, tallies.seconds, tallies.seconds_sum
         )
         said = "Confidence of answers, calibrated where the model has a calibration."
         levels = {model: [*counts, 0] for model, counts in tallies.confidences.items()}
-        yield _histogram("confidence", said, _LEVELS, levels, tallies.confidences_sum)
+        yield _make_histogram("confidence", said, _LEVELS, levels, tallies.confidences_sum)
 
     def _load(self) -> Iterator[Metric]:
         gateway = self._gateway
-        yield _gauge("in_flight", "Requests that run now.", gateway.in_flight)
-        yield _gauge("connections", "Connections that are open now.", len(gateway.room))
-        yield _gauge("draining", "Whether it is ending (1) or not (0).", gateway.draining)
+        yield _make_gauge("in_flight", "Requests that run now.", gateway.in_flight)
+        yield _make_gauge("connections", "Connections that are open now.", len(gateway.room))
+        yield _make_gauge("draining", "Whether it is ending (1) or not (0).", gateway.draining)
         upstreams = gateway.snapshot.upstreams.values()
         busy = GaugeMetricFamily(
             f"{PREFIX}upstream_in_flight", "Requests that an upstream has now.", labels=["upstream"]
@@ -130,33 +130,34 @@ class GatewayCollector(Collector):
         yield InfoMetricFamily(f"{PREFIX}settings", "The settings in force.", value=about)
         said = "Reloads of the settings, by whether they were taken."
         reloads = [((outcome,), count) for outcome, count in gateway.reloads.items()]
-        yield _counter("reloads", said, ("outcome",), reloads)
+        yield _make_counter("reloads", said, ("outcome",), reloads)
         keys = GaugeMetricFamily(
             f"{PREFIX}keys", "Keys of clients, by where they stand.", labels=["source"]
         )
-        keys.add_metric(["file"], len(gateway.access.listed))
-        if gateway.stored is not None:
-            keys.add_metric(["database"], len(gateway.stored.ring))
+        keys.add_metric(["file"], len(gateway.authenticator.listed))
+        if gateway.stored_keys is not None:
+            keys.add_metric(["database"], len(gateway.stored_keys.ring))
             said = "When the database's keys were read last; 0 where they never were."
-            yield _gauge("keys_read_timestamp_seconds", said, gateway.stored.read_at or 0.0)
+            read_at = gateway.stored_keys.read_at or 0.0
+            yield _make_gauge("keys_read_timestamp_seconds", said, read_at)
         yield keys
 
 
-def _of_audit(state: AuditState) -> Iterator[Metric]:
+def _collect_audit(state: AuditState) -> Iterator[Metric]:
     for field in fields(state):
         name, said = _AUDIT[field.name]
         value = float(getattr(state, field.name))
         if field.name in _NOW:
-            yield _gauge(name, said, value)
+            yield _make_gauge(name, said, value)
         else:
             yield CounterMetricFamily(f"{PREFIX}{name}", said, value=value)
 
 
-def _gauge(name: str, said: str, value: float) -> Metric:
+def _make_gauge(name: str, said: str, value: float) -> Metric:
     return GaugeMetricFamily(f"{PREFIX}{name}", said, value=value)
 
 
-def _counter(
+def _make_counter(
     name: str,
     said: str,
     labels: Sequence[str],
@@ -168,7 +169,7 @@ def _counter(
     return family
 
 
-def _histogram(
+def _make_histogram(
     name: str,
     said: str,
     edges: Sequence[float],

@@ -15,8 +15,8 @@ from novarag.gateway.observe.attention import find_matters
 from novarag.version import __version__
 
 if TYPE_CHECKING:
-    from novarag.gateway.audit.delivered import Delivered
-    from novarag.gateway.http.app import Gateway
+    from novarag.gateway.audit.delivered import FeedbackSummary
+    from novarag.gateway.state import Gateway
 
 DAYS = 7
 _SAMPLE = 5.0  # seconds between two counts
@@ -39,7 +39,7 @@ class HourSample(NamedTuple):
     turned_away: Counter[str]
 
 
-class Board:
+class StatusMonitor:
     """What the status page shows, for use in `async with`.
 
     A task counts requests every few seconds. Feedback it counts at most once a minute, and only
@@ -54,7 +54,7 @@ class Board:
         self._looked = -_WATCHED
         self._counted_at: float | None = None
         self._as_of: datetime | None = None
-        self._delivered: list[Delivered] | None = None
+        self._delivered: list[FeedbackSummary] | None = None
         self._said = NO_AUDIT if gateway.audit is None else NOT_YET
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -94,16 +94,16 @@ class Board:
     async def _count_feedback(self) -> None:
         import asyncpg
 
-        from novarag.gateway.audit.database import connected
-        from novarag.gateway.audit.delivered import delivered_since
+        from novarag.gateway.audit.database import open_connection
+        from novarag.gateway.audit.delivered import summarise_feedback
 
         audit = self._gateway.audit
         if audit is None:
             return
         now = datetime.now(UTC)
         try:
-            async with connected(audit.settings.dsn(), command=_PATIENCE) as connection:
-                found = await delivered_since(connection, now - timedelta(days=DAYS))
+            async with open_connection(audit.settings.dsn(), command=_PATIENCE) as connection:
+                found = await summarise_feedback(connection, now - timedelta(days=DAYS))
         except asyncpg.UndefinedTableError:  # the audit has not made its tables yet
             found = []
         except (OSError, NovaragError, asyncpg.PostgresError, asyncpg.InterfaceError):

@@ -13,7 +13,8 @@ import orjson
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from novarag.gateway.http.replies import error_object
+from novarag.gateway.http.replies import make_error
+from novarag.gateway.settings import KeyScope
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from starlette.requests import Request
 
-    from novarag.gateway.http.app import Gateway
-
-    Allows = Callable[[Request], bool]
+    from novarag.gateway.observe.status import StatusMonitor
+    from novarag.gateway.state import Gateway
 
 _NOT_HERE = "this page is for the machine that the gateway runs on, or for a key of scope metrics"
 _PASSED_ON = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
@@ -52,26 +52,29 @@ def from_this_machine(request: Request) -> bool:
     return near and request.url.hostname in _NAMES
 
 
-def status_routes(gateway: Gateway) -> list[Route]:
-    """Make the routes of the status page; one of `gateway.may_look` must allow a request."""
+def make_status_routes(gateway: Gateway, monitor: StatusMonitor) -> list[Route]:
+    """Make the routes of the status page; who may look is on this machine, or has a key."""
+
+    def has_key(request: Request) -> bool:
+        return gateway.authenticator.allows(request.scope["headers"], KeyScope.METRICS)
 
     def guarded(show: Callable[[dict[str, Any]], Response]) -> Callable[..., Any]:
         async def endpoint(request: Request) -> Response:
-            if not any(allows(request) for allows in gateway.may_look):
-                return JSONResponse(error_object(_NOT_HERE, 403), status_code=403)
-            return show(gateway.board.status())
+            if not (from_this_machine(request) or has_key(request)):
+                return JSONResponse(make_error(_NOT_HERE, 403), status_code=403)
+            return show(monitor.status())
 
         return endpoint
 
-    served = {"/status": _as_page, "/status.json": _as_json}
+    served = {"/status": _send_page, "/status.json": _send_json}
     return [Route(path, guarded(show), methods=["GET"]) for path, show in served.items()]
 
 
-def _as_json(status: dict[str, Any]) -> Response:
+def _send_json(status: dict[str, Any]) -> Response:
     return Response(orjson.dumps(status), media_type="application/json", headers=_HEADERS)
 
 
-def _as_page(status: dict[str, Any]) -> Response:
+def _send_page(status: dict[str, Any]) -> Response:
     headers = _HEADERS | {"Refresh": "30"}
     return Response(render_status(status), media_type="text/html", headers=headers)
 
@@ -80,36 +83,36 @@ def render_status(status: dict[str, Any]) -> str:
     """Write the page; it loads nothing, runs nothing, and every name in it is escaped."""
     from markupsafe import Markup
 
-    style = _style()
+    style = _read_style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     marked = Markup(style)  # noqa: S704 - our own files
-    return _template().render(**status, style=marked, style_hash=digest, script="")
+    return _load_template().render(**status, style=marked, style_hash=digest, script="")
 
 
 @lru_cache(maxsize=1)
-def _template() -> Template:
+def _load_template() -> Template:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # a page may not be wanted
 
     environment = Environment(
-        loader=FunctionLoader(_text),
+        loader=FunctionLoader(_read_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": plain_text, "whole": _whole, "percent": _percent, "lasted": _lasted,
-        "size": _size, "sentence": _sentence,
+        "shown": plain_text, "whole": _format_count, "percent": _format_percent,
+        "lasted": _format_duration, "size": _format_size, "sentence": _capitalise,
     }  # fmt: skip
     return environment.get_template("status.html.j2")
 
 
 @lru_cache(maxsize=1)
-def _style() -> str:
-    return "".join(map(_text, _STYLES)) + _text("status.css")
+def _read_style() -> str:
+    return "".join(map(_read_file, _STYLES)) + _read_file("status.css")
 
 
-def _text(name: str) -> str:
+def _read_file(name: str) -> str:
     """Return a file of our templates, or of the reports'; that package itself is too heavy here."""
     package = files("novarag")
     rooms = (package / "gateway" / "observe" / "templates", package / "report" / "templates")
@@ -117,15 +120,15 @@ def _text(name: str) -> str:
     return place.read_text("utf-8")
 
 
-def _whole(number: float) -> str:
+def _format_count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _lasted(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Say a time by its two largest parts.
 
     >>> _lasted(59), _lasted(3700), _lasted(200_000)
@@ -137,11 +140,11 @@ def _lasted(seconds: float) -> str:
     return f"{int(seconds)} s" if seconds < 60 else f"{int(seconds // 60)} min"
 
 
-def _sentence(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _size(number: float) -> str:
+def _format_size(number: float) -> str:
     for unit in ("bytes", "kB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}"

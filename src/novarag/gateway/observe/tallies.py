@@ -15,7 +15,7 @@ LEVELS = 20
 _EDGES = tuple(level / LEVELS for level in range(1, LEVELS + 1))
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """What became of a request; parts that it does not have are empty."""
 
     model: str
@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
     action: str = ""
 
 
-class Tallies:
+class RequestTallies:
     """Counts requests by outcome, their times and confidences, and what was turned away.
 
     Every name counted here is one of the settings file or of this package, never a client's text,
@@ -33,7 +33,7 @@ class Tallies:
     """
 
     def __init__(self) -> None:
-        self.outcomes: Counter[Outcome] = Counter()
+        self.outcomes: Counter[RequestOutcome] = Counter()
         self.turned_away: Counter[str] = Counter()
         self.seconds: dict[str, list[int]] = {}
         self.seconds_sum: dict[str, float] = {}
@@ -41,7 +41,9 @@ class Tallies:
         self.confidences_sum: dict[str, float] = {}
         self.tokens: Counter[tuple[str, str]] = Counter()
 
-    def count(self, outcome: Outcome, seconds: float, *, confidence: float | None = None) -> None:
+    def count(
+        self, outcome: RequestOutcome, seconds: float, *, confidence: float | None = None
+    ) -> None:
         """Count one request that ended."""
         self.outcomes[outcome] += 1
         before = self.seconds_sum.get(outcome.model, 0.0)

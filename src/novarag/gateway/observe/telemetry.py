@@ -13,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import UsageError
+from novarag.gateway.upstream import Unavailable
 from novarag.imports import with_extra
 from novarag.version import __version__
 
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
     from opentelemetry.trace import Span, Tracer
 
-    from novarag.gateway.decisions import PolicyDecision
-    from novarag.gateway.http.served_request import ServedRequest
-    from novarag.gateway.settings import Telemetry as TelemetrySettings
+    from novarag.gateway.observe.tracing import EndedRequest
+    from novarag.gateway.settings import TelemetrySettings
+    from novarag.scoring import Answer
 
 EVENT = "gen_ai.evaluation.result"
 NAME = "novarag.confidence"
@@ -48,7 +49,7 @@ _LAST = 5.0  # seconds that an end waits for what is not sent yet
 _W3C = TraceContextTextMapPropagator()
 
 
-class Telemetry:
+class TelemetryExporter:
     """Sends spans and events of one process to an OTLP receiver, in batches, from threads.
 
     A receiver that is away costs no request anything: what waits is bounded, and dropped.
@@ -78,7 +79,7 @@ class Telemetry:
         """Begin the span of a request, inside the trace that the client names."""
         span = self._tracer.start_span(
             f"POST {path}",
-            context=_W3C.extract(_carried(headers)),
+            context=_W3C.extract(_read_trace_headers(headers)),
             kind=SpanKind.SERVER,
             attributes={"http.request.method": "POST", "http.route": path},
         )
@@ -100,7 +101,7 @@ class Telemetry:
                 await done.wait()
 
 
-def _carried(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+def _read_trace_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return the headers of a trace; two of one name, or very long ones, are none."""
     found: dict[str, str] = {}
     for name in _CARRIED:
@@ -131,64 +132,66 @@ class RequestTrace:
         try:
             yield carried
         except BaseException as error:
-            _mark(asking, type(error).__name__)  # its message may hold texts
+            kind = error.kind if isinstance(error, Unavailable) else type(error).__name__
+            _mark_error(asking, kind)  # its message may hold texts
             raise
         finally:
             asking.end()
 
-    def end(self, served: ServedRequest, status: int, kind: str | None) -> None:
+    def end(self, ended: EndedRequest) -> None:
         """Tell what became of the request."""
-        span, outcome, made = self._span, served.outcome, served.made
-        span.set_attributes(_known({"http.response.status_code": status, **_facts(served)}))
+        span, outcome = self._span, ended.outcome
+        span.set_attributes(
+            _drop_missing({"http.response.status_code": ended.status, **_describe_request(ended)})
+        )
         if outcome is not None and outcome.route != "score":
             span.update_name(f"chat {outcome.model}")
             span.set_attribute("gen_ai.operation.name", "chat")
-        if kind is not None:
-            _mark(span, kind)
-        if made is not None:
+        if ended.kind is not None:
+            _mark_error(span, ended.kind)
+        if ended.answer is not None:
             self._logger.emit(
                 LogRecord(
                     context=self._context,
                     event_name=EVENT,
                     severity_number=SeverityNumber.INFO,
-                    attributes=_evaluation(served, made),
+                    attributes=_describe_confidence(ended, ended.answer),
                 )
             )
         span.end()
 
 
-def _mark(span: Span, kind: str) -> None:
+def _mark_error(span: Span, kind: str) -> None:
     span.set_attribute("error.type", kind)
     span.set_status(StatusCode.ERROR)
 
 
-def _facts(served: ServedRequest) -> dict[str, object]:
-    outcome, usage = served.outcome, served.usage
+def _describe_request(ended: EndedRequest) -> dict[str, object]:
+    outcome, usage = ended.outcome, ended.usage
     return {
         "gen_ai.provider.name": "novarag",
         "gen_ai.request.model": outcome and outcome.model,
-        "gen_ai.response.id": served.made and _response_id(served),
+        "gen_ai.response.id": ended.answer and _name_response(ended),
         "gen_ai.usage.input_tokens": usage and usage.prompt,
         "gen_ai.usage.output_tokens": usage and usage.completion,
-        "novarag.id": served.id,
-        "novarag.tenant": served.tenant,
-        "novarag.settings": served.snapshot.version,
+        "novarag.id": ended.id,
+        "novarag.tenant": ended.tenant,
+        "novarag.settings": ended.version,
         "novarag.decision": outcome and outcome.decision,
         "novarag.evidence": outcome and (outcome.evidence or None),
         "novarag.action": outcome and (outcome.action or None),
     }
 
 
-def _evaluation(served: ServedRequest, made: PolicyDecision) -> dict[str, Any]:
-    answer = made.answer
+def _describe_confidence(ended: EndedRequest, answer: Answer) -> dict[str, Any]:
     low, high = answer.interval or (None, None)
     facts = {
         "gen_ai.evaluation.name": NAME,
         "gen_ai.evaluation.score.value": answer.confidence,
         "gen_ai.evaluation.score.label": answer.decision,
         "gen_ai.evaluation.explanation": answer.reason,
-        "gen_ai.response.id": _response_id(served),
-        "novarag.id": served.id,
+        "gen_ai.response.id": _name_response(ended),
+        "novarag.id": ended.id,
         "novarag.interval.low": low,
         "novarag.interval.high": high,
         "novarag.calibrated": answer.calibrated,
@@ -196,14 +199,14 @@ def _evaluation(served: ServedRequest, made: PolicyDecision) -> dict[str, Any]:
         "novarag.action": str(answer.action),
         "novarag.flaw": answer.flaw and str(answer.flaw),
     }
-    return _known(facts)
+    return _drop_missing(facts)
 
 
-def _response_id(served: ServedRequest) -> str:
+def _name_response(ended: EndedRequest) -> str:
     """Return the id that the client sees at its reply."""
-    scored = served.outcome is not None and served.outcome.route == "score"
-    return served.id if scored else f"chatcmpl-{served.id}"
+    scored = ended.outcome is not None and ended.outcome.route == "score"
+    return ended.id if scored else f"chatcmpl-{ended.id}"
 
 
-def _known(facts: dict[str, Any]) -> dict[str, Any]:
+def _drop_missing(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The trace of the request that runs, for whoever asks a server on its behalf.
+"""What is told of a request: the trace of the one that runs, and the record of one that ended.
 
 Nothing here needs OpenTelemetry: where telemetry is off there is no trace, and no cost.
 """
@@ -7,10 +7,37 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from novarag.gateway.http.served_request import ServedRequest
+    from novarag.calls import Usage
+    from novarag.gateway.observe.tallies import RequestOutcome
+    from novarag.gateway.settings import GatewaySettings
+    from novarag.scoring import Answer
+
+LEFT: Final = 499
+"""The status that is kept where the client left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedRequest:
+    """What became of a request, for whoever is told of it.
+
+    `version` names the settings that it was served by. `kind` names what went wrong, if something
+    did. `outcome` is missing where no model was asked, `answer` where nothing was decided.
+    """
+
+    id: str
+    tenant: str
+    settings: GatewaySettings
+    version: str
+    status: int
+    kind: str | None
+    seconds: float
+    outcome: RequestOutcome | None
+    usage: Usage | None
+    answer: Answer | None
 
 
 class Trace(Protocol):
@@ -19,7 +46,7 @@ class Trace(Protocol):
     def upstream(self, name: str) -> AbstractContextManager[dict[str, str]]:
         """Watch one asking of an upstream; hand out the headers that carry the trace there."""
 
-    def end(self, served: ServedRequest, status: int, kind: str | None) -> None:
+    def end(self, ended: EndedRequest) -> None:
         """Tell what became of the request."""
 
 
@@ -29,7 +56,14 @@ RUNNING: ContextVar[Trace | None] = ContextVar("trace", default=None)
 _UNTRACED: AbstractContextManager[dict[str, str]] = nullcontext({})
 
 
-def traced(upstream: str) -> AbstractContextManager[dict[str, str]]:
+def trace_upstream(upstream: str) -> AbstractContextManager[dict[str, str]]:
     """Watch one asking of an upstream, where its request has a trace."""
     trace = RUNNING.get()
     return _UNTRACED if trace is None else trace.upstream(upstream)
+
+
+def end_trace(ended: EndedRequest) -> None:
+    """End the trace of a request, where it has one."""
+    trace = RUNNING.get()
+    if trace is not None:
+        trace.end(ended)

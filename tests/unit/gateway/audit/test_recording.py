@@ -5,7 +5,6 @@ import json
 import logging
 import time
 from collections import deque
-from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
@@ -13,15 +12,15 @@ from pydantic import ValidationError
 from novarag.errors import StorageError, UsageError
 from novarag.gateway.audit import recorder as recording
 from novarag.gateway.audit.answer_lookup import UncommittedRows
-from novarag.gateway.audit.frames import frame
+from novarag.gateway.audit.frames import frame_record
 from novarag.gateway.audit.payloads import from_payload, to_payload
 from novarag.gateway.audit.recorder import AuditFull
-from novarag.gateway.audit.rows import time_of
+from novarag.gateway.audit.rows import read_id_time
 from novarag.gateway.audit.settings import AuditSettings
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.http import feedback
 from novarag.gateway.http.feedback import serve_feedback
-from novarag.gateway.http.replies import new_id
+from novarag.gateway.http.replies import draw_id
 from novarag.gateway.http.requests import BadRequest
 from tests.support.audited import VARIABLE, audit, row
 from tests.support.waiting import until
@@ -80,7 +79,7 @@ def test_a_full_spool_refuses_requests_where_the_operator_says_so(monkeypatch, t
     async def story():
         made = audit(monkeypatch, tmp_path, NOWHERE, spool_limit=100_000, when_full="refuse")
         async with made:
-            room = 100_000 // len(frame(to_payload(row())))
+            room = 100_000 // len(frame_record(to_payload(row())))
             for _ in range(room - 5):
                 made.record(row())
             with pytest.raises(AuditFull) as caught:
@@ -171,12 +170,12 @@ def say(made, body, **more):
         sent.append(message)
 
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    asyncio.run(serve_feedback(SimpleNamespace(audit=made), raw, send, **more))
+    asyncio.run(serve_feedback(made, raw, send, **more))
     return sent[0]["status"], json.loads(sent[1]["body"])
 
 
 def test_feedback_is_kept_by_id_and_tenant():
-    made, identity, before = Kept(), new_id(), int(time.time() * 1000)
+    made, identity, before = Kept(), draw_id(), int(time.time() * 1000)
     status, reply = say(made, {"id": identity, "verdict": "wrong"}, tenant="acme")
     assert (status, reply) == (200, {"id": identity, "verdict": "wrong", "kept": True, "confirmed": True})  # fmt: skip
     (kept,) = made.rows
@@ -190,12 +189,12 @@ def test_feedback_is_kept_by_id_and_tenant():
     [
         (b"{", 400),
         ({"id": "x", "verdict": "right"}, 400),
-        ({"id": new_id(), "verdict": "maybe"}, 400),
-        ({"id": new_id(), "verdict": "right", "more": 1}, 400),
+        ({"id": draw_id(), "verdict": "maybe"}, 400),
+        ({"id": draw_id(), "verdict": "right", "more": 1}, 400),
         ({"id": "ffffffff-ffff-7fff-bfff-ffffffffffff", "verdict": "right"}, 404),
         ({"id": "00000000-0000-7000-8000-000000000000", "verdict": "right"}, 404),
-        ({"id": new_id(time.time() + 3600), "verdict": "right"}, 404),
-        ({"id": new_id(time.time() - 11 * 86_400), "verdict": "right"}, 404),
+        ({"id": draw_id(time.time() + 3600), "verdict": "right"}, 404),
+        ({"id": draw_id(time.time() - 11 * 86_400), "verdict": "right"}, 404),
     ],
 )
 def test_feedback_that_can_be_of_no_answer_is_refused(body, status):
@@ -209,19 +208,19 @@ def test_feedback_that_can_be_of_no_answer_is_refused(body, status):
 def test_feedback_on_the_first_and_the_last_day_is_taken():
     made = Kept(days=10)
     for ago in (0, 9.9 * 86_400):
-        identity = new_id(time.time() - ago)
+        identity = draw_id(time.time() - ago)
         assert say(made, {"id": identity, "verdict": "right"})[0] == 200
-        assert time_of(made.rows[-1].id).date()
+        assert read_id_time(made.rows[-1].id).date()
 
 
 @pytest.mark.parametrize(
     ("ago", "looks"), [(3_600, 1), (0, 4)], ids=["an hour old", "maybe on its way"]
 )
 def test_t11_feedback_on_an_answer_that_never_was_is_refused(monkeypatch, ago, looks):
-    monkeypatch.setattr(feedback, "_LOOKS", (0, 0, 0))
+    monkeypatch.setattr(feedback, "_LOOKUP_PAUSES", (0, 0, 0))
     made = Kept(known=[False])
     with pytest.raises(BadRequest, match="no answer here has this id") as caught:
-        say(made, {"id": new_id(time.time() - ago), "verdict": "right"})
+        say(made, {"id": draw_id(time.time() - ago), "verdict": "right"})
     assert (caught.value.status, caught.value.param) == (404, "id")
     assert (made.rows, made.looks) == ([], looks)
 
@@ -232,9 +231,9 @@ def test_t11_feedback_on_an_answer_that_never_was_is_refused(monkeypatch, ago, l
 def test_t11_an_answer_on_its_way_is_waited_for_and_what_cannot_be_known_is_kept(
     monkeypatch, known, confirmed
 ):
-    monkeypatch.setattr(feedback, "_LOOKS", (0, 0, 0))
+    monkeypatch.setattr(feedback, "_LOOKUP_PAUSES", (0, 0, 0))
     made = Kept(known=known)
-    status, told = say(made, {"id": new_id(), "verdict": "right"})
+    status, told = say(made, {"id": draw_id(), "verdict": "right"})
     assert (status, told["kept"], told["confirmed"]) == (200, True, confirmed)
     assert len(made.rows) == 1
 
@@ -261,7 +260,7 @@ def test_t11_while_the_database_is_away_an_answer_of_this_process_is_known_alone
             return [
                 await made.has_answer(one.id, "acme"),
                 await made.has_answer(one.id, "other"),
-                await made.has_answer(new_id(), "acme"),
+                await made.has_answer(draw_id(), "acme"),
             ]
 
     assert asyncio.run(story()) == [True, False, None]
@@ -269,4 +268,4 @@ def test_t11_while_the_database_is_away_an_answer_of_this_process_is_known_alone
 
 def test_a_gateway_without_an_audit_says_so():
     with pytest.raises(BadRequest, match="keeps no audit"):
-        say(None, {"id": new_id(), "verdict": "right"})
+        say(None, {"id": draw_id(), "verdict": "right"})

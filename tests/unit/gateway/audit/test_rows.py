@@ -10,19 +10,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag.calls import Usage
-from novarag.gateway.audit import rows
 from novarag.gateway.audit.payloads import (
     DECISION_COLUMNS,
-    Decided,
-    Known,
-    Said,
+    DecisionRecord,
+    FeedbackRecord,
+    IdMaps,
     from_payload,
     to_payload,
 )
-from novarag.gateway.audit.rows import CODES, FeedbackRow, Keeper, Requested, Words, time_of
+from novarag.gateway.audit.rows import (
+    CODES,
+    FeedbackRow,
+    RequestContext,
+    TextPolicy,
+    TextRecord,
+    read_id_time,
+)
 from novarag.gateway.decisions import PolicyDecision
-from novarag.gateway.http.replies import new_id
-from novarag.gateway.http.requests import asked_about
+from novarag.gateway.http.replies import draw_id
+from novarag.gateway.http.requests import parse_question
 from novarag.gateway.snapshot import Snapshot
 from novarag.records import Completion, Flaw
 from novarag.scoring import Action, Exchange
@@ -43,26 +49,25 @@ def snapshot(tmp_path):
     return Snapshot(path)
 
 
-def made_of(snapshot, reply=REPLY, action=Action.ANSWER):
+def made_of(snapshot, reply=REPLY, action=Action.ANSWER, *, keep=False):
     respondent = snapshot.respondent("support")
-    asked = asked_about(QUESTION, list(PASSAGES), snapshot.settings.limits)
+    asked = parse_question(QUESTION, list(PASSAGES), snapshot.settings.limits)
     said = Completion(text=reply, model="llama")
     answer = respondent.scorer.score(Exchange(group=asked.group, completion=said))
     usage = Usage(prompt=11, completion=7)
     made = PolicyDecision.by(respondent, settle(answer, action, "so"), usage)
-    requested = Requested(
-        respondent=respondent, tenant="acme", route="chat", settings=snapshot.version,
-        began=time.perf_counter(),
+    context = RequestContext(
+        id=draw_id(), respondent=respondent, tenant="acme", route="chat",
+        settings=snapshot.version, began=time.perf_counter(), text_policy=TextPolicy(keep=keep),
     )  # fmt: skip
-    return requested, asked, made
+    return context, asked, made
 
 
 def test_a_decision_is_kept_in_numbers_without_texts(snapshot):
-    requested, asked, made = made_of(snapshot)
-    identity = new_id()
-    kept = rows.decided(requested, identity, asked, made, shown=True, keeper=Keeper())
+    context, asked, made = made_of(snapshot)
+    kept = context.make_decision_row(asked, made, shown=True)
     assert (kept.id, kept.tenant, kept.model, kept.answered) == (
-        identity,
+        context.id,
         "acme",
         "support",
         "support",
@@ -80,7 +85,7 @@ def test_a_decision_is_kept_in_numbers_without_texts(snapshot):
     assert kept.judgments == (1, 3)
     assert (kept.prompt_tokens, kept.reply_tokens) == (11, 7)
     assert kept.latency_ms >= 0
-    words = kept.words
+    words = kept.texts
     assert (words.question_length, words.answer_length) == (len(QUESTION), 4)
     assert words.passages_length == sum(map(len, PASSAGES))
     assert (words.question, words.passages, words.answer) == (None, None, None)
@@ -89,57 +94,57 @@ def test_a_decision_is_kept_in_numbers_without_texts(snapshot):
 
 
 def test_texts_are_kept_where_the_operator_says_so(snapshot):
-    requested, asked, made = made_of(snapshot)
-    kept = rows.decided(requested, new_id(), asked, made, shown=True, keeper=Keeper(keep=True))
-    assert kept.words.question == QUESTION
-    assert kept.words.passages == tuple(PASSAGES)
-    assert kept.words.answer == "1871"
+    context, asked, made = made_of(snapshot, keep=True)
+    kept = context.make_decision_row(asked, made, shown=True)
+    assert kept.texts.question == QUESTION
+    assert kept.texts.passages == tuple(PASSAGES)
+    assert kept.texts.answer == "1871"
 
 
 def test_an_unread_reply_a_failure_and_a_passed_request_have_rows(snapshot):
-    requested, asked, made = made_of(snapshot, reply="no form at all", action=Action.ABSTAIN)
-    unread = rows.decided(requested, new_id(), asked, made, shown=False, keeper=Keeper())
+    context, asked, made = made_of(snapshot, reply="no form at all", action=Action.ABSTAIN)
+    unread = context.make_decision_row(asked, made, shown=False)
     assert (unread.decision, unread.stated, unread.judgments) == ("abstain", None, None)
     assert unread.flaw in set(Flaw)
-    assert unread.words.answer_digest is None
-    failed = rows.failed(requested, new_id(), 502, keeper=Keeper(), asked=asked)
+    assert unread.texts.answer_digest is None
+    failed = context.make_failure_row(502, asked)
     assert (failed.decision, failed.status, failed.shown, failed.action) == (
         "failed",
         502,
         False,
         None,
     )
-    assert failed.words.question_length == len(QUESTION)
-    assert rows.failed(requested, new_id(), 504, keeper=Keeper()).words == Words()
-    passed = rows.passed(requested, new_id(), 200, Usage(prompt=3, completion=4))
+    assert failed.texts.question_length == len(QUESTION)
+    assert context.make_failure_row(504).texts == TextRecord()
+    passed = context.make_passed_row(200, Usage(prompt=3, completion=4))
     assert (passed.decision, passed.shown, passed.reply_tokens) == ("none", True, 4)
     for one in (unread, failed, passed):
         assert from_payload(to_payload(one)).id == one.id
 
 
 def test_digests_are_keyed_and_fit_a_bigint():
-    plain, keyed = Keeper(), Keeper(key=b"k")
-    assert plain.digest("a") == Keeper(keep=True).digest("a") != plain.digest("b")
-    assert plain.digest("a") != keyed.digest("a") == Keeper(key=b"k").digest("a")
+    plain, keyed = TextPolicy(), TextPolicy(key=b"k")
+    assert plain.digest("a") == TextPolicy(keep=True).digest("a") != plain.digest("b")
+    assert plain.digest("a") != keyed.digest("a") == TextPolicy(key=b"k").digest("a")
     assert (
-        plain.words("q", ["ab", "c"], None).passages_digest
-        != plain.words("q", ["a", "bc"], None).passages_digest
+        plain.record("q", ["ab", "c"], None).passages_digest
+        != plain.record("q", ["a", "bc"], None).passages_digest
     )
     digests = [plain.digest(str(i)) for i in range(50)]
     assert all(-(2**63) <= one < 2**63 for one in digests)
     assert min(digests) < 0 < max(digests)
-    assert Keeper(key=b"k" * 200).digest("a")
+    assert TextPolicy(key=b"k" * 200).digest("a")
     assert plain.digest("\ud800")
 
 
 def test_kept_texts_hold_nothing_that_postgresql_refuses():
-    words = Keeper(keep=True).words("a\0b", ["\ud800"], "c\0")
+    words = TextPolicy(keep=True).record("a\0b", ["\ud800"], "c\0")
     assert (words.question, words.passages, words.answer) == ("a\ufffdb", ("?",), "c\ufffd")
 
 
 def test_an_id_holds_its_time():
     now = datetime(2026, 11, 17, 3, 4, 5, 678_000, tzinfo=UTC)
-    assert time_of(new_id(now.timestamp())) == now
+    assert read_id_time(draw_id(now.timestamp())) == now
 
 
 def test_numbers_of_words_never_move():
@@ -165,18 +170,18 @@ def test_numbers_of_words_never_move():
 @settings(max_examples=60)
 @given(
     st.builds(
-        Words, question=st.none() | TEXT, passages=st.none() | st.tuples(TEXT, TEXT),
+        TextRecord, question=st.none() | TEXT, passages=st.none() | st.tuples(TEXT, TEXT),
         question_digest=st.none() | st.integers(-(2**63), 2**63 - 1),
     ),
     st.none() | st.floats(0, 1), TEXT, st.none() | st.tuples(st.integers(1, 3)),
 )  # fmt: skip
 def test_a_row_comes_out_of_its_payload_as_it_went_in(words, stated, tenant, judgments):
-    one = row(words=words, stated=stated, tenant=tenant, judgments=judgments)
+    one = row(texts=words, stated=stated, tenant=tenant, judgments=judgments)
     payload = to_payload(one)
     assert b"\n" not in payload
     found = from_payload(payload)
-    assert isinstance(found, Decided)
-    record = found.record(Known({tenant: 7}, {found.source: 8}))
+    assert isinstance(found, DecisionRecord)
+    record = found.record(IdMaps({tenant: 7}, {found.source: 8}))
     got = dict(zip(DECISION_COLUMNS, record, strict=True))
     assert (got["id"], got["tenant"], got["source"], got["stated"]) == (one.id, 7, 8, stated)
     assert (got["question_digest"], got["question"]) == (words.question_digest, words.question)
@@ -187,12 +192,12 @@ def test_a_row_comes_out_of_its_payload_as_it_went_in(words, stated, tenant, jud
 
 
 def test_feedback_comes_out_of_its_payload():
-    said = FeedbackRow(id=new_id(), tenant="a", verdict="wrong", time_ms=1_700_000_000_123)
+    said = FeedbackRow(id=draw_id(), tenant="a", verdict="wrong", time_ms=1_700_000_000_123)
     found = from_payload(to_payload(said))
-    assert isinstance(found, Said)
+    assert isinstance(found, FeedbackRecord)
     assert (found.id, found.tenant, found.verdict) == (said.id, "a", 2)
     assert found.time.timestamp() == 1_700_000_000.123
-    assert found.day == time_of(said.id).date()
+    assert found.day == read_id_time(said.id).date()
 
 
 @pytest.mark.parametrize(

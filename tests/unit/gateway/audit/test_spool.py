@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.gateway.audit.frames import frame
+from novarag.gateway.audit.frames import frame_record
 from novarag.gateway.audit.spool import Spool, SpoolFull
 
 
@@ -77,7 +77,7 @@ def test_no_order_of_writes_commits_and_crashes_loses_a_record(tmp_path_factory,
 
 
 def test_the_limit_holds_and_room_comes_back_with_commits(tmp_path):
-    spool, size = open_spool(tmp_path, limit=1000), len(frame(b"x" * 80))
+    spool, size = open_spool(tmp_path, limit=1000), len(frame_record(b"x" * 80))
     kept = 1000 // size
     for _ in range(kept):
         spool.append(b"x" * 80)
@@ -158,7 +158,9 @@ def test_a_killed_writer_leaves_every_record_that_was_answered(tmp_path):
 
 @pytest.mark.parametrize("cut", [1, 9, 17, 18, 25, 40])
 def test_a_record_that_was_cut_off_by_a_kill_is_no_damage(tmp_path, cut):
-    (tmp_path / "1-x.spool").write_bytes(frame(b"first") + frame(b"second" * 10)[:-cut])
+    (tmp_path / "1-x.spool").write_bytes(
+        frame_record(b"first") + frame_record(b"second" * 10)[:-cut]
+    )
     spool = open_spool(tmp_path)
     spool.adopt()
     assert drained(spool) == [b"first"]
@@ -167,21 +169,21 @@ def test_a_record_that_was_cut_off_by_a_kill_is_no_damage(tmp_path, cut):
 
 
 def test_damage_is_counted_and_its_file_set_aside(tmp_path):
-    content = bytearray(b"".join(frame(b"record %d" % i) for i in range(9)))
+    content = bytearray(b"".join(frame_record(b"record %d" % i) for i in range(9)))
     content[60] ^= 1
     (tmp_path / "1-x.spool").write_bytes(content)
     spool = open_spool(tmp_path)
     spool.adopt()
     assert len(spool.read(500).records) == 8
     assert len(drained(spool)) == 8
-    assert spool.damaged == len(frame(b"record 0"))
+    assert spool.damaged == len(frame_record(b"record 0"))
     assert names(tmp_path) == ["damaged", "spool"]
     assert open_spool(tmp_path).adopt() == 0
 
 
 def test_two_heirs_never_take_the_same_segment(tmp_path):
     for i in range(6):
-        (tmp_path / f"{i}-x.spool").write_bytes(frame(b"%d" % i))
+        (tmp_path / f"{i}-x.spool").write_bytes(frame_record(b"%d" % i))
     one, two = open_spool(tmp_path), open_spool(tmp_path)
     assert one.adopt() + two.adopt() == 6
     assert sorted(drained(one) + drained(two)) == [b"%d" % i for i in range(6)]
@@ -189,7 +191,7 @@ def test_two_heirs_never_take_the_same_segment(tmp_path):
 
 def test_a_segment_that_another_heir_finished_meanwhile_is_left(tmp_path, monkeypatch):
     path = tmp_path / "1-x.spool"
-    path.write_bytes(frame(b"1"))
+    path.write_bytes(frame_record(b"1"))
     spool, lock = open_spool(tmp_path), fcntl.flock
 
     def slow(handle, how):
@@ -230,7 +232,7 @@ def test_a_segment_that_an_heir_deleted_before_it_was_locked_gets_no_records(tmp
     spool = open_spool(tmp_path)
     spool.append(b"1")
     (path,) = tmp_path.iterdir()
-    assert path.read_bytes() == frame(b"1")
+    assert path.read_bytes() == frame_record(b"1")
 
 
 def test_a_full_disk_leaves_no_half_records(tmp_path, monkeypatch):

@@ -6,8 +6,8 @@ from time import monotonic
 import pytest
 
 from novarag.runs.progress import Board
+from novarag.web.dispatcher import Dispatcher
 from novarag.web.endpoint import parse_endpoint
-from novarag.web.gate import Gate
 from tests.support.waiting import PATIENCE, until
 
 ENDPOINTS = [parse_endpoint(f"http://x{i}=m") for i in range(2)]
@@ -15,42 +15,42 @@ ENDPOINTS = [parse_endpoint(f"http://x{i}=m") for i in range(2)]
 
 def test_who_waits_is_woken_when_somebody_leaves():
     async def run():
-        gate = Gate(ENDPOINTS[:1], 1)
-        line = await gate.enter()
-        waiter = asyncio.create_task(gate.enter())
-        await until(lambda: gate._waiting)
+        dispatcher = Dispatcher(ENDPOINTS[:1], 1)
+        line = await dispatcher.enter()
+        waiter = asyncio.create_task(dispatcher.enter())
+        await until(lambda: dispatcher._waiting)
         assert not waiter.done()
         line.pace.gave_up()
-        gate.leave()
+        dispatcher.leave()
         await asyncio.wait_for(waiter, PATIENCE)
-        return gate.in_flight
+        return dispatcher.in_flight
 
     assert asyncio.run(run()) == 1
 
 
 def test_who_gives_up_waiting_takes_nobody_elses_turn():
     async def run():
-        gate = Gate(ENDPOINTS[:1], 1)
-        line = await gate.enter()
-        first, second = (asyncio.create_task(gate.enter()) for _ in range(2))
-        await until(lambda: len(gate._waiting) == 2)
+        dispatcher = Dispatcher(ENDPOINTS[:1], 1)
+        line = await dispatcher.enter()
+        first, second = (asyncio.create_task(dispatcher.enter()) for _ in range(2))
+        await until(lambda: len(dispatcher._waiting) == 2)
         first.cancel()
         line.pace.gave_up()
-        gate.leave()
+        dispatcher.leave()
         await asyncio.wait_for(second, PATIENCE)
-        return gate.in_flight
+        return dispatcher.in_flight
 
     assert asyncio.run(run()) == 1
 
 
 def test_a_turn_that_was_given_to_somebody_who_left_goes_on_to_the_next():
     async def run():
-        gate = Gate(ENDPOINTS[:1], 1)
-        line = await gate.enter()
-        first, second = (asyncio.create_task(gate.enter()) for _ in range(2))
-        await until(lambda: len(gate._waiting) == 2)
+        dispatcher = Dispatcher(ENDPOINTS[:1], 1)
+        line = await dispatcher.enter()
+        first, second = (asyncio.create_task(dispatcher.enter()) for _ in range(2))
+        await until(lambda: len(dispatcher._waiting) == 2)
         line.pace.gave_up()
-        gate.leave()  # wakes the first ...
+        dispatcher.leave()  # wakes the first ...
         first.cancel()  # ... who is cancelled before it runs
         await asyncio.wait_for(second, PATIENCE)
 
@@ -59,10 +59,10 @@ def test_a_turn_that_was_given_to_somebody_who_left_goes_on_to_the_next():
 
 def test_a_paused_endpoint_is_tried_again_in_time():
     async def run():
-        gate = Gate(ENDPOINTS[:1], 4)
-        gate.lines[0].pace.resumes = monotonic() + 0.05
+        dispatcher = Dispatcher(ENDPOINTS[:1], 4)
+        dispatcher.queues[0].pace.resumes = monotonic() + 0.05
         began = monotonic()
-        await asyncio.wait_for(gate.enter(), PATIENCE)
+        await asyncio.wait_for(dispatcher.enter(), PATIENCE)
         return monotonic() - began
 
     assert asyncio.run(run()) >= 0.05
@@ -70,28 +70,30 @@ def test_a_paused_endpoint_is_tried_again_in_time():
 
 def test_a_paused_endpoint_does_not_stop_the_other():
     async def run():
-        gate = Gate(ENDPOINTS, 4)
-        gate.lines[0].pace.resumes = monotonic() + 10 * PATIENCE
-        return (await asyncio.wait_for(gate.enter(), PATIENCE)).endpoint
+        dispatcher = Dispatcher(ENDPOINTS, 4)
+        dispatcher.queues[0].pace.resumes = monotonic() + 10 * PATIENCE
+        return (await asyncio.wait_for(dispatcher.enter(), PATIENCE)).endpoint
 
     assert asyncio.run(run()) is ENDPOINTS[1]
 
 
 def test_a_throttled_request_leaves_late_and_can_be_called_back():
     async def run():
-        gate = Gate(ENDPOINTS[:1], 4)
-        gate.lines[0].pace.throttle.rate = 10.0
+        dispatcher = Dispatcher(ENDPOINTS[:1], 4)
+        dispatcher.queues[0].pace.throttle.rate = 10.0
         began = monotonic()
-        await gate.enter()
-        await gate.enter()
+        await dispatcher.enter()
+        await dispatcher.enter()
         took = monotonic() - began
-        gate.lines[0].pace.throttle.rate = 1e-3  # the third would leave in a quarter of an hour
-        task = asyncio.create_task(gate.enter())
-        await until(lambda: gate.in_flight == 3)
+        dispatcher.queues[
+            0
+        ].pace.throttle.rate = 1e-3  # the third would leave in a quarter of an hour
+        task = asyncio.create_task(dispatcher.enter())
+        await until(lambda: dispatcher.in_flight == 3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return took, gate.in_flight
+        return took, dispatcher.in_flight
 
     took, in_flight = asyncio.run(run())
     assert took > 0.1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novarag.web.endpoint import Endpoint
 
 
-class Line:
+class EndpointQueue:
     """One endpoint and its pace."""
 
     __slots__ = ("endpoint", "pace")
@@ -25,40 +25,40 @@ class Line:
         self.pace = Pace(most)
 
 
-class Gate:
+class Dispatcher:
     """Lets requests through, each to the endpoint that has the most room."""
 
     def __init__(self, endpoints: Sequence[Endpoint], most: int) -> None:
-        self.lines = [Line(endpoint, most) for endpoint in endpoints]
+        self.queues = [EndpointQueue(endpoint, most) for endpoint in endpoints]
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def in_flight(self) -> int:
         """Return how many requests are under way."""
-        return sum(line.pace.in_flight for line in self.lines)
+        return sum(queue.pace.in_flight for queue in self.queues)
 
-    async def enter(self) -> Line:
+    async def enter(self) -> EndpointQueue:
         """Wait for room; who entered must call one of the pace's closing methods, and `leave`."""
-        while (line := self._roomiest(monotonic())) is None:
+        while (queue := self._roomiest(monotonic())) is None:
             await self._wait()
-        delay = line.pace.depart(monotonic())
+        delay = queue.pace.depart(monotonic())
         if delay > 0:
             try:
                 await asyncio.sleep(delay)
             except asyncio.CancelledError:
-                line.pace.gave_up()
+                queue.pace.gave_up()
                 self.leave()
                 raise
-        return line
+        return queue
 
     def leave(self) -> None:
         """Let in as many of those who wait as there may be room for."""
         now = monotonic()
         room = sum(
-            max(int(line.pace.limit) - line.pace.in_flight, 0)
-            for line in self.lines
-            if now >= line.pace.resumes
+            max(int(queue.pace.limit) - queue.pace.in_flight, 0)
+            for queue in self.queues
+            if now >= queue.pace.resumes
         )
         while self._waiting and room > 0:
             waiter = self._waiting.popleft()
@@ -70,7 +70,7 @@ class Gate:
 
     def _set_alarm(self, now: float) -> None:
         """Wake those who wait when a paused endpoint resumes."""
-        pauses = [line.pace.resumes - now for line in self.lines if line.pace.resumes > now]
+        pauses = [queue.pace.resumes - now for queue in self.queues if queue.pace.resumes > now]
         if pauses:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(min(pauses) + 0.001, self._ring)
@@ -79,11 +79,11 @@ class Gate:
         self._alarm = None
         self.leave()
 
-    def _roomiest(self, now: float) -> Line | None:
-        best: Line | None = None
-        for line in self.lines:
-            if line.pace.has_room(now) and (best is None or line.pace.load < best.pace.load):
-                best = line
+    def _roomiest(self, now: float) -> EndpointQueue | None:
+        best: EndpointQueue | None = None
+        for queue in self.queues:
+            if queue.pace.has_room(now) and (best is None or queue.pace.load < best.pace.load):
+                best = queue
         return best
 
     async def _wait(self) -> None:

@@ -17,6 +17,7 @@ from novarag.calibration.graded import UNKNOWN
 from novarag.errors import DataError, StorageError
 from novarag.gateway.audit import database, rows
 from novarag.gateway.audit import recorder as recording
+from novarag.gateway.audit.codes import CODES
 from novarag.gateway.audit.database import open_connection
 from novarag.gateway.audit.graded import read_graded
 from novarag.gateway.audit.partitions import (
@@ -26,7 +27,7 @@ from novarag.gateway.audit.partitions import (
     name_partition,
 )
 from novarag.gateway.audit.payloads import to_payload
-from novarag.gateway.audit.rows import CODES, TextRecord
+from novarag.gateway.audit.rows import TextRecord
 from novarag.gateway.audit.schema import migrate, read_migrations
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.http.replies import draw_id

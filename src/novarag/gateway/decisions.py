@@ -12,22 +12,24 @@ from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.gateway.held_upstream import FORM, HeldUpstream
+from novarag.gateway.settings import policy_settings
 from novarag.gateway.upstream import Unavailable, UpstreamRefused
 from novarag.llm.wire import read_reply, without_keys
 from novarag.scoring import Exchange, Scorer
-from novarag.scoring.policy import FINAL, Action, settle
+from novarag.scoring.policy import Action, settle
+from novarag.scoring.second_asking import FirstAsking, PolicySettings
 from novarag.strategies import CLOSED_BOOK, STRATEGIES, Strategy
 from novarag.strategies.follow_up import GIVEN_ANSWER, about_answer, propose
 from novarag.strategies.reply_form import form_of
-from novarag.taxonomy import Utility
 
 if TYPE_CHECKING:
     from novarag.calls import Usage
-    from novarag.gateway.http.requests import ChatRequest, GivenPassage, ParsedQuestion
+    from novarag.gateway.http.requests import ChatRequest, ParsedQuestion
     from novarag.gateway.settings import ModelSettings
     from novarag.gateway.upstream import UpstreamClient
     from novarag.records import Completion, PassageGroup
-    from novarag.scoring import Answer, PassageMeta
+    from novarag.scoring import Answer
+    from novarag.scoring.second_asking import SecondAskingPolicy
     from novarag.strategies.frames import Framed
 
 CHAT = "/chat/completions"
@@ -83,6 +85,11 @@ class ModelRespondent:
             self.strategy, made, gate, settings.policy,
             source=settings.name, other_source=settings.other_source,
         )  # fmt: skip
+
+    @property
+    def policy_settings(self) -> PolicySettings:
+        """What policies are told about this model."""
+        return policy_settings(self.name, self.settings)
 
     def _with_strategy(self, strategy: Strategy) -> ModelRespondent:
         """Return the same model with another prompt, whose confidence is as stated."""
@@ -206,36 +213,37 @@ class Decider:
         """Answer one question, or say what is done instead."""
         respondent = self._respondents[name]
         answer, usage = await respondent.ask(asked.group, request)
-        if answer.action in FINAL:
+        policy = None if answer.action is None else answer.action.second_asking
+        if policy is None:
             return PolicyDecision.by(respondent, answer, usage)
-        made = await self._again(respondent, asked, answer, request)
+        made = await self._ask_again(respondent, asked, answer, policy, request)
         return replace(made, first=answer, usage=_add_usage(usage, made.usage))
 
-    async def _again(
+    async def _ask_again(
         self,
         respondent: ModelRespondent,
         asked: ParsedQuestion,
         first: Answer,
+        policy: SecondAskingPolicy,
         request: ChatRequest | None,
     ) -> PolicyDecision:
-        """Ask once more, as the policy says; what comes back must pass the gate by itself."""
-        shown: tuple[int, ...] | None = None
-        group, other, action = asked.group, respondent, first.action
-        if action is Action.ESCALATE:
-            other = self._respondents[str(respondent.settings.escalate_to)]
-        elif action is Action.CLOSED_BOOK:
-            group, other, shown = replace(group, passages=()), respondent.closed_book, ()
-        else:
-            shown = preferred(asked.given, first, respondent.settings.sources)
-            if not shown:
-                why = f"{first.reason}; no passage can be preferred"
-                return PolicyDecision.by(respondent, settle(first, Action.ABSTAIN, why))
+        """Ask once more, as the policy plans; what comes back must pass the gate by itself."""
+        plan = policy.plan(
+            FirstAsking(answer=first, passages=asked.given, settings=respondent.policy_settings)
+        )
+        if plan is None:
+            why = f"{first.reason}; {policy.otherwise}"
+            return PolicyDecision.by(respondent, settle(first, Action.ABSTAIN, why))
+        group, shown = asked.group, plan.passages
+        other = respondent if plan.model is None else self._respondents[plan.model]
+        if shown is not None:
             group = replace(group, passages=tuple(group.passages[i] for i in shown))
+            other = other if shown else other.closed_book
         again, usage = await other.ask_again(group, request)
-        reason = f"{first.reason}: {_how(first.action, shown)}; {_explain_second(again)}"
+        reason = f"{first.reason}: {plan.told}; {_explain_second(again)}"
         final = Action.ABSTAIN if again.decision == "abstain" else Action.ANSWER
-        final_answer = replace(settle(again, final, reason), action=action)
-        if action is Action.CLOSED_BOOK:  # what was found of the passages that were left out
+        final_answer = replace(settle(again, final, reason), action=first.action)
+        if shown == ():  # what was found of the passages that were left out
             final_answer = replace(final_answer, evidence=first.evidence)
         return replace(PolicyDecision.by(other, final_answer, usage), shown=shown)
 
@@ -249,35 +257,6 @@ def _add_usage(first: Usage | None, second: Usage | None) -> Usage | None:
         prompt=first.prompt + second.prompt,
         completion=first.completion + second.completion,
     )
-
-
-def preferred(
-    given: tuple[GivenPassage | PassageMeta, ...],
-    answer: Answer,
-    sources: tuple[str, ...],
-) -> tuple[int, ...]:
-    """Number the passages that a preference keeps, of those judged highly relevant."""
-    judged = answer.judgments or ()
-    bearing = [i for i, said in enumerate(judged) if said is Utility.HIGHLY_RELEVANT]
-    if answer.action is Action.PREFER_RECENT:
-        dates = [given[i].date for i in bearing if given[i].date]
-        newest = max((d for d in dates if d is not None), default=None)
-        return tuple(i for i in bearing if newest is not None and given[i].date == newest)
-    for source in sources:
-        kept = tuple(i for i in bearing if given[i].source == source)
-        if kept:
-            return kept
-    return ()
-
-
-def _how(action: Action | None, shown: tuple[int, ...] | None) -> str:
-    """Say how a question was asked again."""
-    if action is Action.ESCALATE:
-        return "another model was asked"
-    if action is Action.CLOSED_BOOK:
-        return "it was asked again without the passages"
-    numbers = ", ".join(str(i + 1) for i in shown or ())
-    return f"it was asked again with passage {numbers} alone"
 
 
 def _explain_second(again: Answer) -> str:

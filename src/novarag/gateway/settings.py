@@ -20,6 +20,7 @@ from pydantic import (
 from novarag.errors import DataError, UsageError
 from novarag.gateway.audit.settings import AuditSettings  # noqa: TC001 - pydantic reads it
 from novarag.scoring.policy import Action, Policy
+from novarag.scoring.second_asking import PolicySettings
 from novarag.texts import parse_toml, plain_text
 
 if TYPE_CHECKING:
@@ -238,12 +239,16 @@ def _check_name(where: str, name: str, among: Iterable[str]) -> None:
         raise ValueError(f"{where} is {name!r}, which this file does not define")
 
 
+def policy_settings(name: str, model: ModelSettings) -> PolicySettings:
+    """Return what policies are told about a model."""
+    return PolicySettings(model=name, sources=model.sources, escalate_to=model.escalate_to)
+
+
 def _check_policy(name: str, model: ModelSettings) -> None:
-    actions = set(asdict(model.policy).values())
-    if Action.ESCALATE in actions and model.escalate_to in {None, name}:
-        raise ValueError(f"models.{name} escalates, so `escalate_to` must name another model")
-    if Action.PREFER_SOURCE in actions and not model.sources:
-        raise ValueError(f"models.{name} prefers sources, so `sources` must rank some")
+    actions, told = set(asdict(model.policy).values()), policy_settings(name, model)
+    for policy in (action.second_asking for action in Action if action in actions):
+        if policy is not None and (fault := policy.find_fault(told)):
+            raise ValueError(f"models.{name} {fault}")
     if model.mode is DecisionMode.ANNOTATE and actions - {Action.ANSWER, Action.ABSTAIN}:
         raise ValueError(
             f"models.{name} streams its answers (mode = 'annotate'), so nothing can be done about"

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from novarag.scoring.second_asking import (
+    ESCALATION,
+    RANKED_SOURCES,
+    RECENT_PASSAGES,
+    WITHOUT_PASSAGES,
+    SecondAskingPolicy,
+)
 
 if TYPE_CHECKING:
     from novarag.scoring.answer import Answer, Decided
@@ -13,17 +21,23 @@ if TYPE_CHECKING:
 class Action(StrEnum):
     """What is done with an answer that the gate does not let through."""
 
+    # Numbered in databases in this order: a new row goes to the end, and none ever moves.
     ANSWER = "answer"
     ABSTAIN = "abstain"
     CLARIFY = "clarify"
-    ESCALATE = "escalate"
-    PREFER_RECENT = "prefer-recent"
-    PREFER_SOURCE = "prefer-source"
-    CLOSED_BOOK = "closed-book"
+    ESCALATE = "escalate", ESCALATION
+    PREFER_RECENT = "prefer-recent", RECENT_PASSAGES
+    PREFER_SOURCE = "prefer-source", RANKED_SOURCES
+    CLOSED_BOOK = "closed-book", WITHOUT_PASSAGES
 
+    _value_: str
+    second_asking: SecondAskingPolicy | None
 
-FINAL = frozenset({Action.ANSWER, Action.ABSTAIN, Action.CLARIFY})
-"""Actions that end with the answer at hand; the others ask once more."""
+    def __new__(cls, word: str, second_asking: SecondAskingPolicy | None = None) -> Self:
+        """Make an action of its word, and of the policy that asks again where it does not end."""
+        action = str.__new__(cls, word)
+        action._value_, action.second_asking = word, second_asking
+        return action
 
 
 @dataclass(frozen=True)

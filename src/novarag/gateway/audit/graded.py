@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from novarag.calibration.reference import Reference
 from novarag.errors import DataError
 from novarag.flows.looping import synchronous
+from novarag.gateway.audit.codes import list_codes, spell_column
 from novarag.gateway.audit.database import open_connection
+from novarag.scoring.policy import Action
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,12 +18,18 @@ if TYPE_CHECKING:
 
     from novarag.calibration.graded import Source
 
-_GRADED = """
+_ONCE = list_codes("action", [a for a in Action if a.second_asking is None])
+_TWICE = list_codes("action", [a for a in Action if a.second_asking is not None])
+_GRADABLE = list_codes(
+    "action", [a for a in Action if (p := a.second_asking) is None or p.same_passages]
+)
+
+_GRADED = f"""
 select
     lpad(to_hex(d.question_digest), 16, '0') as question,
     d.stated as confidence,
     f.verdict = 1 as correct,
-    (array['conflicting', 'consistent', 'insufficient'])[d.evidence] as evidence,
+    {spell_column("evidence", "d.evidence")} as evidence,
     s.served as model,
     s.prompt as strategy,
     d.id::text as id
@@ -34,9 +42,9 @@ where s.answered = $1
     and f.day between ($2::timestamptz at time zone 'UTC')::date
         and ($3::timestamptz at time zone 'UTC')::date
     and d.time >= $2 and d.time < $3
-    and s.prompt <> '' and d.shown and d.stated is not null and d.action in (1, 2, 3, 4)
+    and s.prompt <> '' and d.shown and d.stated is not null and d.action in {_GRADABLE}
 order by d.time, d.id
-"""
+"""  # noqa: S608 - constants
 
 
 async def read_graded_async(dsn: str, model: str, since: datetime, until: datetime) -> DataFrame:
@@ -67,8 +75,8 @@ async def read_graded_async(dsn: str, model: str, since: datetime, until: dateti
 
 read_graded = synchronous(read_graded_async)
 
-_FIRST_ANSWERS = """
-select coalesce((array['conflicting', 'consistent', 'insufficient'])[evidence], '') as state,
+_FIRST_ANSWERS = f"""
+select coalesce({spell_column("evidence", "evidence")}, '') as state,
     floor(stated * 100 + 0.5)::int as percent, count(*) as answers
 from (
     select distinct on (d.question_digest) d.evidence, d.stated
@@ -79,22 +87,22 @@ from (
             and d.day between ($4::timestamptz at time zone 'UTC')::date
                 and ($5::timestamptz at time zone 'UTC')::date
             and d.time >= $4 and d.time < $5
-            and d.stated is not null and d.action in (1, 2, 3)
+            and d.stated is not null and d.action in {_ONCE}
         order by d.time desc limit 100000
     ) d
 ) one
 group by 1, 2
 order by 1, 2
-"""
-_ASKED_AGAIN = """
+"""  # noqa: S608 - constants
+_ASKED_AGAIN = f"""
 select exists (
     select from decisions d join sources s on s.id = d.source
     where s.model = $1
         and d.day between ($2::timestamptz at time zone 'UTC')::date
             and ($3::timestamptz at time zone 'UTC')::date
-        and d.time >= $2 and d.time < $3 and d.action in (4, 5, 6, 7)
+        and d.time >= $2 and d.time < $3 and d.action in {_TWICE}
 )
-"""
+"""  # noqa: S608 - constants
 
 
 async def count_reference(

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from novarag.gateway.audit.rows import CODES, AuditRow, FeedbackRow, read_id_time
+from novarag.gateway.audit.codes import CODES
+from novarag.gateway.audit.rows import AuditRow, FeedbackRow, read_id_time
 
 VERSION = 1
 """The form of payloads; one that this code does not know is set aside, never guessed at."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_file
 from novarag.errors import StorageError, UsageError
+from novarag.gateway.audit.codes import spell_column
 from novarag.gateway.audit.database import open_connection
 from novarag.gateway.audit.partitions import (
     TABLES,
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
 _DAY = {
     "decisions": "select * from audited where day = $1",
-    "feedback": """
+    "feedback": f"""
         select f.id, f.time, f.day, t.name as tenant,
-            (array['right', 'wrong'])[f.verdict] as verdict
+            {spell_column("verdict", "f.verdict")} as verdict
         from feedback f join tenants t on t.id = f.tenant where f.day = $1
-    """,
+    """,  # noqa: S608 - constants
 }
 _ROWS = 50_000  # read at a time
 _TRIES = 3

@@ -6,44 +6,19 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from novarag.gateway.settings import DecisionMode
-from novarag.records import Flaw
-from novarag.scoring.policy import Action
-from novarag.taxonomy import EvidenceState, Utility
+from novarag.gateway.audit.codes import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from enum import StrEnum
+    from collections.abc import Sequence
 
     from novarag.calls import Usage
     from novarag.gateway.decisions import ModelRespondent, PolicyDecision
     from novarag.gateway.http.requests import ParsedQuestion
 
-ROUTES: Final = ("chat", "stream", "score")
-DECISIONS: Final = ("answer", "abstain", "clarify", "none", "failed")
-VERDICTS: Final = ("right", "wrong")
 _LONGEST_NAME = 256
 _INTEGER = 2**31 - 1  # the most that PostgreSQL's `integer` holds
-
-
-def _number_words(words: Iterable[StrEnum | str]) -> dict[str, int]:
-    """Number words from 1 on, as the database does. New words go to the end, none ever moves."""
-    return {str(word): number for number, word in enumerate(words, start=1)}
-
-
-CODES: Final = {
-    "route": _number_words(ROUTES),
-    "mode": _number_words(DecisionMode),
-    "decision": _number_words(DECISIONS),
-    "action": _number_words(Action),
-    "evidence": _number_words(EvidenceState),
-    "flaw": _number_words(Flaw),
-    "judgment": _number_words(Utility),
-    "verdict": _number_words(VERDICTS),
-}
-"""The number of each word of each enumeration."""
 
 
 def read_id_time(identity: str) -> datetime:

@@ -5,8 +5,9 @@
     python -m validation.gateway_database copy     [--rows 200000]
 
 `restarts` stops and crashes the server under load, then leaves it away; every second restart is a
-crash of all its processes. `feedback` posts to a server of this process and times replies. `copy` says what a row costs. Each
-prints one line of figures and leaves with 1 where one is not as it must be.
+crash of all its processes. `feedback` posts to a server of this process and times replies. `copy`
+says what a row costs. Each prints one line of figures and leaves with 1 where one is not as it must
+be.
 """
 
 from __future__ import annotations

@@ -98,6 +98,16 @@ def test_every_word_is_spelled_by_the_view_as_by_the_code(monkeypatch, tmp_path,
         assert found[one.id] == (*(nth(kind, i) for kind in kinds), nth("judgment", i))
 
 
+def test_a_word_that_is_added_is_spelled_in_a_database_that_is_there(monkeypatch, tmp_path, dsn):
+    recorded(audit(monkeypatch, tmp_path, dsn), [row()])
+    with monkeypatch.context() as later:
+        later.setitem(CODES["action"], "prefer-short", len(CODES["action"]) + 1)
+        recorded(audit(monkeypatch, tmp_path, dsn), [row(action="prefer-short")])
+    assert with_connection(dsn, migrate) == 0  # an older gateway, which leaves the view
+    found = asked(dsn, "select action from audited order by time, id")
+    assert found == [("answer",), ("prefer-short",)]
+
+
 def test_a_row_that_no_database_takes_is_set_aside_and_stops_no_other(monkeypatch, tmp_path, dsn):
     kept = [row() for _ in range(40)]
     kept[7] = row(prompt_tokens=2**40)
@@ -252,11 +262,11 @@ GATEWAY = """
 import asyncio, os, sys
 from pathlib import Path
 from tests.support.audited import row
-from novarag.gateway.audit.recorder import Audit
+from novarag.gateway.audit.recorder import AuditRecorder
 from novarag.gateway.audit.settings import AuditSettings
 
 async def main():
-    async with Audit(AuditSettings(), folder=Path(sys.argv[1]), pause=0.01) as audit:
+    async with AuditRecorder(AuditSettings(), folder=Path(sys.argv[1]), pause=0.01) as audit:
         while True:
             one = row()
             audit.record(one)

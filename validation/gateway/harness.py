@@ -10,8 +10,8 @@ from collections import Counter
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from novarag.gateway.audit.frames import scan_records
-from novarag.gateway.audit.rows import DECISIONS
+from novarag.gateway.audit.codes import DECISIONS
+from novarag.gateway.audit.spool import scan_records
 from tests.support.audited import VARIABLE
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, completion, framed
 from tests.support.machine import described

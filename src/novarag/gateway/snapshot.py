@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.calls import CallError
 from novarag.errors import NovaragError, UsageError
 from novarag.gateway.decisions import Decider, ModelRespondent
-from novarag.gateway.http.requests import BadRequest
-from novarag.gateway.passage_search import PassageSearch
+from novarag.gateway.http.requests import BadRequest, GivenPassage
 from novarag.gateway.settings import read_settings
-from novarag.gateway.upstream import UpstreamClient
+from novarag.gateway.upstream import Unavailable, UpstreamClient
+from novarag.retrieval.http import HttpRetriever
+from novarag.web.sending import Patience
 
 if TYPE_CHECKING:
-    from novarag.gateway.settings import GatewaySettings
+    from novarag.gateway.settings import GatewaySettings, SearchSettings
+    from novarag.ports import Retriever
+
+_ATTEMPTS = 2  # of a search, before its request fails
 
 
 class Snapshot:
@@ -36,10 +41,8 @@ class Snapshot:
             for name, upstream in self.settings.upstreams.items()
         }
         self.respondents = {name: _make_respondent(name, self) for name in self.settings.models}
-        if (_read_bytes(self.path), _hash_settings(self.path, self.settings)) != (
-            before,
-            self.version,
-        ):
+        now = (_read_bytes(self.path), _hash_settings(self.path, self.settings))
+        if now != (before, self.version):
             raise UsageError(f"{self.path}, or a file that it names, changed while it was read")
         self.decider = Decider(self.respondents)
         self.finders: dict[str, PassageSearch] = {}
@@ -116,3 +119,38 @@ def _read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+class PassageSearch:
+    """A search of the settings file; `close` when it is no longer needed."""
+
+    def __init__(self, name: str, settings: SearchSettings) -> None:
+        self._name, self._k = name, settings.k
+        self._stack = ExitStack()
+        self._retriever = _open_retriever(settings, self._stack)
+
+    async def find(self, question: str) -> list[GivenPassage]:
+        """Return the passages that the search finds for a question; finding none is no failure."""
+        try:
+            (found,) = await self._retriever.search([question], k=self._k)
+        except CallError as error:
+            raise Unavailable(
+                f"the search {self._name!r} gave no passages ({error.outcome})"
+            ) from None
+        if not found:
+            raise BadRequest("the search found no passages for this question", status=422)
+        return [GivenPassage(text=p.text, source=p.source) for p in found if p.text]
+
+    def close(self) -> None:
+        """Close an index that was opened."""
+        self._stack.close()
+
+
+def _open_retriever(settings: SearchSettings, stack: ExitStack) -> Retriever:
+    if settings.url is not None:
+        patience = Patience(timeout=settings.timeout, attempts=_ATTEMPTS)
+        return HttpRetriever(settings.url, key_env=settings.key_env, batch=1, patience=patience)
+    from novarag.retrieval.milvus import open_index
+    from novarag.retrieval.searching import MilvusRetriever
+
+    return MilvusRetriever(stack.enter_context(open_index(str(settings.index))))

@@ -19,7 +19,7 @@ ALLOWED = {
     "report/comparison.py": "the first line of a comment, a file",
     "report/comparison_junit.py": "the name of a suite in a file",
     "report/probe_junit.py": "the name of a suite in a file",
-    "gateway/rolling.py": "the command that the parent of a gateway starts",
+    "gateway/admin/rolling.py": "the command that the parent of a gateway starts",
     "serving/command.py": "arguments of vLLM",
     "serving/options.py": "arguments of vLLM",
     "sft/card.py": "the data card, a file",

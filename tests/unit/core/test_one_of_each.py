@@ -16,9 +16,9 @@ SEEDING = "seeding.py"
 DIGESTS = {
     "report/templating.py": "what a browser checks style and script by",
     "flows/harvest.py": "whether two lines are the same",
-    "gateway/status_page.py": "what a browser checks style by",
+    "gateway/observe/status_page.py": "what a browser checks style by",
     "gateway/audit/rows.py": "what is kept of a text that is not kept",
-    "gateway/keys.py": "what a client's key is known by",
+    "gateway/http/keys.py": "what a client's key is known by",
 }
 """Digests in bytes that nothing is drawn by."""
 GENERATORS = {"web/sending.py": "waiting is to differ from process to process"}
@@ -53,7 +53,7 @@ def seeds(file: str, source: str) -> list[str]:
             "int": any("hexdigest" in ast.dump(a) for a in call.args),
             "Random": file not in GENERATORS,
             "crc32": not file.startswith(
-                ("runs/", "checksums.py", "gateway/audit/frames.py")
+                ("runs/", "checksums.py", "gateway/audit/spool.py")
             ),  # they vouch for what is stored
             "default_rng": not all(isinstance(a, ast.Name | ast.Attribute) for a in call.args),
             "RandomState": True,

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from novarag.gateway.http import remembered_calls as calls_module
-from novarag.gateway.http.remembered_calls import CallMemory, measure_call
+from novarag.gateway.http import guardrail
+from novarag.gateway.http.guardrail import CallMemory, measure_call
 from novarag.gateway.http.requests import BadRequest, GivenPassage
 
 
@@ -24,7 +24,7 @@ def known(calls, call, tenant="t"):
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(calls_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(guardrail.time, "monotonic", lambda: now[0])
     return now
 
 

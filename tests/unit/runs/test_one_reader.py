@@ -36,7 +36,7 @@ def test_the_tables_of_a_run_are_checked_in_one_place():
     assert callers("vouches_for") == {
         "runs/finished.py", "runs/reader.py", "flows/drafts.py", "sft/filtered.py",
     }  # fmt: skip
-    spool = "gateway/audit/frames.py"  # its records stand alone, those of a run are linked
+    spool = "gateway/audit/spool.py"  # its records stand alone, those of a run are linked
     assert callers("crc32") == {"checksums.py", "runs/log_frames.py", spool}
 
 

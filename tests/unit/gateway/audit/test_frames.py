@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.gateway.audit.frames import frame_record, scan_records
+from novarag.gateway.audit.spool import frame_record, scan_records
 
 PAYLOADS = st.lists(st.binary(min_size=1, max_size=40).filter(lambda b: b"\n" not in b), max_size=8)
 

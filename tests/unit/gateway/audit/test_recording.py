@@ -12,12 +12,11 @@ from pydantic import ValidationError
 from novarag.errors import StorageError, UsageError
 from novarag.gateway.audit import recorder as recording
 from novarag.gateway.audit.answer_lookup import UncommittedRows
-from novarag.gateway.audit.frames import frame_record
 from novarag.gateway.audit.payloads import from_payload, to_payload
 from novarag.gateway.audit.recorder import AuditFull
 from novarag.gateway.audit.rows import read_id_time
 from novarag.gateway.audit.settings import AuditSettings
-from novarag.gateway.audit.spool import Spool
+from novarag.gateway.audit.spool import Spool, frame_record
 from novarag.gateway.http import feedback
 from novarag.gateway.http.feedback import serve_feedback
 from novarag.gateway.http.replies import draw_id

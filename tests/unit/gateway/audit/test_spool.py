@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.gateway.audit.frames import frame_record
-from novarag.gateway.audit.spool import Spool, SpoolFull
+from novarag.gateway.audit.spool import Spool, SpoolFull, frame_record
 
 
 def open_spool(folder, limit=10**6, **more):

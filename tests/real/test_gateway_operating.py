@@ -95,11 +95,11 @@ def test_a_running_gateway_learns_of_keys_and_outlives_its_database(file, tmp_pa
             assert await status(client, second.key) == 200
             await asyncio.to_thread(revoke_gateway_key, first.known_by.sha256, file)
             before = stored.read_at
-            stored.soon()
+            stored.read_soon()
             await until(lambda: stored.read_at != before)
             assert await status(client, first.key) == 401
             await asyncio.to_thread(postgres.stop)
-            stored.soon()
+            stored.read_soon()
             await asyncio.sleep(0.2)
             assert await status(client, second.key) == 200
             assert (await client.get("/readyz")).status == 200

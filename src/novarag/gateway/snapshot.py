@@ -45,11 +45,11 @@ class Snapshot:
         if now != (before, self.version):
             raise UsageError(f"{self.path}, or a file that it names, changed while it was read")
         self.decider = Decider(self.respondents)
-        self.finders: dict[str, PassageSearch] = {}
+        self.searches: dict[str, PassageSearch] = {}
         self._stack = AsyncExitStack()
         self.users, self._retired = 0, False
 
-    def respondent(self, name: str) -> ModelRespondent:
+    def find_respondent(self, name: str) -> ModelRespondent:
         """Return the model of a name, or refuse one that the settings do not have."""
         if name not in self.respondents:
             known = ", ".join(self.respondents)
@@ -63,8 +63,8 @@ class Snapshot:
             for upstream in self.upstreams.values():
                 await stack.enter_async_context(upstream)
             for name, search in self.settings.searches.items():
-                self.finders[name] = finder = PassageSearch(name, search)
-                stack.callback(finder.close)
+                self.searches[name] = PassageSearch(name, search)
+                stack.callback(self.searches[name].close)
             self._stack = stack.pop_all()
 
     async def leave(self) -> None:

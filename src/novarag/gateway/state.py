@@ -60,7 +60,7 @@ class Gateway:
         self.drift.follow(fresh)
         if self.stored_keys is not None:
             self.stored_keys.every = fresh.settings.access.reread
-            self.stored_keys.soon()
+            self.stored_keys.read_soon()
         await before.retire()
 
     def _make_authenticator(self, snapshot: Snapshot) -> Authenticator:
@@ -68,7 +68,7 @@ class Gateway:
 
     def admit(self, headers: Headers, scope: KeyScope) -> str:
         """Return whose request this is, or raise `NotAdmitted`: by key, by load, by rate."""
-        tenant = self.authenticator.tenant(headers, scope)
+        tenant = self.authenticator.find_tenant(headers, scope)
         limits = self.snapshot.settings.limits
         if self.in_flight >= limits.in_flight:
             raise NotAdmitted("the gateway is at its limit", 503, "full", after=1.0)

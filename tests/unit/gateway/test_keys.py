@@ -370,13 +370,13 @@ def test_an_open_gateway_takes_any_key_and_knows_its_own():
     made = Authenticator(GatewaySettings.model_validate(given))
     headers = lambda key: [(b"authorization", f"Bearer {key}".encode())]  # noqa: E731
     assert (
-        made.tenant([], KeyScope.METRICS)
-        == made.tenant(headers("none"), KeyScope.CHAT)
+        made.find_tenant([], KeyScope.METRICS)
+        == made.find_tenant(headers("none"), KeyScope.CHAT)
         == "default"
     )
-    assert made.tenant(headers(KEY), KeyScope.CHAT) == "acme"
+    assert made.find_tenant(headers(KEY), KeyScope.CHAT) == "acme"
     with pytest.raises(NotAdmitted):
-        made.tenant(headers(KEY), KeyScope.METRICS)
+        made.find_tenant(headers(KEY), KeyScope.METRICS)
 
 
 # --- drawing keys ---
@@ -392,7 +392,10 @@ def test_a_new_key_is_let_in_by_the_lines_that_it_comes_with(tmp_path):
     assert (listed.tenant, listed.scopes, listed.source) == ("acme", ("chat", "metrics"), "file")
     assert abs((listed.expires - end).total_seconds()) < 1
     door = Authenticator(read_settings(path))
-    assert door.tenant([(b"authorization", f"Bearer {made.key}".encode())], KeyScope.CHAT) == "acme"
+    assert (
+        door.find_tenant([(b"authorization", f"Bearer {made.key}".encode())], KeyScope.CHAT)
+        == "acme"
+    )
 
 
 @pytest.mark.parametrize(

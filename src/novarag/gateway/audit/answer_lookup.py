@@ -59,7 +59,7 @@ class UncommittedRows:
         """Whether every row that waits is known by its id."""
         return self._unnamed == 0
 
-    def tenant_of(self, identity: str) -> str | None:
+    def find_tenant(self, identity: str) -> str | None:
         """Return whose row waits under an id, if one does."""
         return self._tenants.get(identity)
 
@@ -78,7 +78,7 @@ class AnswerLookup:
         self._task: asyncio.Task[None] | None = None
         self._away_until = -1.0
 
-    async def tenant_of(self, identity: str) -> str | None:
+    async def find_tenant(self, identity: str) -> str | None:
         """Return whose answer has an id, None for nobody's; `LookupError` where none can tell."""
         if time.monotonic() < self._away_until:
             raise LookupError("the database did not answer a moment ago")

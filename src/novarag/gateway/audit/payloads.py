@@ -22,9 +22,9 @@ _VALUES = (
     "passages_length", "answer_length", "question", "passages", "answer",
 )  # fmt: skip
 DECISION_COLUMNS = ("id", "time", "day", "tenant", "source", *_VALUES)
-"""The columns of a decision, in the order of `Decided.record`."""
+"""The columns of a decision, in the order of `DecisionRecord.record`."""
 FEEDBACK_COLUMNS = ("id", "time", "day", "tenant", "verdict")
-"""The columns of feedback, in the order of `Said.record`."""
+"""The columns of feedback, in the order of `FeedbackRecord.record`."""
 
 _ROUTE, _MODE, _DECISION = CODES["route"], CODES["mode"], CODES["decision"]
 _ACTION, _EVIDENCE, _FLAW = CODES["action"], CODES["evidence"], CODES["flaw"]

@@ -160,14 +160,14 @@ class AuditRecorder:
 
         That is so while the database is away, or behind with rows whose ids are not in memory.
         """
-        waiting = self._uncommitted.tenant_of(identity)
+        waiting = self._uncommitted.find_tenant(identity)
         if waiting is not None:
             return waiting == tenant
         inherited = self._spool is None or self._spool.has_inherited
         if not self._connected or inherited or not self._uncommitted.complete:
             return None
         try:
-            return await self._lookup.tenant_of(identity) == tenant
+            return await self._lookup.find_tenant(identity) == tenant
         except LookupError:
             return None
 

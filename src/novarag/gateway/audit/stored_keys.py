@@ -53,7 +53,7 @@ class StoredKeys:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def soon(self) -> None:
+    def read_soon(self) -> None:
         """Read again now."""
         self._wake.set()
 

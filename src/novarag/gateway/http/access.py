@@ -81,7 +81,7 @@ class Authenticator:
     def _read(self) -> bool:
         return self._stored is None or self._stored.read_at is not None
 
-    def tenant(self, headers: Sequence[tuple[bytes, bytes]], scope: KeyScope | None) -> str:
+    def find_tenant(self, headers: Sequence[tuple[bytes, bytes]], scope: KeyScope | None) -> str:
         """Return whose request this is, or raise `NotAdmitted`; no scope is open to every key."""
         token = read_bearer_key(headers)
         key = None if token is None else self._find(token)

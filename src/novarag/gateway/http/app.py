@@ -116,7 +116,7 @@ def guard_endpoint(
 
     async def guard(request: Request) -> Response:
         try:
-            gateway.authenticator.tenant(request.scope["headers"], scope)
+            gateway.authenticator.find_tenant(request.scope["headers"], scope)
         except NotAdmitted as error:
             count_refusal(gateway, error)
             sent = {name.decode(): value.decode() for name, value in error.headers}

@@ -41,7 +41,7 @@ async def serve_chat(served: ServedRequest, body: bytes) -> None:
     """Answer one request for a chat completion."""
     request: ChatRequest = parse_body(ChatRequest, body)
     route = "stream" if request.stream else "chat"
-    respondent = served.respondent(request.model, route=route)
+    respondent = served.find_respondent(request.model, route=route)
     reason = find_reason_to_pass(request, searches=respondent.settings.search is not None)
     if reason is not None:
         await _pass_on(served, respondent, (request, body), reason)
@@ -49,7 +49,7 @@ async def serve_chat(served: ServedRequest, body: bytes) -> None:
     limits = served.snapshot.settings.limits
     question, documents = read_question(request), read_documents(request)
     if not documents and respondent.settings.search is not None:
-        documents = [*await served.snapshot.finders[respondent.settings.search].find(question)]
+        documents = [*await served.snapshot.searches[respondent.settings.search].find(question)]
     served.asked = asked = parse_question(question, documents, limits)
     if request.stream and respondent.settings.mode is DecisionMode.ANNOTATE:
         await _stream_decision(served, respondent, request, asked)
@@ -102,8 +102,8 @@ async def _send_decision(
         return
     events, chunks = EventSender(served.send), _make_chunks(request, served.id)
     await events.begin(make_verdict_headers(judged))
-    await events.event(chunks.text(text, first=True))
-    for event in chunks.end(judged, made.usage):
+    await events.event(chunks.write_text(text, first=True))
+    for event in chunks.write_end(judged, made.usage):
         await events.event(event)
     await events.end()
 
@@ -119,14 +119,14 @@ async def _stream_decision(
             raise make_refusal(response.status, read_retry_after(response))
         await events.begin([(b"x-novarag-id", identity.encode())])
         async for text in follow_stream(response, live, snapshot.settings.limits.reply):
-            await events.event(chunks.text(text, first=True))
+            await events.event(chunks.write_text(text, first=True))
     made = live.decide()
     judged = make_verdict(identity, asked, made, snapshot.version)
     served.keep_decision(asked, made, shown=live.shown is not None or made.text is not None)
     if live.shown is None:
         text = choose_text(made, snapshot.settings.texts)
-        await events.event(chunks.text(text, first=True))
-    for event in chunks.end(judged, made.usage):
+        await events.event(chunks.write_text(text, first=True))
+    for event in chunks.write_end(judged, made.usage):
         await events.event(event)
     await events.end()
 

@@ -48,7 +48,7 @@ class Guardrail:
     async def serve(self, served: ServedRequest, body: bytes) -> None:
         """Answer the proxy once."""
         request: GuardrailRequest = parse_body(GuardrailRequest, body)
-        served.snapshot.respondent(request.additional_provider_specific_params.novarag.model)
+        served.snapshot.find_respondent(request.additional_provider_specific_params.novarag.model)
         if request.input_type == "request":
             try:
                 asked: CallTexts | str = read_guarded_texts(request)
@@ -65,8 +65,8 @@ class Guardrail:
         try:
             asked = (
                 read_guarded_texts(request)
-                if _tells(request)
-                else self._asked(served.tenant, request)
+                if _names_question(request)
+                else self._find_call(served.tenant, request)
             )
             made, judged = await score_request(served, _score_request(request, asked))
         except BadRequest as error:
@@ -83,7 +83,7 @@ class Guardrail:
         else:
             await _send(served, "GUARDRAIL_INTERVENED", headers, texts=[made.text])
 
-    def _asked(self, tenant: str, request: GuardrailRequest) -> CallTexts:
+    def _find_call(self, tenant: str, request: GuardrailRequest) -> CallTexts:
         return self._calls.find(tenant, request.litellm_call_id)
 
 
@@ -101,7 +101,7 @@ def _score_request(request: GuardrailRequest, asked: CallTexts) -> ScoreRequest:
     return ScoreRequest.model_construct(model=guarded.model, **given)
 
 
-def _tells(request: GuardrailRequest) -> bool:
+def _names_question(request: GuardrailRequest) -> bool:
     guarded = request.additional_provider_specific_params.novarag
     return bool(request.structured_messages or (guarded.question and guarded.passages))
 

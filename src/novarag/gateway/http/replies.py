@@ -108,12 +108,12 @@ class ChunkWriter:
             "model": model,
         }
 
-    def text(self, text: str, *, first: bool = False) -> bytes:
+    def write_text(self, text: str, *, first: bool = False) -> bytes:
         """Write a piece of the answer; the first names who speaks."""
         role = {"role": "assistant"} if first else {}
         return self._event({**role, "content": text}, None)
 
-    def end(self, judged: dict[str, Any], usage: Usage | None) -> Iterator[bytes]:
+    def write_end(self, judged: dict[str, Any], usage: Usage | None) -> Iterator[bytes]:
         """Write the last chunk with the verdict, the tokens if they were asked for, and the end."""
         yield self._event({"novarag": judged}, "stop", novarag=judged)
         if self._usage:

@@ -34,7 +34,7 @@ async def score_request(
     served: ServedRequest, request: ScoreRequest
 ) -> tuple[PolicyDecision, dict[str, Any]]:
     """Score what somebody else got; return the decision, which is kept, and its object."""
-    respondent, snapshot = served.respondent(request.model, route="score"), served.snapshot
+    respondent, snapshot = served.find_respondent(request.model, route="score"), served.snapshot
     asked = parse_question(request.question, request.passages, snapshot.settings.limits)
     made = await _score(respondent, request, asked)
     judged = make_verdict(served.id, asked, made, snapshot.version)

@@ -58,10 +58,10 @@ class ServedRequest:
         """How long the request has taken until now."""
         return time.perf_counter() - self._began
 
-    def respondent(self, name: str, *, route: str) -> ModelRespondent:
+    def find_respondent(self, name: str, *, route: str) -> ModelRespondent:
         """Return the model of a name, which the request is counted under from now on."""
         self.route = route
-        found = self.snapshot.respondent(name)
+        found = self.snapshot.find_respondent(name)
         self._model = found.name
         return found
 
@@ -131,7 +131,9 @@ class ServedRequest:
         )
         self.tallies.count(self.outcome, self.seconds, confidence=confidence)
         if self.usage is not None:
-            self.tallies.used(self._model, prompt=self.usage.prompt, reply=self.usage.completion)
+            self.tallies.count_tokens(
+                self._model, prompt=self.usage.prompt, reply=self.usage.completion
+            )
 
     def _keep_failure(self, status: int) -> None:
         with suppress(Unavailable):

@@ -60,7 +60,7 @@ class RequestTallies:
             total = self.confidences_sum.get(outcome.model, 0.0)
             self.confidences_sum[outcome.model] = total + confidence
 
-    def used(self, model: str, *, prompt: int, reply: int) -> None:
+    def count_tokens(self, model: str, *, prompt: int, reply: int) -> None:
         """Count tokens that a model's server said it took."""
         self.tokens[model, "prompt"] += prompt
         self.tokens[model, "reply"] += reply

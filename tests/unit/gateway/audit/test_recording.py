@@ -241,10 +241,10 @@ def test_t11_rows_on_their_way_are_known_up_to_a_number():
     rows = UncommittedRows(most=2)
     for identity in "abc":
         rows.add(identity, "acme")
-    assert [rows.tenant_of(identity) for identity in "abc"] == ["acme", "acme", None]
+    assert [rows.find_tenant(identity) for identity in "abc"] == ["acme", "acme", None]
     assert not rows.complete
     rows.remove("ab")
-    assert (rows.tenant_of("a"), rows.complete) == (None, False)
+    assert (rows.find_tenant("a"), rows.complete) == (None, False)
     rows.remove("c")
     assert rows.complete
 

@@ -50,7 +50,7 @@ def snapshot(tmp_path):
 
 
 def made_of(snapshot, reply=REPLY, action=Action.ANSWER, *, keep=False):
-    respondent = snapshot.respondent("support")
+    respondent = snapshot.find_respondent("support")
     asked = parse_question(QUESTION, list(PASSAGES), snapshot.settings.limits)
     said = Completion(text=reply, model="llama")
     answer = respondent.scorer.score(Exchange(group=asked.group, completion=said))

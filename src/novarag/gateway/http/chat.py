@@ -102,7 +102,7 @@ async def _send_decision(
         return
     events, chunks = EventSender(served.send), _make_chunks(request, served.id)
     await events.begin(make_verdict_headers(judged))
-    await events.event(chunks.write_text(text, first=True))
+    await events.event(chunks.write_piece(text, first=True))
     for event in chunks.write_end(judged, made.usage):
         await events.event(event)
     await events.end()
@@ -119,13 +119,13 @@ async def _stream_decision(
             raise make_refusal(response.status, read_retry_after(response))
         await events.begin([(b"x-novarag-id", identity.encode())])
         async for text in follow_stream(response, live, snapshot.settings.limits.reply):
-            await events.event(chunks.write_text(text, first=True))
+            await events.event(chunks.write_piece(text, first=True))
     made = live.decide()
     judged = make_verdict(identity, asked, made, snapshot.version)
     served.keep_decision(asked, made, shown=live.shown is not None or made.text is not None)
     if live.shown is None:
         text = choose_text(made, snapshot.settings.texts)
-        await events.event(chunks.write_text(text, first=True))
+        await events.event(chunks.write_piece(text, first=True))
     for event in chunks.write_end(judged, made.usage):
         await events.event(event)
     await events.end()

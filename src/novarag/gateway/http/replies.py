@@ -108,7 +108,7 @@ class ChunkWriter:
             "model": model,
         }
 
-    def write_text(self, text: str, *, first: bool = False) -> bytes:
+    def write_piece(self, text: str, *, first: bool = False) -> bytes:
         """Write a piece of the answer; the first names who speaks."""
         role = {"role": "assistant"} if first else {}
         return self._event({**role, "content": text}, None)

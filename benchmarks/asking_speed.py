@@ -22,7 +22,7 @@ import aiohttp
 from novarag.calls import Sampling
 from novarag.examples import EXAMPLE_GROUP
 from novarag.llm.chat import ChatLLM
-from novarag.runs import Board, Driver, Job, Settings, drive, ease_collector, open_store, plan
+from novarag.runs import Board, Driver, Job, Settings, drive, open_store, plan, tune_gc
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0)
     options = parser.parse_args()
     calls = options.calls
-    ease_collector()
+    tune_gc()
     found = {"bare": [], "ours": []}
     with chaos(latency=options.latency) as url:
         for turn in range(options.rounds):

@@ -12,14 +12,14 @@ import tempfile
 import time
 
 from benchmarks.asking_speed import ours, planned
-from novarag.runs import ease_collector
+from novarag.runs import tune_gc
 from tests.support.chaos.serving import chaos
 
 SAMPLES = 16
 
 
 def one(trials: int, url: str) -> None:
-    ease_collector()
+    tune_gc()
     with tempfile.TemporaryDirectory() as folder:
         job = planned(trials // SAMPLES, 64, 0, folder, samples=SAMPLES)
         began, cpu = time.monotonic(), time.process_time()

@@ -16,7 +16,7 @@ import polars as pl
 import ray
 
 from benchmarks.asking_speed import ours, planned
-from novarag.runs import Driver, ease_collector
+from novarag.runs import Driver, tune_gc
 from tests.support.chaos.serving import chaos
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--concurrency", type=int, default=128)
     options = parser.parse_args()
-    ease_collector()
+    tune_gc()
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     rates: dict[Driver, list[float]] = {Driver.LOCAL: [], Driver.RAY: []}
     with chaos() as url:

@@ -37,10 +37,10 @@ ASSUMED = {
 def measure(trials: int) -> dict[str, float]:
     """Ask the chaos server for some trials and measure what one costs us."""
     from benchmarks.asking_speed import ours, planned
-    from novarag.runs import ease_collector
+    from novarag.runs import tune_gc
     from tests.support.chaos.serving import chaos
 
-    ease_collector()
+    tune_gc()
     with tempfile.TemporaryDirectory() as folder, chaos() as url:
         began = time.process_time()
         job = planned(trials // SAMPLES, 64, 0, folder, samples=SAMPLES)

@@ -17,7 +17,7 @@ import polars as pl
 
 from benchmarks.asking_speed import ours as run_job
 from benchmarks.asking_speed import planned
-from novarag.runs import ease_collector
+from novarag.runs import tune_gc
 from novarag.web.sending import Patience
 from tests.support.chaos.serving import bill, chaos
 
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--attempts", type=int, default=3)
     options = parser.parse_args()
-    ease_collector()
+    tune_gc()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, chaos(faults=FAULTS, hang=60.0) as url:
         job = planned(options.calls, 128, 0, folder)

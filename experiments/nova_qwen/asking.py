@@ -10,8 +10,8 @@ import polars as pl
 
 from experiments.nova_qwen.store import COLUMNS
 from novarag.calls import Sampling
-from novarag.flows.access import Access
 from novarag.flows.ask import ask
+from novarag.runner.access import Access
 from novarag.strategies import find_strategy
 from novarag.uncertainty.signals import token_signal
 

@@ -28,11 +28,10 @@ from novarag.errors import DataError as DataError
 from novarag.errors import NovaragError as NovaragError
 from novarag.errors import ServiceError as ServiceError
 from novarag.errors import StorageError as StorageError
-from novarag.errors import Unfinished as Unfinished
+from novarag.errors import UnfinishedError as UnfinishedError
 from novarag.errors import UnknownName as UnknownName
 from novarag.errors import UsageError as UsageError
 from novarag.filters import funnel as funnel
-from novarag.flows.access import Access as Access
 from novarag.flows.annotate import AnnotationResult as AnnotationResult
 from novarag.flows.annotate import annotate as annotate
 from novarag.flows.annotate import annotate_async as annotate_async
@@ -75,7 +74,6 @@ from novarag.flows.group import group_passages as group_passages
 from novarag.flows.index import IndexBuild as IndexBuild
 from novarag.flows.index import build_index as build_index
 from novarag.flows.index import build_index_async as build_index_async
-from novarag.flows.looping import Stop as Stop
 from novarag.flows.measure import measure as measure
 from novarag.flows.noise import NoiseCount as NoiseCount
 from novarag.flows.noise import NoiseResult as NoiseResult
@@ -173,6 +171,8 @@ from novarag.report import Heading as Heading
 from novarag.report import write_report as write_report
 from novarag.report.comparison import Comparison as Comparison
 from novarag.rows import tabulate as tabulate
+from novarag.runner.access import Access as Access
+from novarag.runner.stop import Stop as Stop
 from novarag.runs import Run as Run
 from novarag.runs import open_run as open_run
 from novarag.scoring.answer import Answer as Answer

@@ -8,7 +8,7 @@
   x ServiceError         an LLM or a retriever failed; `retryable` says whether to try again
     + CallError          one request failed for good; knows its outcome (in `calls`)
   x StorageError         a run cannot be written to, or belongs to somebody else
-  x Unfinished           a verb was stopped, or its server failed; the same call goes on
+  x UnfinishedError      a verb was stopped, or its server failed; the same call goes on
 
 A reply that cannot be read is not an error: it is a `Reading` with a flaw.
 """
@@ -86,7 +86,7 @@ class StorageError(NovaragError):
     """A run's folder cannot be written to, is damaged beyond repair, or is in use."""
 
 
-class Unfinished(NovaragError):  # noqa: N818 - a state, not an accident
+class UnfinishedError(NovaragError):
     """Requests are left: somebody stopped the verb, or the server failed for good."""
 
     def __init__(self, place: str, *, stopped: bool) -> None:
@@ -95,4 +95,4 @@ class Unfinished(NovaragError):  # noqa: N818 - a state, not an accident
         super().__init__(f"{place} {why}: the same call goes on where it was")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(Unfinished, stopped=self.stopped), (self.place,)
+        return partial(UnfinishedError, stopped=self.stopped), (self.place,)

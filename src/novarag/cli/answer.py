@@ -26,7 +26,7 @@ from novarag.cli.options import (
     Timeout,
 )
 from novarag.cli.translate import said
-from novarag.flows.access import AT_A_DESK
+from novarag.runner.access import INTERACTIVE_ACCESS
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def answer(
     seed: Seed = None,
     frame: Frame = False,
     structured: StructuredReply = True,
-    timeout: Timeout = AT_A_DESK.timeout,
+    timeout: Timeout = INTERACTIVE_ACCESS.timeout,
     key_env: KeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
     reply: Annotated[bool, typer.Option("--reply", help="Print the whole replies below.")] = False,
@@ -113,7 +113,7 @@ def answer(
         frame=frame,
         structured=structured,
         other_source=other_source,
-        access=replace(AT_A_DESK, timeout=timeout, key_env=key_env),
+        access=replace(INTERACTIVE_ACCESS, timeout=timeout, key_env=key_env),
     )
     if as_json:
         print(json.dumps([_facts(one) for one in answers], ensure_ascii=False, indent=2))

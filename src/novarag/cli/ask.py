@@ -95,9 +95,9 @@ def ask(
 ) -> None:
     """Ask a model every group of a file; killed at any instant, the same command goes on."""
     from novarag.calls import Sampling
-    from novarag.flows.access import Access
     from novarag.flows.ask import ask as flow
     from novarag.flows.ask import preview_ask, read_schema
+    from novarag.runner.access import Access
 
     warm = (0.0 if samples == 1 else 1.0) if temperature is None else temperature
     sampling = Sampling(

@@ -31,7 +31,7 @@ from novarag.cli.options import (
 )
 from novarag.cli.shares import parse_share
 from novarag.defaults import ASK
-from novarag.errors import Unfinished
+from novarag.errors import UnfinishedError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -127,9 +127,9 @@ def attack(
     ] = False,
 ) -> None:
     """Put attacks among the passages, and count what they change beyond a repeat's noise."""
-    from novarag.flows.access import Access
     from novarag.flows.attack import attack as flow
     from novarag.flows.attack import preview_attack
+    from novarag.runner.access import Access
 
     chosen = {"classes": classes, "places": places, "defences": defences}
     some = {name: None if text is None else _names(text) for name, text in chosen.items()}
@@ -157,7 +157,7 @@ def attack(
                 out=out, shard_size=shard_size, access=access,
                 on_event=printing(on_event, cost), stop=stop,
             )  # fmt: skip
-        except Unfinished as error:
+        except UnfinishedError as error:
             sys.exit(code_of(error))
     _print(result)
     sys.exit(exit_code(result, fail_on))

@@ -17,7 +17,7 @@ from novarag.cli.options import (
     RetryFailed,
     parse_price,
 )
-from novarag.errors import Unfinished
+from novarag.errors import UnfinishedError
 from novarag.flows.events import StepResult
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def build(
     group_readable: GroupReadable = False,
 ) -> None:
     """Build a training set: noise, groups, samples, filter, export; run it again to go on."""
-    from novarag.flows.access import Access
     from novarag.flows.build import build_training_set
+    from novarag.runner.access import Access
 
     access = Access(
         driver=driver,
@@ -53,7 +53,7 @@ def build(
         show = _printing(printing(on_event, cost))
         try:
             built = build_training_set(pipeline, access=access, on_event=show, stop=stop)
-        except Unfinished as error:
+        except UnfinishedError as error:
             sys.exit(code_of(error))
     if built.ended == "groups":
         print("to go on in spite of it, write audit = false in [groups]")

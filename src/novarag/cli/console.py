@@ -23,7 +23,7 @@ from novarag.flows.events import (
     TableRead,
     Wrote,
 )
-from novarag.flows.looping import Stop
+from novarag.runner.stop import Stop
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Price
     from novarag.flows.events import Event, Tell
-    from novarag.flows.jobs import RunSummary
+    from novarag.runner.events import RunSummary
     from novarag.runs import Progress
 
 _PLAIN_EVERY = 10.0  # seconds between two lines where nothing can be drawn over
@@ -175,7 +175,7 @@ def duration(seconds: float) -> str:
 @contextmanager
 def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
     """Show a verb that asks, and let an interrupt stop it; a second one leaves at once."""
-    from novarag.runs import ease_collector
+    from novarag.runs import tune_gc
 
     stop = Stop()
 
@@ -185,7 +185,7 @@ def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
         stop.set()  # before the words: who reads them may press Ctrl-C again at once
         print("\nfinishing what is in flight; Ctrl-C again to leave at once", file=sys.stderr)
 
-    ease_collector()
+    tune_gc()
     wanted = {signal.SIGINT: interrupt, signal.SIGTERM: lambda *_: stop.set()}
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
@@ -225,7 +225,7 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
 
     A pipeline, which is not `alone`, knows itself what is next.
     """
-    from novarag.flows.jobs import all_failed, cause_of
+    from novarag.runner.runner import cause_of
     from novarag.runs import open_run
 
     print(
@@ -237,14 +237,14 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
     print(spent + (f", about {money:,.2f}" if money is not None else ""))
     if run.dead:
         again = "add --retry-failed to ask them again"
-        if all_failed(run) and alone:
+        if run.all_failed and alone:
             print(cause_of(open_run(run.place)))
         print(f"{run.dead:,} failed: `novarag show {run.place}` says why; {again}")
     if not run.finished:
         why = "stopped" if run.stopped else "unfinished"
         print(f"{why}: run the same command to go on, or `novarag show {run.place}`")
         return ExitCode.STOPPED if run.stopped else ExitCode.LEFT
-    if alone and not all_failed(run):
+    if alone and not run.all_failed:
         _suggest(run)
     return ExitCode.LEFT if run.dead else ExitCode.DONE
 

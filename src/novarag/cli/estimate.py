@@ -30,7 +30,7 @@ from novarag.cli.options import (
     parse_price,
 )
 from novarag.defaults import ASK, ESTIMATE
-from novarag.errors import Unfinished
+from novarag.errors import UnfinishedError
 from novarag.flows.measure import REPLICATES
 from novarag.texts import plain_text
 
@@ -73,9 +73,9 @@ def estimate(
     group_readable: GroupReadable = False,
 ) -> None:
     """Put uncertainty methods beside each other; replies that several need are asked for once."""
-    from novarag.flows.access import Access
     from novarag.flows.estimate import ALL
     from novarag.flows.estimate import estimate as flow
+    from novarag.runner.access import Access
 
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
@@ -91,7 +91,7 @@ def estimate(
                 max_tokens=max_tokens, seed=seed, structured=structured, replicates=replicates,
                 shard_size=shard_size, access=access, on_event=show, stop=stop,
             )  # fmt: skip
-        except Unfinished as error:
+        except UnfinishedError as error:
             sys.exit(code_of(error))
     _print(found)
     if found.missing:

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from novarag.errors import Unfinished
+    from novarag.errors import UnfinishedError
 
 
 class ExitCode(IntEnum):
@@ -41,6 +41,6 @@ def epilogue() -> str:
     )
 
 
-def code_of(error: Unfinished) -> ExitCode:
+def code_of(error: UnfinishedError) -> ExitCode:
     """Return the code of a verb that has something left to ask."""
     return ExitCode.STOPPED if error.stopped else ExitCode.LEFT

@@ -28,7 +28,7 @@ from novarag.cli.options import (
 )
 from novarag.config.pipeline import NoiseSettings
 from novarag.defaults import ASK
-from novarag.flows.access import Access, reach
+from novarag.runner.access import Access, reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

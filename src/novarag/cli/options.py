@@ -8,7 +8,7 @@ import typer
 
 from novarag.defaults import LARGEST
 from novarag.errors import UsageError
-from novarag.flows.access import Access
+from novarag.runner.access import Access
 from novarag.strategies.confidence import Scale
 
 if TYPE_CHECKING:

@@ -29,14 +29,14 @@ from novarag.cli.options import (
     parse_price,
 )
 from novarag.defaults import ASK, PROBE
-from novarag.errors import Unfinished, UsageError
+from novarag.errors import UnfinishedError, UsageError
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.calls import Price
-    from novarag.flows.access import App
     from novarag.flows.events import RunEnded
     from novarag.flows.probe import ProbePreview, ProbeResult
+    from novarag.runner.access import App
 
 
 def probe(
@@ -125,9 +125,9 @@ def probe(
     ] = False,
 ) -> None:
     """Prove over-confidence without a label: ask again beside changed passages, judge shifts."""
-    from novarag.flows.access import Access
     from novarag.flows.probe import preview_probe
     from novarag.flows.probe import probe as flow
+    from novarag.runner.access import Access
 
     cost, system = parse_price(price), _app(app)
     if dry_run:
@@ -153,7 +153,7 @@ def probe(
                 page=page, junit=junit, shard_size=shard_size, access=access,
                 on_event=keeping(on_event, ended), stop=stop,
             )  # fmt: skip
-        except Unfinished as error:
+        except UnfinishedError as error:
             _spent(ended, cost)
             print(f"unfinished: run the same command to go on; {out} keeps what came")
             sys.exit(code_of(error))

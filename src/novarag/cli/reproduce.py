@@ -24,7 +24,7 @@ from novarag.cli.options import (
 from novarag.cli.translate import flag_of
 from novarag.config.grid import EXPERIMENTS
 from novarag.defaults import TABLE
-from novarag.errors import Unfinished
+from novarag.errors import UnfinishedError
 
 if TYPE_CHECKING:
     from novarag.flows.reproduce.reproducing import Reproduction
@@ -95,8 +95,8 @@ def reproduce(
     group_readable: GroupReadable = False,
 ) -> None:
     """Make tables and figures of the NOVA paper again, with the models at hand."""
-    from novarag.flows.access import Access
     from novarag.flows.reproduce.reproducing import reproduce as flow
+    from novarag.runner.access import Access
 
     access = Access(
         key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
@@ -110,7 +110,7 @@ def reproduce(
                 max_tokens=max_tokens, method_strategy=method_strategy, wording=wording,
                 access=access, on_event=printing(on_event, None), stop=stop,
             )  # fmt: skip
-        except Unfinished as error:
+        except UnfinishedError as error:
             sys.exit(code_of(error))
     print_page(made)
 

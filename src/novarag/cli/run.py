@@ -17,7 +17,7 @@ from novarag.cli.options import (
     RetryFailed,
     parse_price,
 )
-from novarag.errors import Unfinished
+from novarag.errors import UnfinishedError
 from novarag.flows.events import StepResult
 from novarag.texts import plain_text
 
@@ -43,9 +43,9 @@ def run(
     """Run an experiment: real retrieval on your data, or a table; run it again to go on."""
     from novarag.cli.reproduce import print_page
     from novarag.config.grid import is_grid
-    from novarag.flows.access import Access
     from novarag.flows.experiment import run_experiment
     from novarag.flows.reproduce.reproducing import run_table
+    from novarag.runner.access import Access
 
     access = Access(
         driver=driver,
@@ -61,7 +61,7 @@ def run(
                 print_page(run_table(experiment, access=access, on_event=show, stop=stop))
                 return
             done = run_experiment(experiment, access=access, on_event=show, stop=stop)
-        except Unfinished as error:
+        except UnfinishedError as error:
             sys.exit(code_of(error))
     print(f"next: open {done.report}")
 

@@ -18,13 +18,13 @@ from novarag.annotation.nearness import group_closeness, passage_texts
 from novarag.atomic import whole_folder
 from novarag.defaults import ANNOTATE, DESK
 from novarag.errors import DataError, StorageError, UnknownName, UsageError
-from novarag.flows.access import Access, check_keys, reach
 from novarag.flows.encoders import open_encoder, open_entailment
 from novarag.flows.events import Note, Wrote, silent
-from novarag.flows.jobs import checked
 from novarag.flows.judge import judge_passages
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.report.profile import profile_notes
+from novarag.runner.access import Access, check_keys, reach
+from novarag.runner.sources import as_group
 from novarag.texts import plain_text
 from novarag.version import __version__
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
 
     from novarag.annotation import Annotation, Profile, Vote
-    from novarag.flows.access import Model, ModelAccess
     from novarag.flows.events import Tell
-    from novarag.flows.jobs import Groups
     from novarag.records import PassageGroup
     from novarag.retrieval.encoding import Encoder
+    from novarag.runner.access import Model, ModelAccess
+    from novarag.runner.sources import Groups
     from novarag.uncertainty.semantic import Weigh
 
 LINES = "annotated.jsonl"
@@ -162,7 +162,7 @@ def _read(groups: Groups) -> tuple[list[PassageGroup], str]:
     if isinstance(groups, (str, Path)):
         given, source, name = iter_groups(groups), str(groups), Path(groups).name
     held = []
-    for number, group in enumerate(map(checked, _several(given)), start=1):
+    for number, group in enumerate(map(as_group, _several(given)), start=1):
         if not group.question.answers:
             raise DataError(
                 "a passage is judged beside a known answer, and there is none.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from novarag.flows.access import AT_A_DESK
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
+from novarag.runner.access import INTERACTIVE_ACCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.calls import Sampling
-    from novarag.flows.access import Access
     from novarag.flows.answerer import Respondent
     from novarag.records import Passage, PassageGroup
+    from novarag.runner.access import Access
     from novarag.scoring import Answer
     from novarag.strategies import Strategy
 
@@ -35,7 +35,7 @@ async def answer_async(
     frame: bool = False,
     structured: bool = True,
     other_source: bool = False,
-    access: Access = AT_A_DESK,
+    access: Access = INTERACTIVE_ACCESS,
 ) -> Answer:
     """Answer one question beside its passages: answer, confidence, evidence, decision.
 
@@ -95,7 +95,7 @@ async def answer_by_each_async(
     frame: bool = False,
     structured: bool = True,
     other_source: bool = False,
-    access: Access = AT_A_DESK,
+    access: Access = INTERACTIVE_ACCESS,
 ) -> list[Answer]:
     """Answer one question by several strategies at once; the answers stand in their order."""
     from novarag.flows.answerer import Answerer

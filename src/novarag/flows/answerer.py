@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Self, cast
 
 from novarag.calls import GREEDY, CallError, Outcome
 from novarag.errors import UsageError
-from novarag.flows.access import AT_A_DESK, reach
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.flows.looping import LoopThread, run_sync, wait_in
 from novarag.flows.passages import load_passages
+from novarag.flows.sync import LoopThread, run_sync, wait_in
 from novarag.llm.called import CalledLLM
 from novarag.records import Passage, PassageGroup, Question
+from novarag.runner.access import INTERACTIVE_ACCESS, reach
 from novarag.scoring import Exchange, Scorer
 from novarag.strategies import find_strategy
 from novarag.strategies.reply_form import form_of
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.calls import Reply, Sampling
-    from novarag.flows.access import Access, Model, ModelAccess
     from novarag.ports import LLM
     from novarag.records import Completion
+    from novarag.runner.access import Access, Model, ModelAccess
     from novarag.scoring import Answer
     from novarag.strategies import Strategy
     from novarag.web.endpoint import Endpoint
@@ -89,7 +89,7 @@ class Answerer:
         frame: bool = False,
         structured: bool = True,
         other_source: bool = False,
-        access: Access = AT_A_DESK,
+        access: Access = INTERACTIVE_ACCESS,
     ) -> None:
         self._strategy, self._frame = find_strategy(strategy), frame
         if frame:

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.defaults import ASK
 from novarag.errors import DataError, ServiceError, UsageError
-from novarag.flows.access import reach
 from novarag.flows.events import silent
-from novarag.flows.jobs import (
-    all_failed,
-    cause_of,
-    check_server,
-    is_structured,
-    plan_job,
-    run_job,
-    source_of,
-)
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
+from novarag.runner.access import reach
+from novarag.runner.asking import SamplingPlan, strategy_mode
+from novarag.runner.runner import Runner, cause_of
+from novarag.runner.sources import source_of
+from novarag.runner.stop import Stop
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calls import Sampling
-    from novarag.flows.access import Access, Model, ModelAccess
     from novarag.flows.events import Tell
-    from novarag.flows.jobs import Groups
-    from novarag.flows.looping import Stop
-    from novarag.ports import Asking
-    from novarag.runs import Run, Settings, Store
+    from novarag.runner.access import Access, Model
+    from novarag.runner.asking import AskingMode
+    from novarag.runner.sources import Groups
+    from novarag.runs import Run
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
-    from novarag.strategies.frames import Framed
 
 _GUESSED_REPLY = 400  # tokens of a reply, for a preview before there are any
 
@@ -91,54 +84,39 @@ async def ask_async(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
-    from novarag.runs import Memory, open_run, open_store
-    from novarag.strategies.frames import Framed
-
-    asking, name = _strategy(strategy)
-    reached = reach(model, access)
-    made = _calibration(calibration, out, asking, reached.name)
-    settings = _settings(
-        asking, name, reached.name, _sampling(samples, temperature, sampling),
-        per_request=per_request, revision=revision, shard_size=shard_size,
+    mode, reached = strategy_mode(strategy, frame=frame), reach(model, access)
+    made = _calibration(calibration, out, mode, reached.name)
+    runner = Runner(model=reached, folder=out, on_event=on_event, stop=stop or Stop())
+    wanted = _sampling(samples, temperature, sampling)
+    plan = SamplingPlan(
+        sampling=wanted, per_request=per_request, revision=revision, shard_size=shard_size,
+        structured=_is_structured(structured, mode, wanted, runner),
     )  # fmt: skip
-    source = source_of(groups)
-    store = Memory() if out is None else open_store(out)
-    settings = replace(
-        settings, structured=_structured(structured, asking, reached, store, settings)
-    )
-    if out is not None:
-        await check_server(reached, store)  # a wrong address must not leave a folder behind
-    asked = _framed(asking, store) if frame else asking
-    if isinstance(asked, Framed):
-        settings = replace(settings, frame=asked.secret)
-    job = plan_job(asked, source, settings, store, reached, on_event=on_event)
-    summary = await run_job(job, reached, on_event=on_event, stop=stop)
-    run = open_run(store)
-    if all_failed(summary) and (out is None or made is not None):
-        raise ServiceError(cause_of(run), retryable=False)
-    if made is not None and out is not None and not run.missing:
+    done = await runner.attempt(groups, mode, samples=plan)
+    if done.summary.all_failed and (out is None or made is not None):
+        raise ServiceError(cause_of(done.run), retryable=False)
+    if made is not None and out is not None and done.summary.finished:
         from novarag.flows.calibrate import apply_calibration
 
-        apply_calibration(run, made, out=Path(out) / "calibrated.parquet", on_event=on_event)
-    return run
+        apply_calibration(done.run, made, out=Path(out) / "calibrated.parquet", on_event=on_event)
+    return done.run
 
 
 ask = synchronous(ask_async)
 
 
-def _structured(
-    wanted: bool | None, asking: Asking, model: ModelAccess, store: Store, settings: Settings
+def _is_structured(
+    wanted: bool | None, mode: AskingMode, sampling: Sampling, runner: Runner
 ) -> bool:
     """Say whether replies are held to the strategy's form; one sample a group usually is."""
-    own = settings.sampling.regex is not None or settings.sampling.schema is not None
+    own = sampling.regex is not None or sampling.schema is not None
     if wanted and own:
         raise UsageError("replies follow a `regex` or `schema` of yours, or are `structured`")
-    usual = settings.samples == 1 and not own
-    return is_structured(wanted, asking, model, store, usual=usual)
+    return runner.is_structured(wanted, mode.asking, "", usual=sampling.n == 1 and not own)
 
 
 def _calibration(
-    given: str | Path | Calibration | None, out: str | Path | None, asking: Asking, model: str
+    given: str | Path | Calibration | None, out: str | Path | None, mode: AskingMode, model: str
 ) -> Calibration | None:
     """Take a calibration that fits the model and the prompt, before anything is asked."""
     if given is None:
@@ -152,7 +130,7 @@ def _calibration(
             "`calibration` wants a folder (`out`); hand any other run to `apply_calibration`"
         )
     made = as_calibration(given)
-    prompt = asking.template.hash if isinstance(asking, Strategy) else UNKNOWN
+    prompt = mode.template_hash if isinstance(mode.asking, Strategy) else UNKNOWN
     check_source(made, Source(model=model, prompt=prompt))
     return made
 
@@ -206,13 +184,12 @@ def preview_ask(
     """
     from novarag.runs import requests_hold
 
-    asking, name = _strategy(strategy)
-    how = _sampling(samples, None, sampling)
-    settings = _settings(asking, name, reach(model).name, how, per_request=per_request)
+    mode = strategy_mode(strategy, frame=frame)
+    plan = SamplingPlan(sampling=_sampling(samples, None, sampling), per_request=per_request)
+    settings = mode.settings(plan, model=reach(model).name)
     count = characters = graded = labelled = 0
     first, questions = "", set()
-    source = source_of(groups)
-    asked = _framed(asking, None) if frame else asking
+    source, asked = source_of(groups), mode.framed()
     for group in source.groups():
         text = asked.render(group).text
         first = first or text
@@ -249,29 +226,6 @@ def read_schema(path: str | Path) -> str:
     return text
 
 
-def _strategy(strategy: str | Strategy | FollowUp) -> tuple[Strategy | FollowUp, str]:
-    """Find a strategy, and the name a run remembers it by."""
-    from novarag.strategies import Strategy, find_strategy
-    from novarag.strategies.follow_up import FollowUp
-
-    if isinstance(strategy, (Strategy, FollowUp)):
-        return strategy, strategy.name
-    if isinstance(strategy, str):
-        return find_strategy(strategy), strategy
-    raise TypeError(f"strategy must be a name or a Strategy, not {type(strategy).__name__}")
-
-
-def _framed(asking: Strategy | FollowUp, store: Store | None) -> Framed:
-    """Frame a strategy with the secret of its run, which is drawn when the run begins."""
-    from novarag.runs import frame_secret
-    from novarag.strategies import Strategy
-    from novarag.strategies.frames import fresh_secret
-
-    if not isinstance(asking, Strategy):
-        raise UsageError(f"{asking.name!r} has no labels, so it takes no `frame`")
-    return asking.framed(None if store is None else frame_secret(store, fresh_secret))
-
-
 def _sampling(samples: int, temperature: float | None, sampling: Sampling | None) -> Sampling:
     from novarag.calls import Sampling
 
@@ -279,22 +233,3 @@ def _sampling(samples: int, temperature: float | None, sampling: Sampling | None
         return sampling
     warm = (0.0 if samples == 1 else 1.0) if temperature is None else temperature
     return Sampling(n=samples, temperature=warm)
-
-
-def _settings(
-    asking: Strategy | FollowUp,
-    name: str,
-    model: str,
-    sampling: Sampling,
-    *,
-    per_request: int | None = None,
-    revision: str | None = None,
-    shard_size: int = ASK.shard_size,
-) -> Settings:
-    from novarag.runs import Settings
-
-    return Settings(
-        strategy=name, template_hash=asking.template.hash, model=model, revision=revision,
-        samples=sampling.n, per_request=per_request, sampling=replace(sampling, n=1),
-        shard_size=shard_size,
-    )  # fmt: skip

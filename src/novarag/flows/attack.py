@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 
 from novarag.attacks import MARGIN, Action, Case
 from novarag.attacks.result import AttackResult
+from novarag.calls import Sampling
 from novarag.defaults import ASK
 from novarag.errors import DataError, UsageError
-from novarag.flows.access import reach
 from novarag.flows.attack_judging import judge_of
 from novarag.flows.attack_plan import REPEATS, AttackPlan, plan_attacks
+from novarag.flows.attack_runs import ATTACKED, UNATTACKED, AttackRuns
 from novarag.flows.events import Step, Wrote, silent
-from novarag.flows.jobs import source_of
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
+from novarag.runner.access import reach
+from novarag.runner.asking import AskingMode, SamplingPlan, strategy_mode
+from novarag.runner.runner import Runner
+from novarag.runner.sources import source_of
+from novarag.runner.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +28,12 @@ if TYPE_CHECKING:
     from novarag.attacks import Defence
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.flows.access import Access, Model, ModelAccess
-    from novarag.flows.attack_gateway import ThroughGateway
     from novarag.flows.attack_judging import Judge
     from novarag.flows.attack_plan import Suite
-    from novarag.flows.attack_runs import AttackRuns
     from novarag.flows.events import Tell
-    from novarag.flows.jobs import Groups
-    from novarag.flows.looping import Stop
+    from novarag.ports import Asking
+    from novarag.runner.access import Access, Model, ModelAccess
+    from novarag.runner.sources import Groups
     from novarag.strategies import Strategy
 
 
@@ -106,25 +109,33 @@ async def attack_async(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
-    asking, name, reached = _access(model, gateway, strategy, access)
+    mode, reached = _reach(model, gateway, strategy, access)
     plan = plan_attacks(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
         defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
     )  # fmt: skip
-    _check(plan, asking, margin)
+    _check(plan, mode.asking, margin)
     judge, decides = judge_of(
-        asking, reached.name, threshold=threshold, gate=gate, calibration=calibration,
+        mode.asking, reached.name, threshold=threshold, gate=gate, calibration=calibration,
         other_source=other_source,
     )  # fmt: skip
-    runs = _runs(
-        asking, name, reached, out, temperature=temperature, max_tokens=max_tokens,
-        shard_size=shard_size, structured=_structured(plan, structured),
+    runs = AttackRuns(
+        mode=mode,
+        runner=Runner(
+            model=reached, folder=None if out is None else Path(out) / "runs", on_event=on_event,
+            stop=stop or Stop(),
+        ),
+        samples=SamplingPlan(
+            sampling=Sampling(temperature=temperature, max_tokens=max_tokens), per_request=1,
+            shard_size=shard_size,
+        ),
+        structured=_structured(plan, structured),
     )  # fmt: skip
     cases: list[Case] = []
     missing = 0
     for number, defence in enumerate(plan.defences, start=1):
         on_event(Step(defence.name, number, len(plan.defences)))
-        some, lost = await _cases(plan, defence, runs, judge, on_event=on_event, stop=stop)
+        some, lost = await _cases(plan, defence, runs, judge)
         cases += some
         missing += lost
     result = _result(plan, runs, cases, missing, margin=margin, decides=decides)
@@ -211,24 +222,21 @@ def _defences(defences: Sequence[str] | None, gateway: str | None) -> Sequence[s
     return ("plain",) if gateway is not None and defences is None else defences
 
 
-def _access(
+def _reach(
     model: Model | None, gateway: str | None, strategy: str | Strategy, access: Access | None
-) -> tuple[Strategy | ThroughGateway, str, ModelAccess]:
-    """Find out what is asked, how, and under which name a run remembers it."""
-    from novarag.flows.attack_gateway import NAME, ThroughGateway, reach_gateway
-    from novarag.strategies import find_strategy
+) -> tuple[AskingMode, ModelAccess]:
+    """Find out what is asked, and how it is reached."""
+    from novarag.flows.attack_gateway import gateway_mode, reach_gateway
 
     if (model is None) == (gateway is None):
         raise UsageError("give a `model` or a `gateway`, one of the two")
     if gateway is not None:
-        return ThroughGateway(), NAME, reach_gateway(gateway, access)
+        return gateway_mode(), reach_gateway(gateway, access)
     assert model is not None  # noqa: S101 - said above
-    found = find_strategy(strategy) if isinstance(strategy, str) else strategy
-    name = strategy if isinstance(strategy, str) else strategy.name
-    return found, name, reach(model, access)
+    return strategy_mode(strategy), reach(model, access)
 
 
-def _check(plan: AttackPlan, asking: Strategy | ThroughGateway, margin: float) -> None:
+def _check(plan: AttackPlan, asking: Asking, margin: float) -> None:
     """Refuse what would fail after the first calls were paid for."""
     from novarag.strategies import Strategy
 
@@ -244,26 +252,6 @@ def _check(plan: AttackPlan, asking: Strategy | ThroughGateway, margin: float) -
                 asking.pattern(1)
 
 
-def _runs(
-    asking: Strategy | ThroughGateway,
-    name: str,
-    model: ModelAccess,
-    out: str | Path | None,
-    *,
-    temperature: float,
-    max_tokens: int | None,
-    shard_size: int,
-    structured: bool | None,
-) -> AttackRuns:
-    from novarag.flows.attack_runs import AttackRuns
-
-    return AttackRuns(
-        asking=asking, name=name, model=model, folder=None if out is None else Path(out) / "runs",
-        temperature=temperature, max_tokens=max_tokens, shard_size=shard_size,
-        structured=structured,
-    )  # fmt: skip
-
-
 def _structured(plan: AttackPlan, wanted: bool | None) -> bool | None:
     """Say what is wanted of all defences; one that holds replies by itself is held alone."""
     alone = any(defence.structured for defence in plan.defences)
@@ -273,25 +261,13 @@ def _structured(plan: AttackPlan, wanted: bool | None) -> bool | None:
 
 
 async def _cases(
-    plan: AttackPlan,
-    defence: Defence,
-    runs: AttackRuns,
-    judge: Judge,
-    *,
-    on_event: Tell,
-    stop: Stop | None,
+    plan: AttackPlan, defence: Defence, runs: AttackRuns, judge: Judge
 ) -> tuple[list[Case], int]:
     """Ask what one defence asks, and put each attacked reply beside the two without an attack."""
-    from novarag.flows.attack_runs import ATTACKED, UNATTACKED
-
-    clean = await runs.ask(
-        defence, UNATTACKED, list(plan.unattacked(defence)), on_event=on_event, stop=stop
-    )
+    clean = await runs.ask(defence, UNATTACKED, list(plan.unattacked(defence)))
     attacked = list(plan.attacked(defence))
     asked = [one.group for one in attacked if not one.blocked]
-    replies = (
-        await runs.ask(defence, ATTACKED, asked, on_event=on_event, stop=stop) if asked else {}
-    )
+    replies = await runs.ask(defence, ATTACKED, asked) if asked else {}
     cases: list[Case] = []
     for one in attacked:
         before = [judge(trial) for trial in clean.get(one.base, ())]
@@ -323,8 +299,8 @@ def _result(
 
     flagged, passages = plan.flagged()
     return AttackResult(
-        model=runs.model.name,
-        strategy=runs.name,
+        model=runs.runner.model.name,
+        strategy=runs.mode.name,
         cases=tuple(cases),
         defences=tuple(defence.name for defence in plan.defences),
         action=str(plan.action),
@@ -334,7 +310,7 @@ def _result(
         missing=missing,
         flagged=flagged,
         passages=passages,
-        notes=tuple(simulated_note(runs.model.name)),
+        notes=tuple(simulated_note(runs.runner.model.name)),
     )
 
 

@@ -8,8 +8,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from novarag.attacks import Outcome
-from novarag.flows.access import Access, ModelAccess
 from novarag.records import Flaw, Prompt, Reading
+from novarag.runner.access import Access, ModelAccess
+from novarag.runner.asking import AskingMode
 
 if TYPE_CHECKING:
     from novarag.records import PassageGroup, Trial
@@ -66,18 +67,22 @@ def gateway_outcome(trial: Trial) -> Outcome:
     )
 
 
+def gateway_mode() -> AskingMode:
+    """Ask by the form of a gateway's requests, under the name of a gateway."""
+    asking = ThroughGateway()
+    return AskingMode(asking=asking, name=NAME, template_hash=asking.template.hash)
+
+
 def reach_gateway(address: str, access: Access | None = None) -> ModelAccess:
     """Find out how a gateway is reached: by its address and the name of one of its models."""
     from novarag.llm.gateway import GatewayLLM
     from novarag.web.endpoint import parse_endpoint
-    from novarag.web.sending import Patience
 
     how = access or Access()
     endpoint = parse_endpoint(address, key_env=how.key_env)
-    patience = Patience(concurrency=how.concurrency, timeout=how.timeout, attempts=how.attempts)
     return ModelAccess(
         name=endpoint.model,
-        opens=partial(GatewayLLM, [endpoint], patience=patience),
+        opens=partial(GatewayLLM, [endpoint], patience=how.patience),
         access=how,
         endpoints=(endpoint,),
     )

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.flows.attack_gateway import ThroughGateway
+    from novarag.ports import Asking
     from novarag.records import Trial
-    from novarag.strategies import Strategy
 
     Judge = Callable[[Trial], Outcome]
 
@@ -24,7 +23,7 @@ THRESHOLD = 0.5
 
 
 def judge_of(
-    asking: Strategy | ThroughGateway,
+    asking: Asking,
     model: str,
     *,
     threshold: float | None,
@@ -33,14 +32,15 @@ def judge_of(
     other_source: bool,
 ) -> tuple[Judge, str]:
     """Return what makes an outcome of a trial, and how it decides."""
-    from novarag.flows.attack_gateway import ThroughGateway, gateway_outcome
+    from novarag.flows.attack_gateway import gateway_outcome
     from novarag.flows.calibrate import as_calibration
     from novarag.flows.gate import as_gate
     from novarag.scoring import Scorer
+    from novarag.strategies import Strategy
 
     if sum(part is not None for part in (threshold, gate)) > 1:
         raise UsageError("a `gate` has its own threshold: leave `threshold` out")
-    if isinstance(asking, ThroughGateway):
+    if not isinstance(asking, Strategy):  # a gateway
         if (threshold, gate, calibration) != (None, None, None):
             raise UsageError("a `gateway` decides by itself: leave `threshold` and `gate` out")
         return gateway_outcome, "the gateway decides"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from novarag.atomic import write_whole
 from novarag.flows.events import Notice, StepResult, silent
 from novarag.flows.group import audited, write_groups
-from novarag.flows.jobs import hash_of
 from novarag.noise.group_build import MARGIN
+from novarag.runner.sources import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,42 +9,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.config import Pipeline, load_pipeline
-from novarag.errors import Unfinished, UsageError
-from novarag.flows.access import check_keys, reach_endpoints
+from novarag.errors import UsageError
 from novarag.flows.drafts import iter_pools
 from novarag.flows.events import Note, Step, StepResult, silent
 from novarag.flows.export import write_export
 from novarag.flows.filter import filter_trials
 from novarag.flows.group import audited, write_groups
-from novarag.flows.jobs import (
-    Source,
-    check_server,
-    hash_of,
-    plan_job,
-    run_job,
-    settings_of,
-    settled_run,
-    source_of,
-)
-from novarag.flows.looping import Stop, synchronous
-from novarag.flows.noise import questions_of, write_noise
+from novarag.flows.noise import questions_of, sort_noise
+from novarag.flows.sync import synchronous
 from novarag.grouping import find_mix
 from novarag.noise import Noising
 from novarag.noise.group_build import THREE_GROUPS, TRAINING
+from novarag.runner.access import check_keys, reach_endpoints
+from novarag.runner.asking import SamplingPlan, noise_mode, sampling_plan, strategy_mode
+from novarag.runner.runner import Runner
+from novarag.runner.sources import GroupSource, hash_of
+from novarag.runner.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.flows.access import Access, ModelAccess
     from novarag.flows.events import Tell
     from novarag.flows.export import Export
     from novarag.flows.filter import FilterResult
     from novarag.flows.noise import NoiseResult
     from novarag.noise.group_build import GroupBuild
     from novarag.records import PassageGroup
-    from novarag.runs import Run, Settings
+    from novarag.runner.access import Access, ModelAccess
+    from novarag.runner.asking import AskingMode
+    from novarag.runs import Run
     from novarag.sft.exporting import ExportOptions
-    from novarag.strategies import Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +76,7 @@ async def build_training_set_async(
     """Have noise written, draw groups, ask for samples, filter and export, as a file says.
 
     Each step leaves its result in the folder that the file names as `out`, or finds it there, so
-    that the same call goes on where it was cut off; `Unfinished` says that it was.
+    that the same call goes on where it was cut off; `UnfinishedError` says that it was.
 
     Args:
         pipeline: TOML files, or presets such as "paper", later ones overriding earlier ones; or a
@@ -94,10 +88,12 @@ async def build_training_set_async(
     if isinstance(pipeline, (str, Path)):
         pipeline = [pipeline]
     found = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(*pipeline)
-    steps = _Steps(found, access, on_event, stop or Stop())
+    stop = stop or Stop()
+    steps = _BuildSteps(found, access, on_event, stop)
     await steps.check()
     wanted = [steps.noise, steps.groups, steps.ask, steps.filter, steps.export]
     for number, step in enumerate(wanted, start=1):
+        stop.raise_if_set(str(steps.out))
         on_event(Step(step.__name__, number, len(wanted)))
         result = await step()
         if result is not None:
@@ -110,7 +106,7 @@ async def build_training_set_async(
 build_training_set = synchronous(build_training_set_async)
 
 
-class _Steps:
+class _BuildSteps:
     """The steps of a pipeline; each leaves its result in the folder, or finds it there."""
 
     def __init__(
@@ -124,6 +120,9 @@ class _Steps:
     def _model(self) -> ModelAccess:
         return reach_endpoints(self.pipeline.model, self.access)
 
+    def _runner(self, model: ModelAccess) -> Runner:
+        return Runner(model=model, folder=self.out, on_event=self.tell, stop=self.stop)
+
     def _questions(self, limit: int | None = None) -> Iterator[PassageGroup]:
         given = self.pipeline.questions
         few = [n for n in (given.limit, limit) if n is not None]
@@ -132,7 +131,6 @@ class _Steps:
     async def check(self) -> None:
         """Complain about any setting now, not when its step comes and the others are paid for."""
         from novarag.filters import Options
-        from novarag.runs import open_store
 
         groups, given = self.pipeline.groups, self.pipeline.filter
         if groups.mix == TRAINING and groups.k < 3:
@@ -147,7 +145,7 @@ class _Steps:
             rules=given.rules, alignment=given.alignment, balance=given.balance,
             tolerate_mismatch=given.tolerate_mismatch, drop_longest=given.drop_longest,
         )  # fmt: skip
-        await check_server(self._model, open_store(self.out / "run"))
+        await self._runner(self._model).check("run")
 
     @cached_property
     def _noising(self) -> tuple[Noising, ModelAccess] | None:
@@ -161,18 +159,16 @@ class _Steps:
         return noising, reach_endpoints(given.model or self.pipeline.model, self.access)
 
     @cached_property
-    def _asking(self) -> tuple[Strategy, Settings]:
+    def _asking(self) -> tuple[AskingMode, SamplingPlan]:
         from novarag.calls import Sampling
-        from novarag.strategies import find_strategy
 
         given, groups = self.pipeline.ask, self.pipeline.groups
-        strategy = find_strategy(given.strategy)
+        mode = strategy_mode(given.strategy)
         if given.structured and given.strategy != "nova":
             raise UsageError("structured replies are those of the strategy nova: correct [ask]")
         k = groups.k if groups.mix in THREE_GROUPS else find_mix(groups.mix, k=groups.k).size
         sampling = Sampling(n=given.samples, temperature=given.temperature)
-        name = given.strategy
-        return strategy, settings_of(given, strategy, self._model.name, sampling, k=k, name=name)
+        return mode, sampling_plan(given, mode.asking, sampling, k=k)
 
     @cached_property
     def _exporting(self) -> ExportOptions:
@@ -191,31 +187,25 @@ class _Steps:
     async def noise(self) -> NoiseResult | None:
         """Have passages written, if the pipeline asks for any."""
         from novarag.calls import Sampling
-        from novarag.runs import Settings, open_store
 
         given, asked = self.pipeline.noise, self._noising
         if given is None or asked is None:
             self.tell(Note("no [noise]: the passages of the questions are all there is"))
             return None
         noising, writer = asked
-        settings = Settings(
-            strategy=noising.name, template_hash=noising.fingerprint, model=writer.name,
-            noise=noising,
-            sampling=Sampling(temperature=given.temperature, max_tokens=given.max_tokens),
-        )  # fmt: skip
         file = Path(self.pipeline.questions.file)
         limits = (self.pipeline.questions.limit, given.questions)
-        source = Source(
+        source = GroupSource(
             groups=lambda: noising.requests(self._questions(given.questions)),
             name=file.name,
             hash=f"{hash_of(file)} {limits}",
         )
-        store = open_store(self.out / "noise")
-        result = await write_noise(
-            source, settings, store, writer, on_event=self.tell, stop=self.stop
+        sampling = Sampling(temperature=given.temperature, max_tokens=given.max_tokens)
+        done = await self._runner(writer).attempt(
+            source, noise_mode(noising), place="noise", samples=SamplingPlan(sampling=sampling)
         )
-        if not result.run.finished:
-            raise Unfinished(store.place, stopped=result.run.stopped)
+        done.answered_run()  # or nothing can be drawn from it
+        result = sort_noise(done, noising)
         self.built = replace(self.built, noise=result)
         return result
 
@@ -252,15 +242,10 @@ class _Steps:
 
     async def ask(self) -> Run:
         """Ask every group for its samples."""
-        from novarag.runs import open_store
-
-        strategy, settings = self._asking
-        store = open_store(self.out / "run")
-        await check_server(self._model, store)
-        source = source_of(self.out / "groups.jsonl")
-        job = plan_job(strategy, source, settings, store, self._model, on_event=self.tell)
-        summary = await run_job(job, self._model, on_event=self.tell, stop=self.stop)
-        run = settled_run(job, summary)
+        mode, samples = self._asking
+        run = await self._runner(self._model).ask(
+            self.out / "groups.jsonl", mode, place="run", samples=samples
+        )
         self.built = replace(self.built, run=run)
         return run
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from novarag.errors import Unfinished
-from novarag.flows.events import silent
-from novarag.flows.jobs import Source, plan_job, run_job, settings_of, settled_run
-from novarag.runs import Memory, is_finished, open_store, read_manifest
-from novarag.strategies import Strategy, find_strategy
-from novarag.strategies.follow_up import FOLLOW_UPS, FollowUp, propose
+from novarag.runner.asking import sampling_plan, strategy_mode
+from novarag.runner.sources import source_of
+from novarag.runs import is_finished, read_manifest
+from novarag.strategies.follow_up import FOLLOW_UPS, propose
 from novarag.uncertainty import GREEDY, serving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from novarag.config.asking import Replies
-    from novarag.flows.access import ModelAccess
-    from novarag.flows.events import Tell
-    from novarag.flows.looping import Stop
     from novarag.records import PassageGroup
-    from novarag.runs import Job, Run, Store
+    from novarag.runner.runner import Runner
+    from novarag.runner.sources import GroupSource
+    from novarag.runs import Run
+    from novarag.strategies import Strategy
     from novarag.uncertainty import Need
 
 _DETAILED = "-logprobs"  # how the name of a run ends that has log-probabilities
@@ -42,95 +38,65 @@ def draw_name(need: Need) -> str:
     return name + warm + (_DETAILED if need.logprobs and not need.follow_up else "")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """Groups, a model and a strategy under study: all that replies are drawn with.
+    """Groups, who is asked and a strategy under study: all that replies are drawn with.
 
-    `k` is the number of passages of every group, for replies that are held to a form. Without a
-    `folder` everything is kept in memory.
+    `k` is the number of passages of every group, for replies that are held to a form.
     """
 
-    source: Source
+    source: GroupSource
     strategy: str | Strategy
-    model: ModelAccess
+    runner: Runner
     replies: Replies
-    folder: Path | None
     k: int | None = None
-    _memory: dict[str, Memory] = field(default_factory=dict)
 
-    def stores(self, needs: Sequence[Need]) -> list[Store]:
-        """Open the place of each need's run."""
-        return [self._open(self._name(need)) for need in needs]
-
-    def _open(self, name: str) -> Store:
-        if self.folder is None:
-            return self._memory.setdefault(name, Memory())
-        return open_store(self.folder / name)
+    def are_drawn(self, needs: Sequence[Need]) -> bool:
+        """Say whether the replies of every need are there."""
+        return all(is_finished(self.runner.store(self._name(need))) for need in needs)
 
     def _name(self, need: Need) -> str:
         """Name the run of a need; replies that came with more than it needs will do."""
         own, more = (draw_name(n) for n in (need, replace(need, logprobs=True)))
-        begun = self._open(own).read("manifest.json") is not None
-        return more if not begun and is_finished(self._open(more)) else own
+        begun = self.runner.store(own).read("manifest.json") is not None
+        return more if not begun and is_finished(self.runner.store(more)) else own
 
-    async def draw(
-        self, needs: Sequence[Need], *, on_event: Tell = silent, stop: Stop | None = None
-    ) -> dict[Need, Run]:
-        """Get the replies of every need, or find them; `Unfinished` where that was stopped.
+    async def draw(self, needs: Sequence[Need]) -> dict[Need, Run]:
+        """Get the replies of every need, or find them.
 
         Where no reply gave an answer, there is nothing to follow up on, and that need is left out.
         """
         drawn: dict[Need, Run] = {}
         for need in sorted(needs, key=lambda n: n.follow_up is not None):
-            answers = _answers(drawn[serving(GREEDY, drawn)]) if need.follow_up else None
-            if need.follow_up and answers is None:
-                continue
-            job = self._job(need, answers, on_event)
-            summary = await run_job(job, self.model, on_event=on_event, stop=stop)
-            if stop is not None and stop.is_set():
-                raise Unfinished(job.store.place, stopped=summary.stopped)
-            drawn[need] = settled_run(job, summary)
+            if need.follow_up is None:
+                drawn[need] = await self._ask(need, self.source, self._name(need))
+            elif groups := follow_ups(drawn[serving(GREEDY, drawn)]):
+                drawn[need] = await self._follow_up(need, groups)
         return drawn
 
-    def _job(self, need: Need, answers: Source | None, on_event: Tell) -> Job:
-        asking, name = self._asking(need)
-        place, source = self._name(need), answers or self.source
-        if answers is not None:
-            found = read_manifest(self._open(place))
-            if found is not None and found.source_hash != source.hash:
-                place += f"-{source.hash[:8]}"  # answers were added or changed since
-        detail = replace(need, logprobs=True) if place.endswith(_DETAILED) else need
-        settings = settings_of(
-            self.replies, asking, self.model.name, detail.sampling(), k=self.k, name=name
+    async def _follow_up(self, need: Need, groups: Sequence[PassageGroup]) -> Run:
+        texts = "\0".join(group.question.text for group in groups)
+        digest = sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
+        place = self._name(need)
+        found = read_manifest(self.runner.store(place))
+        if found is not None and found.source_hash != digest:
+            place += f"-{digest[:8]}"  # answers were added or changed since
+        return await self._ask(need, source_of(groups, name="answers", hash=digest), place)
+
+    async def _ask(self, need: Need, source: GroupSource, place: str) -> Run:
+        mode = strategy_mode(
+            FOLLOW_UPS[need.follow_up] if need.follow_up else need.strategy or self.strategy
         )
-        return plan_job(asking, source, settings, self._open(place), self.model, on_event=on_event)
-
-    def _asking(self, need: Need) -> tuple[Strategy | FollowUp, str]:
-        if need.follow_up is not None:
-            return FOLLOW_UPS[need.follow_up], need.follow_up
-        strategy = need.strategy or self.strategy
-        if isinstance(strategy, str):
-            return find_strategy(strategy), strategy
-        return strategy, strategy.name
-
-
-def _answers(greedy: Run) -> Source | None:
-    """Return the answers of a run to ask about, if it has any."""
-    groups = follow_ups(greedy)
-    if not groups:
-        return None
-    texts = "\0".join(group.question.text for group in groups)
-    digest = sha256(texts.encode("utf-8", "surrogatepass")).hexdigest()
-    return Source(groups=partial(iter, groups), name="answers", hash=digest)
+        detail = replace(need, logprobs=True) if place.endswith(_DETAILED) else need
+        samples = sampling_plan(self.replies, mode.asking, detail.sampling(), k=self.k)
+        return await self.runner.ask(source, mode, place=place, samples=samples)
 
 
 def follow_ups(greedy: Run) -> list[PassageGroup]:
     """Propose to every group the answer that its greedy reply gave, where it gave one."""
-    from novarag.flows.estimates import by_group
-
     found = []
     for shard in greedy.finished:
-        trials = by_group(greedy, shard)
+        trials = greedy.trials_by_group(shard)
         for group in greedy.groups(shard):
             said = [t.response for t in trials.get(str(group.id), ()) if t.response is not None]
             found += [propose(group, said[0].answer)] if said else []

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from novarag.calls import simulated_note
 from novarag.defaults import ASK
 from novarag.errors import UnknownName, UsageError
-from novarag.flows.access import reach
 from novarag.flows.events import Wrote, silent
-from novarag.flows.jobs import check_server, source_of
-from novarag.flows.looping import synchronous
 from novarag.flows.measure import REPLICATES
+from novarag.flows.sync import synchronous
+from novarag.runner.access import reach
+from novarag.runner.sources import source_of
+from novarag.runner.stop import Stop
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from novarag.calls import Cost
-    from novarag.flows.access import Access, Model
     from novarag.flows.events import Tell
-    from novarag.flows.jobs import Groups
-    from novarag.flows.looping import Stop
     from novarag.metrics import Measurement
     from novarag.records import PassageGroup, Trial
     from novarag.report import Heading
+    from novarag.runner.access import Access, Model
+    from novarag.runner.sources import Groups
     from novarag.runs import Run
     from novarag.strategies import Strategy
     from novarag.uncertainty import Method, Need
@@ -108,7 +108,8 @@ async def estimate_async(
         methods: Uncertainty methods, one or several: names, `Method` objects or
             "package.module:OBJECT"; "all" is every one that ships.
         out: A folder for replies, estimates and a report, where the same call goes on after it was
-            cut off (`Unfinished` says that it was); None keeps all in memory, and measures nothing.
+            cut off (`UnfinishedError` says that it was); None keeps all in memory, and measures
+            nothing.
         nli: A model of entailment that says which answers mean the same, for semantic entropy: a
             folder, a model of the hub, "package.module:OBJECT", or a function of (premise,
             hypothesis) pairs.
@@ -123,25 +124,26 @@ async def estimate_async(
     """
     from novarag.config.asking import Replies
     from novarag.flows.draws import Draws
+    from novarag.runner.runner import Runner
     from novarag.uncertainty import union
 
     name = strategy if isinstance(strategy, str) else strategy.name
     found = find_methods(_listed(methods), nli=nli)
     chosen = tuple(m.beside(_name_of(strategy)) for m in found)
-    source, reached = source_of(groups), reach(model, access)
+    source, folder = source_of(groups), None if out is None else Path(out) / "draws"
     draws = Draws(
         source=source,
         strategy=strategy,
-        model=reached,
+        runner=Runner(
+            model=reach(model, access), folder=folder, on_event=on_event, stop=stop or Stop()
+        ),
         replies=Replies(
             max_tokens=max_tokens, seed=seed, structured=structured, shard_size=shard_size
         ),
-        folder=None if out is None else Path(out) / "draws",
         k=_passages(source.groups()) if structured else None,
     )
     needs = union(need for m in chosen for need in m.needs)
-    await check_server(reached, *draws.stores(needs))
-    drawn = await draws.draw(needs, on_event=on_event, stop=stop)
+    drawn = await draws.draw(needs)
     result = sum_up(drawn, chosen, name)
     if out is None:
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup, Trial
     from novarag.runs import Run
     from novarag.uncertainty import Method, Need
-
-
-def by_group(run: Run, shard: int | None = None) -> dict[str, list[Trial]]:
-    """Read trials by group, ungraded: a method must not see what is right."""
-    found: dict[str, list[Trial]] = defaultdict(list)
-    for trial in run.trials(shard, graded=False):
-        found[str(trial.group.id)].append(trial)
-    return found
 
 
 def iter_estimates(
@@ -46,12 +37,12 @@ def iter_estimated(
     """
     methods = tuple(methods)
     asked = {need: draw for need, draw in draws.items() if need.follow_up is None}
-    followed = {n: by_group(d) for n, d in draws.items() if n.follow_up is not None}
+    followed = {n: d.trials_by_group() for n, d in draws.items() if n.follow_up is not None}
     first = next(iter(asked.values()))
     if any(draw.manifest.parts != first.manifest.parts for draw in asked.values()):
         raise UsageError("these runs were not asked the same groups in the same shards")
     for shard in range(len(first.manifest.parts)):
-        drawn = {need: by_group(draw, shard) for need, draw in asked.items()} | followed
+        drawn = {need: draw.trials_by_group(shard) for need, draw in asked.items()} | followed
         groups = list(first.groups(shard))
         for method in methods:
             yield method, _estimated(groups, drawn, method, strategy)

@@ -6,26 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.runner.events import Note as Note
+from novarag.runner.events import Notice as Notice
+from novarag.runner.events import RunBegun as RunBegun
+from novarag.runner.events import RunEnded as RunEnded
+from novarag.runner.events import RunProgress as RunProgress
+from novarag.runner.events import silent as silent
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from novarag.flows.jobs import RunSummary
-    from novarag.runs import Manifest, Progress
     from novarag.sft.train.progress import Progress as Trained
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something was found amiss, such as a damaged file, and put right."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something worth knowing while one waits."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +41,6 @@ class StepResult:
 
     name: str
     result: object
-
-
-@dataclass(frozen=True, slots=True)
-class RunBegun:
-    """Requests are about to be sent; `finished` shards of the run have nothing left to ask."""
-
-    manifest: Manifest
-    finished: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """How far the requests of a run are, a few times a second."""
-
-    now: Progress
-    requests: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnded:
-    """The requests of a run are done, or as far as they went."""
-
-    summary: RunSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +80,3 @@ Event = (
     | TrainingProgress | Counted | Advanced | Wrote
 )  # fmt: skip
 Tell = Callable[[Event], None]
-
-
-def silent(_: Event) -> None:
-    """Hear everything and say nothing: the default of every `on_event`."""

@@ -12,32 +12,27 @@ from typing import TYPE_CHECKING
 from novarag.atomic import write_whole
 from novarag.config import Experiment, load_experiment
 from novarag.errors import UnknownName, UsageError
-from novarag.flows.access import check_keys, reach_endpoints
 from novarag.flows.annotate import AnnotationResult, annotate_async
 from novarag.flows.events import Step, StepResult, silent
 from novarag.flows.index import IndexBuild, build_index_async
-from novarag.flows.jobs import (
-    check_server,
-    hash_of,
-    plan_job,
-    run_job,
-    settings_of,
-    settled_run,
-    source_of,
-)
-from novarag.flows.looping import Stop, synchronous
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
+from novarag.flows.sync import synchronous
+from novarag.runner.access import check_keys, reach_endpoints
+from novarag.runner.asking import SamplingPlan, sampling_plan, strategy_mode
+from novarag.runner.runner import Runner
+from novarag.runner.sources import hash_of, source_of
+from novarag.runner.stop import Stop
 from novarag.texts import parse_json, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.flows.access import Access, ModelAccess
     from novarag.flows.events import Tell
     from novarag.metrics import Measurement
-    from novarag.runs import Run, Settings
-    from novarag.strategies import Strategy
+    from novarag.runner.access import Access, ModelAccess
+    from novarag.runner.asking import AskingMode
+    from novarag.runs import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +50,7 @@ class ExperimentResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RetrievalSummary:
     """What a search found, and for how many questions an accepted answer stands in it."""
 
     questions: int
@@ -80,7 +75,7 @@ async def run_experiment_async(
     """Index a corpus, retrieve, annotate, ask and measure, as a file or preset says.
 
     Each step leaves its result in the folder that the file names as `out`, or finds it there, so
-    that the same call goes on where it was cut off; `Unfinished` says that it was.
+    that the same call goes on where it was cut off; `UnfinishedError` says that it was.
 
     Args:
         experiment: TOML files, or presets such as "retrieval-bm25", later ones overriding earlier
@@ -92,11 +87,13 @@ async def run_experiment_async(
     if isinstance(experiment, (str, Path)):
         experiment = [experiment]
     found = experiment if isinstance(experiment, Experiment) else load_experiment(*experiment)
-    steps = _Steps(found, access, on_event, stop or Stop())
+    stop = stop or Stop()
+    steps = _ExperimentSteps(found, access, on_event, stop)
     await steps.check()
     annotated = [] if found.annotate is None else [steps.annotate]
     wanted = [steps.index, steps.retrieve, *annotated, steps.ask, steps.measure]
     for number, step in enumerate(wanted, start=1):
+        stop.raise_if_set(str(steps.out))
         on_event(Step(step.__name__, number, len(wanted)))
         on_event(StepResult(step.__name__, await step()))
     return ExperimentResult(
@@ -107,7 +104,7 @@ async def run_experiment_async(
 run_experiment = synchronous(run_experiment_async)
 
 
-class _Steps:
+class _ExperimentSteps:
     """The steps of an experiment; each leaves its result in the folder, or finds it there."""
 
     def __init__(
@@ -124,20 +121,19 @@ class _Steps:
         return reach_endpoints(self.experiment.model, self.access)
 
     @cached_property
-    def _strategies(self) -> dict[str, Strategy]:
-        from novarag.strategies import find_strategy
+    def _runner(self) -> Runner:
+        folder = self.out / "runs"
+        return Runner(model=self._model, folder=folder, on_event=self.tell, stop=self.stop)
 
-        return {name: find_strategy(name) for name in self.experiment.ask.strategies}
-
-    def _place(self, strategy: str) -> Path:
-        return self.out / "runs" / strategy.replace(":", ".")
+    @cached_property
+    def _modes(self) -> dict[str, AskingMode]:
+        return {name: strategy_mode(name) for name in self.experiment.ask.strategies}
 
     # — before anything is paid —
 
     async def check(self) -> None:
         """Complain about any setting now, not when its step comes and the others are paid for."""
         from novarag.rows import TRIALS
-        from novarag.runs import open_store
 
         self._check_search()
         index = self.experiment.index
@@ -145,14 +141,12 @@ class _Steps:
         for column in self.experiment.measure.by:
             if column not in TRIALS:
                 raise UnknownName(column, TRIALS)
-        if not self._strategies:
+        if not self._modes:
             raise UsageError("name at least one strategy in [ask]")
-        for name, strategy in self._strategies.items():
-            self._settings(name, strategy)
+        for mode in self._modes.values():
+            self._samples(mode)
         _ = self._stamp  # reads every file that must be there
-        await check_server(
-            self._model, *(open_store(self._place(name)) for name in self._strategies)
-        )
+        await self._runner.check(*map(_place, self._modes))
 
     def _check_search(self) -> None:
         from novarag.retrieval.manifest import Manifest
@@ -238,7 +232,7 @@ class _Steps:
             token_env=index.token_env, on_event=self.tell,
         )  # fmt: skip
 
-    async def retrieve(self) -> Found:
+    async def retrieve(self) -> RetrievalSummary:
         """Find passages for every question, and put them in the order they are shown in."""
         search = self.experiment.retrieve
         if not self._is_retrieved():
@@ -246,7 +240,7 @@ class _Steps:
             done = {"settings": self._stamp, "hash": hash_of(self._found)}
             _put(self.out / "retrieved.json", json.dumps(done, indent=1).encode())
         count = self._write_groups()
-        return Found(
+        return RetrievalSummary(
             questions=count, k=search.k, shuffled=search.shuffle, answerable=self._answerable()
         )
 
@@ -314,26 +308,22 @@ class _Steps:
             replicates=given.replicates, seed=self.experiment.seed, on_event=self.tell,
         )  # fmt: skip
 
-    def _settings(self, name: str, strategy: Strategy) -> Settings:
+    def _samples(self, mode: AskingMode) -> SamplingPlan:
         from novarag.calls import Sampling
 
         given, k = self.experiment.ask, self.experiment.retrieve.k
         sampling = Sampling(n=given.samples, temperature=given.temperature)
-        return settings_of(given, strategy, self._model.name, sampling, k=k, name=name)
+        return sampling_plan(given, mode.asking, sampling, k=k)
 
     async def ask(self) -> dict[str, Run]:
         """Ask every group by every strategy."""
-        from novarag.runs import open_store
-
         file = self._asked
         self._check_form(file)
         source = source_of(file)
-        for name, strategy in self._strategies.items():
-            settings, store = self._settings(name, strategy), open_store(self._place(name))
-            await check_server(self._model, store)
-            job = plan_job(strategy, source, settings, store, self._model, on_event=self.tell)
-            summary = await run_job(job, self._model, on_event=self.tell, stop=self.stop)
-            self.runs[name] = settled_run(job, summary)
+        for name, mode in self._modes.items():
+            self.runs[name] = await self._runner.ask(
+                source, mode, place=_place(name), samples=self._samples(mode)
+            )
         return self.runs
 
     def _check_form(self, file: Path) -> None:
@@ -357,12 +347,17 @@ class _Steps:
         searched = given.retrieve.own or given.retrieve.mode
         note = f"Passages: the best {given.retrieve.k} by {searched}, {how}."
         found = measure(
-            [self._place(name) for name in self._strategies], out=self.out / "report",
+            [self.out / "runs" / _place(name) for name in self._modes], out=self.out / "report",
             by=given.measure.by, title=given.measure.title, notes=[note, self._answerable()],
             replicates=given.measure.replicates, seed=given.seed, on_event=self.tell,
         )  # fmt: skip
         self.measured.append(found)
         return found
+
+
+def _place(strategy: str) -> str:
+    """Name the folder of a strategy's run."""
+    return strategy.replace(":", ".")
 
 
 def _decisive(index: dict[str, object]) -> dict[str, object]:

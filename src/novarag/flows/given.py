@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.flows.jobs import checked
 from novarag.records import PassageGroup
+from novarag.runner.sources import as_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,5 +22,5 @@ def iter_given(groups: Given) -> Iterator[PassageGroup]:
 
         return iter_groups(groups)
     if isinstance(groups, Iterable):
-        return map(checked, groups)
-    return iter((checked(groups),))
+        return map(as_group, groups)
+    return iter((as_group(groups),))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from novarag.errors import UsageError
 from novarag.flows.encoders import open_encoder
 from novarag.flows.events import Counted, silent
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.retrieval.manifest import Manifest
 from novarag.retrieval.milvus import COLLECTION, create_index
 from novarag.retrieval.threads import in_thread, opened

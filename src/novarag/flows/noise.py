@@ -11,31 +11,26 @@ from typing import TYPE_CHECKING
 from novarag.config.pipeline import NoiseSettings
 from novarag.defaults import ASK
 from novarag.errors import DataError
-from novarag.flows.access import reach
 from novarag.flows.events import silent
 from novarag.flows.given import iter_given
-from novarag.flows.jobs import (
-    Source,
-    check_server,
-    plan_job,
-    run_job,
-    settled_run,
-    source_of,
-)
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.noise import NOISES, Noising
+from novarag.runner.access import reach
+from novarag.runner.asking import SamplingPlan, noise_mode
+from novarag.runner.runner import Runner
+from novarag.runner.sources import GroupSource, source_of
+from novarag.runner.stop import Stop
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.flows.access import Access, Model, ModelAccess
     from novarag.flows.events import Tell
     from novarag.flows.given import Given
-    from novarag.flows.jobs import RunSummary
-    from novarag.flows.looping import Stop
     from novarag.records import PassageGroup, Prompt
-    from novarag.runs import Settings, Store
+    from novarag.runner.access import Access, Model
+    from novarag.runner.events import RunSummary
+    from novarag.runner.runner import RunAttempt
 
 _DEFAULT = NoiseSettings()
 
@@ -120,21 +115,17 @@ async def make_noise_async(
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.calls import Sampling
-    from novarag.runs import Settings, open_store
 
     noising = Noising(
         noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed or 0
     )
-    reached = reach(model, access)
-    settings = Settings(
-        strategy=noising.name, template_hash=noising.fingerprint, model=reached.name,
+    samples = SamplingPlan(
         sampling=Sampling(temperature=temperature, max_tokens=max_tokens, seed=seed),
-        shard_size=shard_size, noise=noising,
-    )  # fmt: skip
-    source = _source(questions, noising)
-    return await write_noise(
-        source, settings, open_store(out), reached, on_event=on_event, stop=stop
+        shard_size=shard_size,
     )
+    runner = Runner(model=reach(model, access), folder=out, on_event=on_event, stop=stop or Stop())
+    done = await runner.attempt(_source(questions, noising), noise_mode(noising), samples=samples)
+    return sort_noise(done, noising)
 
 
 make_noise = synchronous(make_noise_async)
@@ -169,27 +160,14 @@ def noise_prompts(
     return [noising.render(group) for group in islice(groups, len(noising.noises))]
 
 
-async def write_noise(
-    source: Source,
-    settings: Settings,
-    store: Store,
-    model: ModelAccess,
-    *,
-    on_event: Tell = silent,
-    stop: Stop | None = None,
-) -> NoiseResult:
-    """Run the requests for noise to their end, then sort what came."""
+def sort_noise(done: RunAttempt, noising: Noising) -> NoiseResult:
+    """Sort what came of a run of noise, once it is finished."""
     from novarag.flows.drafts import sort_drafts
-    from novarag.runs import is_finished
 
-    noising = settings.noise or Noising()
-    await check_server(model, store)  # before planning: a wrong address must leave no folder behind
-    job = plan_job(noising, source, settings, store, model, on_event=on_event)
-    run = await run_job(job, model, on_event=on_event, stop=stop)
     tally = None
-    if is_finished(store):
-        tally = tuple(_counted(sort_drafts(settled_run(job, run), noising)))
-    return NoiseResult(place=store.place, run=run, tally=tally)
+    if done.summary.finished:
+        tally = tuple(_counted(sort_drafts(done.answered_run(), noising)))
+    return NoiseResult(place=done.run.place, run=done.summary, tally=tally)
 
 
 def questions_of(questions: Given) -> Iterator[PassageGroup]:
@@ -224,11 +202,11 @@ def _gold_problem(group: PassageGroup) -> str | None:
     return "several passages, and none is marked as gold." if kinds else "there is no gold passage."
 
 
-def _source(questions: Given, noising: Noising) -> Source:
+def _source(questions: Given, noising: Noising) -> GroupSource:
     """Take questions from a file, or as they are; they are read twice."""
     given = questions if isinstance(questions, (str, Path)) else list(iter_given(questions))
     found = source_of(given)
-    return Source(
+    return GroupSource(
         groups=lambda: noising.requests(questions_of(given)), name=found.name, hash=found.hash
     )
 

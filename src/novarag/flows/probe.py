@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.calls import simulated_note
 from novarag.defaults import ASK, PROBE
 from novarag.errors import DataError, ServiceError, UsageError
-from novarag.flows.access import reach, reach_app
 from novarag.flows.events import Note, Wrote, silent
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
+from novarag.runner.access import reach, reach_app
+from novarag.runner.stop import Stop
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from novarag.calls import Cost, Sampling
-    from novarag.flows.access import Access, App, Model, ModelAccess
     from novarag.flows.events import Tell
-    from novarag.flows.looping import Stop
     from novarag.flows.probe_plan import Plan, Rows
-    from novarag.flows.probe_replies import HowAsked, Replies
+    from novarag.flows.probe_replies import VariantReplies
     from novarag.probes import Card, MatchingRisk
     from novarag.probes import Probed as Replied
     from novarag.report.probe import ProbeHeading
+    from novarag.runner.access import Access, App, Model, ModelAccess
+    from novarag.runner.asking import AskingMode
     from novarag.strategies import Strategy
 
 _GUESSED_REPLY = 400  # tokens of a reply, for a preview before there are any
@@ -142,29 +143,35 @@ async def probe_async(
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
     from novarag.flows.probe_plan import make_plan
-    from novarag.flows.probe_replies import Asker
+    from novarag.flows.probe_replies import VariantAsker
     from novarag.probes import find_profile, make_card
+    from novarag.runner.asking import SamplingPlan
+    from novarag.runner.runner import Runner
 
     if out is not None and str(out).startswith("s3://"):
         raise UsageError("`out` must be a folder here: the page is written into it")
     risk = _risk(matching_risk)
     asked = find_profile(profile)
     reached = _reach(model, app, access)
-    how = _asking(strategy, app=app is not None, frame=frame, structured=structured)
+    mode = _asking(strategy, app=app is not None, frame=frame, structured=structured)
     plan = make_plan(
         groups, asked, questions=questions, budget=budget, contradictions=contradictions, seed=seed
     )
     if plan.left_out:
         on_event(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))
     warm = _temperature(plan, temperature, app=app is not None)
-    asker = Asker(
-        asking=how, model=reached, writer=None if writer is None else reach(writer, access),
-        sampling=_sampling(warm, max_tokens, app=app is not None), structured=structured,
-        shard_size=shard_size, revision=revision, folder=None if out is None else Path(out),
-        on_event=on_event, stop=stop,
+    samples = SamplingPlan(
+        sampling=_sampling(warm, max_tokens, app=app is not None), per_request=1,
+        shard_size=shard_size, revision=revision,
+    )  # fmt: skip
+    folder = None if out is None else Path(out)
+    runner = Runner(model=reached, folder=folder, on_event=on_event, stop=stop or Stop())
+    asker = VariantAsker(
+        mode=mode, runner=runner, samples=samples, structured=structured,
+        writer=None if writer is None else replace(runner, model=reach(writer, access)),
     )  # fmt: skip
     replies = await asker.ask(plan)
-    result = _result(plan, replies, make_card(replies.probed(), risk=risk), reached, how, warm)
+    result = _result(plan, replies, make_card(replies.probed(), risk=risk), reached, mode, warm)
     _write(result, replies, out=out, page=page, junit=junit, on_event=on_event)
     return result
 
@@ -180,22 +187,19 @@ def _reach(model: Model | None, app: App | None, access: Access | None) -> Model
 
 def _asking(
     strategy: str | Strategy, *, app: bool, frame: bool, structured: bool | None = None
-) -> HowAsked:
-    from novarag.flows.probe_replies import HowAsked
+) -> AskingMode:
     from novarag.llm.application import PREFIX, Application
+    from novarag.runner.asking import AskingMode, strategy_mode
     from novarag.strategies import find_strategy
 
-    found = find_strategy(strategy)
+    if not app:
+        return strategy_mode(strategy, frame=frame)
+    if frame or structured:
+        what = "frame" if frame else "structured"
+        raise UsageError(f"an `app` writes its own prompts: it takes no `{what}`")
+    form = Application(find_strategy(strategy))
     name = strategy if isinstance(strategy, str) else strategy.name
-    if app:
-        if frame or structured:
-            what = "frame" if frame else "structured"
-            raise UsageError(f"an `app` writes its own prompts: it takes no `{what}`")
-        form = Application(found)
-        return HowAsked(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
-    return HowAsked(
-        asking=found, name=name, template_hash=found.template.hash, framed=found if frame else None
-    )
+    return AskingMode(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
 
 
 def _temperature(plan: Plan, given: float | None, *, app: bool) -> float:
@@ -227,7 +231,12 @@ def _risk(given: float | MatchingRisk | None) -> MatchingRisk:
 
 
 def _result(
-    plan: Plan, replies: Replies, card: Card, reached: ModelAccess, how: HowAsked, warm: float
+    plan: Plan,
+    replies: VariantReplies,
+    card: Card,
+    reached: ModelAccess,
+    mode: AskingMode,
+    warm: float,
 ) -> ProbeResult:
     """Put together what was found; calls that all failed, or replies none of which was read."""
     if not card.replies:
@@ -241,7 +250,7 @@ def _result(
             source=reached.name,
         )
     return ProbeResult(
-        card=card, system=reached.name, strategy=how.name, profile=plan.profile.name,
+        card=card, system=reached.name, strategy=mode.name, profile=plan.profile.name,
         temperature=warm, seed=plan.seed, available=plan.available,
         replies=tuple(replies.probed()), unmade=replies.unmade(),
         flaws={str(flaw): count for flaw, count in replies.flaws.most_common()},
@@ -251,7 +260,7 @@ def _result(
 
 def _write(
     result: ProbeResult,
-    replies: Replies,
+    replies: VariantReplies,
     *,
     out: str | Path | None,
     page: str | Path | None,

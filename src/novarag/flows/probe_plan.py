@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
-from novarag.flows.jobs import checked
 from novarag.probes.profiles import PROFILES
 from novarag.probes.variants import VARIANTS, Context, contradictions_in, passages_of
+from novarag.runner.sources import as_group
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
         if isinstance(group, Mapping):
             yield parse_group(group, source="groups", row_number=number)
         else:
-            yield checked(group)
+            yield as_group(group)
 
 
 def _pools(given: Rows) -> Iterator[PassageGroup]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.calls import Cost
-from novarag.errors import Unfinished, UsageError
-from novarag.flows.events import silent
-from novarag.flows.jobs import Source, check_server, is_structured, plan_job, run_job
+from novarag.calls import Cost, Sampling
+from novarag.errors import UsageError
 from novarag.flows.probe_plan import (
     CONTRADICTION,
     ORIGINAL,
@@ -28,167 +26,115 @@ from novarag.flows.probe_plan import (
 )
 from novarag.probes.replies import Probed
 from novarag.probes.variants import Context, contradictions_in, variant_id
-from novarag.runs import Memory, Settings, frame_secret, open_run, open_store
+from novarag.runner.asking import noise_mode
+from novarag.runner.sources import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from novarag.calls import Sampling
-    from novarag.flows.access import ModelAccess
-    from novarag.flows.events import Tell
-    from novarag.flows.looping import Stop
     from novarag.flows.probe_plan import Plan
-    from novarag.ports import Asking
     from novarag.records import Flaw, Passage, PassageGroup, Response
-    from novarag.runs import Run, Store
-    from novarag.strategies import Strategy
+    from novarag.runner.asking import AskingMode, SamplingPlan
+    from novarag.runner.runner import Runner
+    from novarag.runs import Run
 
     Samples = dict[int, Response | None]
 
-_RANGE = re.compile(r"([0-9]{6})-([0-9]{6})")
+_RANGE = re.compile(r"([0-9]{6})-([0-9]{6})")  # first and last question, as folders are named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HowAsked:
-    """What is asked and how its replies are read: a strategy, or an application's form."""
+class VariantAsker:
+    """Who is asked for variants, and how; `writer` writes the contradictions that are missing."""
 
-    asking: Asking
-    name: str
-    template_hash: str
-    framed: Strategy | None = None  # whose labels are framed by a secret of each run
-
-    def of(self, store: Store) -> tuple[Asking, str | None]:
-        """Return what asks in one run, and the secret of its frames."""
-        if self.framed is None:
-            return self.asking, None
-        from novarag.strategies.frames import fresh_secret
-
-        secret = frame_secret(store, fresh_secret)
-        return self.framed.framed(secret), secret
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """Everything that replies are asked with; without a `folder` they are kept in memory."""
-
-    asking: HowAsked
-    model: ModelAccess
-    writer: ModelAccess | None
-    sampling: Sampling
+    mode: AskingMode
+    runner: Runner
+    writer: Runner | None
+    samples: SamplingPlan
     structured: bool | None
-    shard_size: int
-    revision: str | None
-    folder: Path | None
-    on_event: Tell = silent
-    stop: Stop | None = None
-    _memory: dict[str, Memory] = field(default_factory=dict)
 
-    async def ask(self, plan: Plan) -> Replies:
-        """Ask for all that a plan has, or find it; `Unfinished` where that was stopped."""
-        found = Replies(plan=plan)
+    async def ask(self, plan: Plan) -> VariantReplies:
+        """Ask for all that a plan has, or find it."""
+        found = VariantReplies(plan=plan)
         parts = list(self._parts(plan))
-        places = [self._open(f"{name}/n{count}") for name, part in parts for count in _runs(part)]
-        await self._check(places)
-        held = is_structured(self.structured, self.asking.asking, self.model, *places)
-        asker = replace(self, structured=held)  # settled once: all variants are asked alike
+        places = [f"{name}/n{count}" for name, part in parts for count in _runs(part)]
+        for runner in filter(None, (self.runner, self.writer)):
+            await runner.check(*places)  # both, before the first is paid
+        held = self.runner.is_structured(self.structured, self.mode.asking, *places)
+        samples = replace(self.samples, structured=held)  # once: all variants are asked alike
+        asker = replace(self, samples=samples)
         for name, part in parts:
             await asker._part(name, part, found)
         return found
-
-    async def _check(self, places: Sequence[Store]) -> None:
-        """See that the servers are there, before a folder is begun."""
-        await check_server(self.model, *places)
-        if self.writer is not None:
-            await check_server(self.writer, *places)
 
     def _parts(self, plan: Plan) -> Iterator[tuple[str, Plan]]:
         """Cut the questions where an earlier, smaller probe ended."""
         size, ends = len(plan.groups), self._ends()
         if ends and ends[-1] > size:
             raise UsageError(
-                f"{self.folder} was begun with {ends[-1]:,} questions; give `questions={ends[-1]}`"
-                " or more, or another `out`"
+                f"{self.runner.folder} was begun with {ends[-1]:,} questions; give"
+                f" `questions={ends[-1]}` or more, or another `out`"
             )
         for first, last in pairwise(sorted({0, *ends, size})):
             part = replace(plan, groups=plan.groups[first:last])
             yield f"replies/{first:06}-{last:06}", part
 
     def _ends(self) -> list[int]:
-        place = None if self.folder is None else self.folder / "replies"
+        folder = self.runner.folder
+        place = None if folder is None else Path(folder) / "replies"
         if place is None or not place.is_dir():
             return []
         found = filter(None, (_RANGE.fullmatch(path.name) for path in place.iterdir()))
         return sorted(int(match[2]) for match in found)
 
-    async def _part(self, name: str, plan: Plan, found: Replies) -> None:
+    async def _part(self, name: str, plan: Plan, found: VariantReplies) -> None:
         """Ask about some of the questions: what needs no writing first."""
         for count, variants in _runs(plan).items():
             made = [group for variant in variants for group in plan.make(variant)]
-            await self._run(f"{name}/n{count}", count, made, plan.name, found)
+            await self._run(f"{name}/n{count}", count, made, found)
         wanted = plan.samples().get(CONTRADICTION, 0)
         if wanted:
             context = await self._contradictions(name, plan, found)
             made = list(plan.make(CONTRADICTION, context))
             place = f"{name}/{CONTRADICTION}-n{wanted}-{_digest(made)}"
-            await self._run(place, wanted, made, plan.name, found)
+            await self._run(place, wanted, made, found)
 
-    async def _contradictions(self, name: str, plan: Plan, found: Replies) -> Context:
+    async def _contradictions(self, name: str, plan: Plan, found: VariantReplies) -> Context:
         """Take the contradictions that are given, and have the others written."""
         answers = found.answers()
         known = given_against(plan, answers)
         left = {q: answer for q, answer in answers.items() if q not in known}
-        groups = to_write_against(plan, left) if self.writer is not None else []
-        if groups:
-            known |= await self._write(f"{name}/written-{_digest(groups)}", groups)
+        groups = [] if self.writer is None else to_write_against(plan, left)
+        if self.writer is not None and groups:
+            known |= await self._write(self.writer, f"{name}/written-{_digest(groups)}", groups)
         return replace(plan.context, contradictions=known)
 
-    async def _write(self, place: str, groups: list[PassageGroup]) -> dict[str, Passage]:
+    async def _write(
+        self, writer: Runner, place: str, groups: list[PassageGroup]
+    ) -> dict[str, Passage]:
         """Have a model write passages against the answers that were given; `noise` checks them."""
-        from novarag.calls import Sampling
-        from novarag.flows.drafts import iter_pools
-        from novarag.flows.noise import write_noise
+        from novarag.flows.drafts import iter_pools, sort_drafts
         from novarag.noise import Noising
 
-        assert self.writer is not None  # noqa: S101 - asked for only where there is one
         noising = Noising(noises=("counterfactual",), candidates=2, keep=1)
-        settings = Settings(
-            strategy=noising.name, template_hash=noising.fingerprint, model=self.writer.name,
-            sampling=Sampling(max_tokens=1024), shard_size=self.shard_size, noise=noising,
+        samples = replace(self.samples, sampling=Sampling(max_tokens=1024), structured=False)
+        run = await writer.ask(
+            source_of(noising.requests(groups), name="answers"), noise_mode(noising),
+            place=place, samples=replace(samples, per_request=None, revision=None),
         )  # fmt: skip
-        source = Source(groups=lambda: noising.requests(groups), name="answers", hash="")
-        store = self._open(place)
-        done = await write_noise(
-            source, settings, store, self.writer, on_event=self.on_event, stop=self.stop
-        )
-        if done.tally is None:
-            raise Unfinished(store.place, stopped=done.run.stopped)
-        return contradictions_in(iter_pools(open_run(store)))
+        sort_drafts(run, noising)
+        return contradictions_in(iter_pools(run))
 
     async def _run(
-        self, place: str, count: int, groups: list[PassageGroup], name: str, found: Replies
+        self, place: str, count: int, groups: list[PassageGroup], found: VariantReplies
     ) -> None:
-        if not groups:
-            return
-        store = self._open(place)
-        asking, secret = self.asking.of(store)
-        settings = Settings(
-            strategy=self.asking.name, template_hash=self.asking.template_hash,
-            model=self.model.name, revision=self.revision, samples=count, per_request=1,
-            sampling=self.sampling, shard_size=self.shard_size, frame=secret,
-            structured=bool(self.structured),
-        )  # fmt: skip
-        source = Source(groups=partial(iter, groups), name=name, hash="")
-        job = plan_job(asking, source, settings, store, self.model, on_event=self.on_event)
-        done = await run_job(job, self.model, on_event=self.on_event, stop=self.stop)
-        if not done.finished or (self.stop is not None and self.stop.is_set()):
-            raise Unfinished(store.place, stopped=done.stopped)
-        found.take(open_run(store), groups)
-
-    def _open(self, name: str) -> Store:
-        if self.folder is None:
-            return self._memory.setdefault(name, Memory())
-        return open_store(self.folder / name)
+        if groups:
+            sampling = replace(self.samples.sampling, n=count)
+            done = await self.runner.attempt(
+                source_of(groups, name=found.plan.name), self.mode, place=place,
+                samples=replace(self.samples, sampling=sampling),
+            )  # fmt: skip
+            found.take(done.settled_run(), groups)
 
 
 def _runs(plan: Plan) -> dict[int, list[str]]:
@@ -208,7 +154,7 @@ def _digest(groups: Sequence[PassageGroup]) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Replies:
+class VariantReplies:
     """The replies of a probe as they come: what was read, what was not, what it took."""
 
     plan: Plan

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from novarag.checksums import digest, file_checksum
 from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.events import Advanced, Note, silent
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.presets.public_data import PublicFile, PublicSource, public_source, public_sources
 
 if TYPE_CHECKING:

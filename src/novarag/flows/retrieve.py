@@ -16,7 +16,7 @@ from novarag.errors import DataError, UsageError
 from novarag.flows.encoders import open_encoder, open_search
 from novarag.flows.events import Counted, Wrote, silent
 from novarag.flows.index import TOKEN_ENV
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.records import PassageGroup, Question
 from novarag.retrieval.building import blocks
 from novarag.retrieval.milvus import COLLECTION, open_index

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.events import Advanced, Notice, silent
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

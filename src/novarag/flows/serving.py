@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.serving.options import ServingOptions, Times
 
 if TYPE_CHECKING:

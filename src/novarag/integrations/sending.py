@@ -19,7 +19,7 @@ import orjson
 from novarag.calls import CallError, Outcome
 from novarag.errors import ServiceError, UnknownName, UsageError
 from novarag.flows.events import Advanced, TableRead, silent
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.imports import import_object
 from novarag.integrations.annotations import Annotation as Annotation
 from novarag.integrations.annotations import place_answers

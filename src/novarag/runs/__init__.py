@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from novarag.runs.driver import Driver, drive, ease_collector, settle
+    from novarag.runs.driver import Driver, drive, settle, tune_gc
     from novarag.runs.finished import add_up, table_name
     from novarag.runs.group_table import read_groups, write_groups
     from novarag.runs.manifest import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from novarag.runs.summary import Summary, some_trials, summarize, trial_tables
 
 _MODULES = {
-    "driver": ("Driver", "drive", "ease_collector", "settle"),
+    "driver": ("Driver", "drive", "tune_gc", "settle"),
     "finished": ("add_up", "table_name"),
     "group_table": ("read_groups", "write_groups"),
     "manifest": (
@@ -72,7 +72,6 @@ __all__ = [
     "Summary",
     "add_up",
     "drive",
-    "ease_collector",
     "everywhere",
     "frame_secret",
     "is_finished",
@@ -90,6 +89,7 @@ __all__ = [
     "summarize",
     "table_name",
     "trial_tables",
+    "tune_gc",
     "unfinished",
     "write_groups",
     "write_manifest",

@@ -28,7 +28,7 @@ class Driver(StrEnum):
     RAY = "ray"
 
 
-def ease_collector() -> None:
+def tune_gc() -> None:
     """Let the garbage collector look less often: what a shard makes lives until its end."""
     gc.collect()
     gc.freeze()

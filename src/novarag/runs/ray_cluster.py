@@ -86,9 +86,9 @@ def _result(task: ray.ObjectRef) -> ShardResult:
 
 
 def _work(shared: tuple[Job, Connect], shard: int) -> ShardResult:
-    from novarag.runs.driver import ease_collector
+    from novarag.runs.driver import tune_gc
 
-    ease_collector()
+    tune_gc()
     job, connect = shared
 
     async def run() -> ShardResult:

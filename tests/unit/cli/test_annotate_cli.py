@@ -18,8 +18,8 @@ from novarag.datasets import load_groups
 from novarag.datasets.mix import read_mix
 from novarag.datasets.votes import Votes
 from novarag.errors import DataError, ServiceError, StorageError
-from novarag.flows.access import ModelAccess
 from novarag.flows.judge import judge_passages
+from novarag.runner.access import ModelAccess
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) {{ 7 * 7 }}"
 ROWS = [

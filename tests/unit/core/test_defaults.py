@@ -21,7 +21,6 @@ from novarag.config.experiment import (
 from novarag.config.grid import Grid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
-from novarag.flows.access import Access
 from novarag.flows.reproduce.cells import Precision
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import reweigh
@@ -29,6 +28,7 @@ from novarag.noise import Noising
 from novarag.noise.audit import audit
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.manifest import Manifest
+from novarag.runner.access import Access
 from novarag.runs import Settings
 from novarag.runs.shard import Job
 from novarag.sft.exporting import ExportOptions

@@ -143,14 +143,14 @@ def test_errors_say_where_what_and_how_to_fix_it():
 def test_errors_cross_from_one_process_to_another():
     import pickle
 
-    from novarag import CallError, DataError, Outcome, ServiceError, Unfinished, UnknownName
+    from novarag import CallError, DataError, Outcome, ServiceError, UnfinishedError, UnknownName
 
     for error in (
         CallError(Outcome.DENIED, "no"),
         ServiceError("x", retryable=True),
         DataError("p", hint="m", source="s", row=3, column="c"),
         UnknownName("x", ["a"]),
-        Unfinished("runs/a", stopped=True),
+        UnfinishedError("runs/a", stopped=True),
     ):
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

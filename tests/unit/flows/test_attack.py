@@ -9,11 +9,11 @@ import pytest
 
 from novarag import Attack, attack, attack_async, preview_attack
 from novarag.attacks import Goal, poisoning, shipped_suite
-from novarag.errors import DataError, StorageError, Unfinished, UnknownName, UsageError
+from novarag.errors import DataError, StorageError, UnfinishedError, UnknownName, UsageError
 from novarag.flows.attack_plan import open_suite, plan_attacks
-from novarag.flows.looping import Stop
 from novarag.llm.scripted import ScriptedLLM
 from novarag.records import Passage, PassageGroup, Question
+from novarag.runner.stop import Stop
 from novarag.sealed_json import unseal
 from novarag.taxonomy import PassageKind
 from tests.support import live_parts
@@ -142,7 +142,7 @@ def test_a_stopped_attack_says_so_and_goes_on(tmp_path):
     stop = Stop()
     stop.set()
     given = {"strategy": "vanilla", "suite": SUITE, "defences": ["plain"], "out": tmp_path / "out"}
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedError):
         attack(groups(), Obeying(), stop=stop, **given)
     assert attack(groups(), Obeying(), **given).missing == 0
 

@@ -8,13 +8,14 @@ import pytest
 from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.config.asking import Replies
-from novarag.errors import Unfinished
-from novarag.flows.access import reach
+from novarag.errors import UnfinishedError
 from novarag.flows.draws import Draws, draw_name, follow_ups
-from novarag.flows.estimates import by_group, cost_of, iter_estimates
-from novarag.flows.jobs import source_of
-from novarag.flows.looping import Stop
+from novarag.flows.estimates import cost_of, iter_estimates
 from novarag.records import Completion
+from novarag.runner.access import reach
+from novarag.runner.runner import Runner
+from novarag.runner.sources import source_of
+from novarag.runner.stop import Stop
 from novarag.runs import Board, Job, Settings, drive, open_run, open_store, plan
 from novarag.strategies import VANILLA
 from novarag.strategies.follow_up import P_TRUE, propose, proposed
@@ -81,7 +82,7 @@ SAID = {
 
 def test_what_is_read_back_is_what_came_but_never_whether_it_is_right(tmp_path):
     draw = asked(tmp_path / "greedy", VANILLA, GROUPS, SAID)
-    trials = by_group(draw)
+    trials = draw.trials_by_group()
     assert sorted(trials) == ["g0", "g1", "g3"]
     [first], [unread] = trials["g0"], trials["g1"]
     assert (first.response.answer, first.response.confidence) == ("0", 0.8)
@@ -141,13 +142,16 @@ def test_a_run_that_has_not_ended_is_no_draw(tmp_path):
 
 def test_draws_that_were_stopped_are_unfinished_and_go_on(tmp_path):
     model, stop = reach("simulated:base"), Stop()
-    draws = Draws(source=source_of(GROUPS), strategy="vanilla", model=model, replies=Replies(),
-                  folder=tmp_path)  # fmt: skip
+
+    def draws(**more):
+        runner = Runner(model=model, folder=tmp_path, **more)
+        return Draws(source=source_of(GROUPS), strategy="vanilla", runner=runner, replies=Replies())
+
     stop.set()
-    with pytest.raises(Unfinished, match="greedy") as caught:
-        asyncio.run(draws.draw([Need()], stop=stop))
+    with pytest.raises(UnfinishedError, match="greedy") as caught:
+        asyncio.run(draws(stop=stop).draw([Need()]))
     assert caught.value.stopped
-    drawn = asyncio.run(draws.draw([Need()]))
+    drawn = asyncio.run(draws().draw([Need()]))
     assert drawn[Need()].is_finished
 
 

@@ -18,9 +18,9 @@ from novarag import (
 from novarag.cli import app
 from novarag.datasets.groups import group_lines
 from novarag.errors import DataError, UnknownName, UsageError
-from novarag.flows.access import Access
 from novarag.flows.events import RunBegun
-from novarag.flows.looping import Stop
+from novarag.runner.access import Access
+from novarag.runner.stop import Stop
 from novarag.taxonomy import PassageKind
 from tests.support.chaos.serving import bill, chaos
 

@@ -22,10 +22,10 @@ from novarag import (
     probe_async,
     reread,
 )
-from novarag.errors import Unfinished
-from novarag.flows.looping import Stop
+from novarag.errors import UnfinishedError
 from novarag.flows.probe_plan import iter_rows
 from novarag.probes import PROFILES, MatchingRisk, Verdict
+from novarag.runner.stop import Stop
 from tests.support.chaos.serving import bill, chaos, kill_after
 from tests.support.probed import against, boaster, modest, rows, serving, write_lines
 from tests.support.waiting import PATIENCE
@@ -296,7 +296,7 @@ def test_a_stop_keeps_what_came(tmp_path):
         return modest(question, passages)
 
     slow = Access(concurrency=1)
-    with pytest.raises(Unfinished):
+    with pytest.raises(UnfinishedError):
         probe(rows(10), app=bot, out=tmp_path, access=slow, stop=stop)
     assert 20 <= len(calls) < 70
     probe(rows(10), app=bot, out=tmp_path, access=slow)

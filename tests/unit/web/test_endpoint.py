@@ -3,7 +3,7 @@
 import pytest
 
 from novarag import ChatLLM, UsageError, parse_endpoint
-from novarag.flows.access import check_keys, reach
+from novarag.runner.access import check_keys, reach
 from novarag.web.endpoint import parse_address
 
 SECRET, OTHER = "sk-0123456789abcdef", "sk-fedcba9876543210"

@@ -6,7 +6,6 @@ import asyncio
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,16 @@ import orjson
 
 from novarag.atomic import write_whole
 from novarag.config.grid import BASE, Setting
-from novarag.errors import NovaragError, ServiceError, Unfinished, UsageError
-from novarag.flows.access import check_keys
+from novarag.errors import NovaragError, ServiceError, UnfinishedError, UsageError
 from novarag.flows.draws import Draws
 from novarag.flows.estimate import find_methods
-from novarag.flows.estimates import by_group, cost_of, iter_estimates
+from novarag.flows.estimates import cost_of, iter_estimates
 from novarag.flows.events import Note, RunBegun, RunEnded, RunProgress, silent
-from novarag.flows.jobs import Source, check_server, hash_of
 from novarag.flows.reproduce.groups import DataScope, make_groups
+from novarag.runner.access import check_keys
+from novarag.runner.runner import Runner
+from novarag.runner.sources import hash_of, source_of
+from novarag.runner.stop import Stop
 from novarag.strategies import find_strategy
 from novarag.uncertainty import GREEDY, Need, serving, union
 
@@ -33,12 +34,11 @@ if TYPE_CHECKING:
     from novarag.calls import Cost
     from novarag.config.asking import Replies
     from novarag.config.grid import Grid, System
-    from novarag.flows.access import ModelAccess
     from novarag.flows.events import Event, Tell
-    from novarag.flows.looping import Stop
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import Index
+    from novarag.runner.access import ModelAccess
     from novarag.runs import Run
     from novarag.uncertainty import Method
 
@@ -127,15 +127,15 @@ class Bench:
             for setting, dataset, *_ in asks:
                 await self._make_groups(setting, dataset, search)
         write_whole(self._file_stamp, orjson.dumps(stamp, option=orjson.OPT_INDENT_2))
-        for role, model in self.models.items():
-            draws = [(self._draws(ask), union(asks[ask])) for ask in asks if ask[2] == role]
-            await check_server(model, *(store for d, needs in draws for store in d.stores(needs)))
+        waiting = {ask[2] for ask in asks if not self._draws(ask).are_drawn(union(asks[ask]))}
+        for role in [role for role in self.models if role in waiting]:
+            await self.models[role].check()  # all of them, before the first is paid
         await self._draw(asks, stop)
 
     async def _draw(self, asks: Mapping[Ask, Sequence[Need]], stop: Stop) -> None:
         """Get the replies of several asks at a time: one that ends must not idle the server."""
         halt, turns = stop.fork(), asyncio.Semaphore(_TOGETHER)
-        unfinished: list[Unfinished] = []
+        unfinished: list[UnfinishedError] = []
 
         async def one(number: int, ask: Ask) -> None:
             async with turns:
@@ -145,10 +145,8 @@ class Bench:
                 about = f"{dataset}, {setting.label}: {self.names[role]}, {strategy}"
                 self.on_event(Note(f"[{number}/{len(asks)}] {about}"))
                 try:
-                    self._drawn[ask] = await self._draws(ask).draw(
-                        union(asks[ask]), on_event=self._quiet, stop=halt
-                    )
-                except Unfinished as error:
+                    self._drawn[ask] = await self._draws(ask, halt).draw(union(asks[ask]))
+                except UnfinishedError as error:
                     unfinished.append(error)
                     halt.set()
 
@@ -160,7 +158,7 @@ class Bench:
             raise errors.exceptions[0] from None  # the first to fail stopped the others
         if unfinished or len(self._drawn) < len(asks):
             failed = any(not error.stopped for error in unfinished) and not stop.is_set()
-            raise Unfinished(str(self.out), stopped=not failed)
+            raise UnfinishedError(str(self.out), stopped=not failed)
 
     def _quiet(self, event: Event) -> None:
         """Tell of a run only what is amiss: many run at once."""
@@ -179,17 +177,21 @@ class Bench:
     def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
         return replace(setting, name=""), dataset, self.role(system), system.strategy
 
-    def _draws(self, ask: Ask) -> Draws:
+    def _draws(self, ask: Ask, stop: Stop | None = None) -> Draws:
         setting, dataset, role, strategy = ask
         groups, model = self.groups(setting, dataset), self.models[role]
         file = self._file(setting, dataset)
         share = max(1, model.access.concurrency // _TOGETHER)
         return Draws(
-            source=Source(groups=partial(iter, groups), name=file.name, hash=hash_of(file)),
+            source=source_of(groups, name=file.name, hash=hash_of(file)),
             strategy=strategy,
-            model=replace(model, access=replace(model.access, concurrency=share)),
+            runner=Runner(
+                model=replace(model, access=replace(model.access, concurrency=share)),
+                folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
+                on_event=self._quiet,
+                stop=stop or Stop(),
+            ),
             replies=self.replies,
-            folder=self.out / "draws" / file.stem / role / strategy.replace(":", "."),
             k=setting.k,
         )
 
@@ -285,7 +287,7 @@ class Bench:
     def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
         """Return a system's likeliest replies by group."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
-        return by_group(drawn[serving(GREEDY, drawn)])
+        return drawn[serving(GREEDY, drawn)].trials_by_group()
 
     def run(self, setting: Setting, dataset: str, system: System, need: Need) -> Run:
         """Return the run that serves a need."""

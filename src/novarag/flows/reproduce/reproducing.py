@@ -13,18 +13,19 @@ from novarag.config.asking import Replies
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, OWN, TUNED, load_grid
 from novarag.defaults import TABLE
 from novarag.errors import DataError, UnknownName
-from novarag.flows.access import reach, reach_endpoints
 from novarag.flows.events import Note, silent
-from novarag.flows.looping import Stop, synchronous
+from novarag.flows.sync import synchronous
+from novarag.runner.access import reach, reach_endpoints
+from novarag.runner.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from novarag.config.grid import Grid
-    from novarag.flows.access import Access, Model
     from novarag.flows.events import Tell
     from novarag.flows.reproduce.bench import Bench
     from novarag.flows.reproduce.page import TableResult
+    from novarag.runner.access import Access, Model
 
 ALL = "all"
 
@@ -122,7 +123,7 @@ async def reproduce_async(
             `Endpoint`, an `LLM`, or a function that opens one. It is the base that the trained
             models began from.
         out: A folder for groups, replies and the page, where the same call goes on after it was cut
-            off; `Unfinished` says that it was.
+            off; `UnfinishedError` says that it was.
         tuned: The model trained by NOVA, given as `model` is; with None the base answers for it,
             prompted, and the table says so.
         label_only: The model trained on labels only, given as `model` is; with None the base

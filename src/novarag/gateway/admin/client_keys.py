@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, TypeVar
 
 from novarag.errors import StorageError, UsageError
-from novarag.flows.looping import run_sync
+from novarag.flows.sync import run_sync
 from novarag.gateway.admin.running import require_extra
 
 if TYPE_CHECKING:

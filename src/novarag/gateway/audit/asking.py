@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import asyncpg
 
 from novarag.errors import StorageError
-from novarag.flows.looping import run_sync
+from novarag.flows.sync import run_sync
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

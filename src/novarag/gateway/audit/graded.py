@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from novarag.calibration.reference import Reference
 from novarag.errors import DataError
-from novarag.flows.looping import synchronous
+from novarag.flows.sync import synchronous
 from novarag.gateway.audit.codes import list_codes, spell_column
 from novarag.gateway.audit.database import open_connection
 from novarag.scoring.policy import Action

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from novarag.calls import GREEDY, SIMULATED, Attempt, is_simulated
 from novarag.defaults import ACCESS, ASK, DESK
 from novarag.errors import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from novarag.calls import Reply, Sampling, Tell
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.web.endpoint import Endpoint
     from novarag.web.holding import Holding
+    from novarag.web.sending import Patience
 
     App = str | Callable[[str, list[str]], object]
     Opens = Callable[[], AbstractAsyncContextManager[LLM]]
@@ -45,8 +46,15 @@ class Access:
     retry_failed: bool = False
     group_readable: bool = False
 
+    @property
+    def patience(self) -> Patience:
+        """How hard a server is asked, in the terms of what sends."""
+        from novarag.web.sending import Patience
 
-AT_A_DESK = Access(timeout=DESK.timeout, attempts=DESK.attempts)
+        return Patience(concurrency=self.concurrency, timeout=self.timeout, attempts=self.attempts)
+
+
+INTERACTIVE_ACCESS = Access(timeout=DESK.timeout, attempts=DESK.attempts)
 """How a model is reached while somebody waits for one answer."""
 
 
@@ -64,6 +72,7 @@ class ModelAccess:
     access: Access = field(default_factory=Access)
     endpoints: tuple[Endpoint, ...] = ()
     holding: Holding | None = None
+    has_check: bool = True  # a model of the caller's that has none is not opened for it
 
     @property
     def simulated(self) -> bool:
@@ -81,7 +90,7 @@ class ModelAccess:
 
     async def check(self) -> None:
         """See that the server is there and has the model."""
-        if self.opens is None:
+        if self.opens is None or not self.has_check:
             return
         async with self.opens() as llm:
             check = getattr(llm, "check", None)
@@ -102,7 +111,7 @@ def reach(model: Model, access: Access | None = None) -> ModelAccess:
         llm = cast("LLM", model)
         return ModelAccess(
             name=_name_of(llm), opens=partial(_lend, llm), access=access,
-            holding=getattr(llm, "holding", None),
+            holding=getattr(llm, "holding", None), has_check=hasattr(llm, "check"),
         )  # fmt: skip
     if isinstance(model, (list, tuple)) and model and all(isinstance(m, str) for m in model):
         return _by_address(model, access)
@@ -123,7 +132,6 @@ def reach_app(app: App, access: Access | None = None) -> ModelAccess:
     'http://localhost:8000/ask'
     """
     from novarag.llm.application import AppLLM, CalledApp
-    from novarag.web.sending import Patience
 
     access = access or Access()
     if callable(app):
@@ -133,10 +141,7 @@ def reach_app(app: App, access: Access | None = None) -> ModelAccess:
             "app must be the address of an application or a function of (question, passages), not"
             f" {type(app).__name__}"
         )
-    patience = Patience(
-        concurrency=access.concurrency, timeout=access.timeout, attempts=access.attempts
-    )
-    opens = partial(AppLLM, app, key_env=access.key_env, patience=patience)
+    opens = partial(AppLLM, app, key_env=access.key_env, patience=access.patience)
     return ModelAccess(name=opens().model, opens=opens, access=access)
 
 
@@ -178,15 +183,11 @@ def _by_address(models: Sequence[str], access: Access) -> ModelAccess:
 
 def _by_endpoints(endpoints: Sequence[Endpoint], access: Access) -> ModelAccess:
     from novarag.llm.chat import ChatLLM
-    from novarag.web.sending import Patience
 
     known = ChatLLM(endpoints)  # complains now about what would fail later
-    patience = Patience(
-        concurrency=access.concurrency, timeout=access.timeout, attempts=access.attempts
-    )
     return ModelAccess(
         name=endpoints[0].model,
-        opens=partial(ChatLLM, endpoints, patience=patience),
+        opens=partial(ChatLLM, endpoints, patience=access.patience),
         replicas=len(endpoints),
         access=access,
         endpoints=tuple(endpoints),
@@ -200,29 +201,16 @@ def _name_of(model: object) -> str:
     return found if isinstance(found, str) and found else type(model).__name__
 
 
-def _lend(llm: LLM) -> AbstractAsyncContextManager[LLM]:
+@asynccontextmanager
+async def _lend(llm: LLM) -> AsyncIterator[LLM]:
     """Open a model that was handed in; one that is no context manager is open already."""
-    if hasattr(llm, "check"):  # our own, which keeps its promises
-        return cast("AbstractAsyncContextManager[LLM]", llm)
-    if hasattr(llm, "__aenter__"):
-        return _Opened(llm)
-    return nullcontext(_Checked(llm))
+    async with AsyncExitStack() as stack:
+        if hasattr(llm, "__aenter__"):
+            llm = await stack.enter_async_context(cast("AbstractAsyncContextManager[LLM]", llm))
+        yield llm if hasattr(llm, "check") else _CheckedLLM(llm)  # ours keep their promises
 
 
-class _Opened:
-    """A model of the caller's that must be opened first."""
-
-    def __init__(self, llm: Any) -> None:  # noqa: ANN401 - an LLM that is a context manager
-        self._llm = llm
-
-    async def __aenter__(self) -> LLM:
-        return _Checked(await self._llm.__aenter__())
-
-    async def __aexit__(self, *error: object) -> None:
-        await self._llm.__aexit__(*error)
-
-
-class _Checked:
+class _CheckedLLM:
     """A model of the caller's, held to the promise of giving as many samples as were asked for."""
 
     def __init__(self, llm: LLM) -> None:

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from novarag.flows.looping import LoopThread, Stop, run_sync, synchronous
+from novarag.flows.sync import LoopThread, run_sync, synchronous
+from novarag.runner.stop import Stop
 from tests.support.waiting import PATIENCE
 
 

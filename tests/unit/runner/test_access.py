@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from novarag.calls import Reply, Sampling
+from novarag.calls import Reply, Sampling, is_simulated, simulated_note
 from novarag.errors import NovaragError, ServiceError
-from novarag.flows.access import Access, is_simulated, reach, simulated_note
 from novarag.llm import Endpoint, ScriptedLLM
 from novarag.records import Completion
+from novarag.runner.access import Access, reach
 
 
 def test_an_address_and_its_replicas():

@@ -1,0 +1,219 @@
+"""One stop rule: a stop in the last shard leaves every story unfinished, and nothing paid is lost.
+
+Whoever answers is watched where a shard is run, so that the stop is set by the very reply that
+leaves nothing to ask, or by an earlier one of the same shard.
+"""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+from novarag import (
+    Access,
+    Stop,
+    ask,
+    attack,
+    build_training_set,
+    estimate,
+    make_noise,
+    probe,
+    run_experiment,
+)
+from novarag.calibration.graded import Source
+from novarag.errors import UnfinishedError
+from novarag.runs.shard import run_shard
+from novarag.strategies import VANILLA
+from tests.support.chaos.serving import bill, chaos
+from tests.support.live_parts import calibration
+from tests.support.probed import against, rows
+from tests.support.waiting import wait_until
+from tests.unit.flows.test_attack import SUITE, groups
+from tests.unit.flows.test_build import results, write_pipeline, write_questions
+from tests.unit.flows.test_experiment import write_experiment, write_world
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+
+ONE_BY_ONE = Access(concurrency=1)
+
+
+@dataclass
+class Watch:
+    """Counts the requests of every run, and sets a stop while the last shard of one is asked."""
+
+    place: str = ""
+    left: int = 0
+    stop: Stop = field(default_factory=Stop)
+    asked: dict[str, int] = field(default_factory=dict)
+
+    async def run_shard(self, job, shard, llm, **more):
+        armed = job.store.place.endswith(self.place) and shard == len(job.manifest.parts) - 1
+        requests = job.manifest.requests // job.manifest.groups * job.manifest.parts[-1].groups
+        watched = Watched(llm, self, job.store.place, requests - self.left if armed else 0)
+        return await run_shard(job, shard, watched, **more)
+
+
+class Watched:
+    def __init__(self, llm, watch, place, until):
+        self.llm, self.watch, self.place, self.until, self.count = llm, watch, place, until, 0
+
+    async def complete(self, prompt, sampling, *, key=None, tell=None):
+        reply = await self.llm.complete(prompt, sampling, key=key, tell=tell)
+        await asyncio.sleep(0.002)  # a simulated respondent would not let the stop through
+        self.count += 1
+        self.watch.asked[self.place] = self.watch.asked.get(self.place, 0) + 1
+        if self.count == self.until:
+            self.watch.stop.set()
+        return reply
+
+
+@pytest.fixture
+def server():
+    with chaos() as url:
+        yield url
+
+
+@dataclass(frozen=True)
+class Story:
+    """A verb that asks: which of its runs is stopped, and what must not be there afterwards."""
+
+    call: object
+    place: str
+    later: tuple[str, ...]
+    returns: bool = False
+
+
+def ask_it(folder, server, **more):
+    given = calibration(Source(model="chaos", prompt=VANILLA.template.hash))
+    file = write_questions(folder / "questions.jsonl")
+    return ask(file, "vanilla", f"{server}=chaos", out=folder / "run", calibration=given,
+               shard_size=20, access=ONE_BY_ONE, **more)  # fmt: skip
+
+
+def noise_it(folder, server, **more):
+    file = write_questions(folder / "questions.jsonl", 8)
+    return make_noise(file, f"{server}=chaos", folder / "noise", shard_size=5, access=ONE_BY_ONE,
+                      **more)  # fmt: skip
+
+
+def build_it(folder, server, **more):
+    write_questions(folder / "questions.jsonl", 10)
+    path = write_pipeline(folder, server, "out")
+    path.write_text(path.read_text("utf-8").replace("concurrency = 8", "concurrency = 1"), "utf-8")
+    return build_training_set(path, **more)
+
+
+def experiment_it(folder, server, **more):
+    write_world(folder, 30)
+    path = write_experiment(folder, server, "out")
+    path.write_text(path.read_text("utf-8").replace("concurrency = 8", "concurrency = 1"), "utf-8")
+    return run_experiment(path, **more)
+
+
+def estimate_it(folder, server, **more):
+    return estimate(groups(), "vanilla", "simulated:base", methods=["verbal", "p-true"],
+                    out=folder / "out", shard_size=3, access=ONE_BY_ONE, **more)  # fmt: skip
+
+
+def probe_it(folder, server, **more):
+    return probe(rows(10), "simulated:tuned", profile="quick", contradictions=against(10),
+                 out=folder / "out", shard_size=6, access=ONE_BY_ONE, **more)  # fmt: skip
+
+
+def attack_it(folder, server, **more):
+    return attack(groups(), "simulated:base", strategy="vanilla", suite=SUITE, out=folder / "out",
+                  defences=["plain", "framed"], shard_size=4, access=ONE_BY_ONE, **more)  # fmt: skip
+
+
+STORIES = {
+    "ask": Story(ask_it, "/run", ("run/calibrated.parquet",), returns=True),
+    "noise": Story(noise_it, "/noise", ("noise/pool", "noise/passages"), returns=True),
+    "build, its noise": Story(
+        build_it, "/noise", ("out/noise/pool", "out/noise/passages", "out/groups.jsonl", "out/run")
+    ),
+    "build, its samples": Story(build_it, "/run", ("out/filtered", "out/export")),
+    "experiment, one of two": Story(
+        experiment_it, "/vanilla", ("out/runs/cot", "out/report")
+    ),
+    "experiment, the last": Story(experiment_it, "/cot", ("out/report",)),
+    "estimate, one of two": Story(
+        estimate_it, "/greedy", ("out/draws/p-true", "out/estimates.parquet", "out/report")
+    ),
+    "estimate, the last": Story(estimate_it, "/p-true", ("out/estimates.parquet", "out/report")),
+    "probe, its variants": Story(probe_it, "/n1", ("out/probe.json", "out/probe.html")),
+    "attack, unattacked": Story(
+        attack_it, "plain/unattacked", ("out/runs/plain/attacked", "out/runs/framed")
+    ),
+    "attack, the last": Story(
+        attack_it, "framed/attacked", ("out/attack.json", "out/attack.html")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("left", [0, 2], ids=["all were answered", "some were left"])
+@pytest.mark.parametrize("name", STORIES)
+def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name, left):
+    story = STORIES[name]
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    calm = Watch(place="no such run")
+    monkeypatch.setattr("novarag.runs.local.run_shard", calm.run_shard)
+    whole.mkdir()
+    story.call(whole, server)
+    for later in story.later:
+        assert (whole / later).exists(), f"{later} is made by a call that nobody stops"
+
+    watch = Watch(place=story.place, left=left)
+    monkeypatch.setattr("novarag.runs.local.run_shard", watch.run_shard)
+    stopped.mkdir()
+    if story.returns:
+        assert story.call(stopped, server, stop=watch.stop) is not None
+    else:
+        with pytest.raises(UnfinishedError) as caught:
+            story.call(stopped, server, stop=watch.stop)
+        assert caught.value.stopped
+        assert caught.value.place.endswith(story.place)
+    assert watch.stop.is_set()
+    for later in story.later:
+        assert not (stopped / later).exists(), f"{later} was begun after the stop"
+    if left:
+        assert sum(watch.asked.values()) < sum(calm.asked.values())
+
+    watch.place = "no such run"
+    story.call(stopped, server)
+    paid, expected = ({_inner(place, folder): count for place, count in told.asked.items()}
+                      for told, folder in ((watch, stopped), (calm, whole)))  # fmt: skip
+    assert paid == expected, "what was answered is not paid again"
+    for later in story.later:
+        assert (stopped / later).exists()
+
+
+def _inner(place, folder):
+    return place.removeprefix(str(folder))
+
+
+def test_an_interrupt_while_the_last_requests_of_a_build_are_in_flight(tmp_path):
+    write_questions(tmp_path / "questions.jsonl", 3)
+    with chaos(latency=1) as server:
+        command = [sys.executable, "-m", "novarag", "build"]
+        calm = [*command, str(write_pipeline(tmp_path, server, "calm"))]
+        subprocess.run(calm, check=True, capture_output=True)
+        paid = bill(server, "count")["total"]
+        cut = [*command, str(write_pipeline(tmp_path, server, "cut"))]
+        process = subprocess.Popen(cut, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_until(lambda: bill(server, "count")["total"] == 2 * paid)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=300)
+        finally:
+            process.kill()
+        assert process.returncode == 130, err
+        assert "stopped: run the same command to go on" in out
+        assert "[4/5] filter" not in err
+        assert not (tmp_path / "cut" / "filtered").exists()
+        again = subprocess.run(cut, capture_output=True, text=True, check=True)
+        assert bill(server, "count")["total"] == 2 * paid
+    assert "next: train on" in again.stdout
+    assert results(tmp_path / "cut") == results(tmp_path / "calm")

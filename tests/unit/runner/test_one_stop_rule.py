@@ -25,6 +25,7 @@ from novarag import (
 )
 from novarag.calibration.graded import Source
 from novarag.errors import UnfinishedError
+from novarag.flows.events import StepResult
 from novarag.runs.shard import run_shard
 from novarag.strategies import VANILLA
 from tests.support.chaos.serving import bill, chaos
@@ -153,45 +154,66 @@ STORIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("left", [0, 2], ids=["all were answered", "some were left"])
 @pytest.mark.parametrize("name", STORIES)
-def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name, left):
-    story = STORIES[name]
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name):
+    story, whole = STORIES[name], tmp_path / "whole"
     calm = Watch(place="no such run")
     monkeypatch.setattr("novarag.runs.local.run_shard", calm.run_shard)
     whole.mkdir()
     story.call(whole, server)
     for later in story.later:
         assert (whole / later).exists(), f"{later} is made by a call that nobody stops"
+    expected = {_inner(place, whole): count for place, count in calm.asked.items()}
+    for left in (0, 2):  # all were answered; some were not sent
+        stopped = tmp_path / f"stopped-{left}"
+        stopped.mkdir()
+        watch = Watch(place=story.place, left=left)
+        monkeypatch.setattr("novarag.runs.local.run_shard", watch.run_shard)
+        stop_it(story, stopped, server, watch)
+        if left:
+            assert sum(watch.asked.values()) < sum(expected.values())
+        watch.place = "no such run"
+        story.call(stopped, server)
+        paid = {_inner(place, stopped): count for place, count in watch.asked.items()}
+        assert paid == expected, "what was answered is not paid again"
+        for later in story.later:
+            assert (stopped / later).exists()
 
-    watch = Watch(place=story.place, left=left)
-    monkeypatch.setattr("novarag.runs.local.run_shard", watch.run_shard)
-    stopped.mkdir()
+
+def stop_it(story, folder, server, watch):
+    """Call a story, which is stopped, and see what it returned or raised, and what it began."""
     if story.returns:
-        assert story.call(stopped, server, stop=watch.stop) is not None
+        assert story.call(folder, server, stop=watch.stop) is not None
     else:
         with pytest.raises(UnfinishedError) as caught:
-            story.call(stopped, server, stop=watch.stop)
+            story.call(folder, server, stop=watch.stop)
         assert caught.value.stopped
         assert caught.value.place.endswith(story.place)
     assert watch.stop.is_set()
     for later in story.later:
-        assert not (stopped / later).exists(), f"{later} was begun after the stop"
-    if left:
-        assert sum(watch.asked.values()) < sum(calm.asked.values())
-
-    watch.place = "no such run"
-    story.call(stopped, server)
-    paid, expected = ({_inner(place, folder): count for place, count in told.asked.items()}
-                      for told, folder in ((watch, stopped), (calm, whole)))  # fmt: skip
-    assert paid == expected, "what was answered is not paid again"
-    for later in story.later:
-        assert (stopped / later).exists()
+        assert not (folder / later).exists(), f"{later} was begun after the stop"
 
 
 def _inner(place, folder):
     return place.removeprefix(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("call", "step", "later"),
+    [(build_it, "groups", "out/run"), (experiment_it, "index", "out/retrieved.json")],
+)
+def test_a_stop_between_two_steps_begins_none_of_them(tmp_path, server, call, step, later):
+    stop = Stop()
+
+    def hear(event):
+        if isinstance(event, StepResult) and event.name == step:
+            stop.set()
+
+    with pytest.raises(UnfinishedError, match="out was stopped"):
+        call(tmp_path, server, stop=stop, on_event=hear)
+    assert not (tmp_path / later).exists()
+    call(tmp_path, server)
+    assert (tmp_path / later).exists()
 
 
 def test_an_interrupt_while_the_last_requests_of_a_build_are_in_flight(tmp_path):

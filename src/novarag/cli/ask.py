@@ -34,7 +34,7 @@ from novarag.defaults import ASK
 
 if TYPE_CHECKING:
     from novarag.calls import Price
-    from novarag.flows.ask import Preview
+    from novarag.flows.ask import AskPreview
     from novarag.flows.events import RunEnded
 
 
@@ -129,7 +129,7 @@ def ask(
     sys.exit(sum_up(ended[-1].summary, cost))
 
 
-def _show(preview: Preview, price: Price | None) -> None:
+def _show(preview: AskPreview, price: Price | None) -> None:
     print(preview.prompt.rstrip())
     print("\n--- the first prompt is above; nothing was asked ---")
     print(f"questions  {preview.questions:,} in {preview.groups:,} groups")

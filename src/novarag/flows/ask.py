@@ -136,7 +136,7 @@ def _calibration(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class AskPreview:
     """What asking would take: counts, the first prompt, and a guess at the tokens."""
 
     prompt: str
@@ -166,7 +166,7 @@ def preview_ask(
     sampling: Sampling | None = None,
     per_request: int | None = None,
     frame: bool = False,
-) -> Preview:
+) -> AskPreview:
     """Say what asking would take, and ask nothing; four characters count as a token.
 
     Args:
@@ -202,7 +202,7 @@ def preview_ask(
         raise DataError("there are no groups.", hint="give a file with rows.", source=source.name)
     waves = -(-settings.samples // requests_hold(settings))
     longest = settings.sampling.max_tokens
-    return Preview(
+    return AskPreview(
         prompt=first,
         questions=len(questions),
         groups=count,

@@ -54,7 +54,7 @@ def as_group(given: object) -> PassageGroup:
 
 def hash_of(path: Path) -> str:
     """Return the SHA-256 of a file that must be there."""
-    from novarag.datasets.files import existing
+    from novarag.answers.opening.files import existing
 
     with existing(path).open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

@@ -208,12 +208,12 @@ def test_an_audit_is_read_as_its_frame_is(monkeypatch, tmp_path):
     )  # fmt: skip
 
     @asynccontextmanager
-    async def connected(dsn, **_):
+    async def open_connection(dsn, **_):
         yield Connection(frame)
 
-    monkeypatch.setattr(audit, "connected", connected)
+    monkeypatch.setattr(audit, "open_connection", open_connection)
     day = datetime(2026, 1, 31, tzinfo=UTC)
-    found = audit.graded_from_audit("dsn", "support", day, day)
+    found = audit.read_graded("dsn", "support", day, day)
     path = in_csv(frame, tmp_path, 3)
     for verb in (calibrated, gated):
         assert verb(found, None) == verb(path, None) == verb(read_answers(found), None)

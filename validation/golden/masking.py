@@ -141,6 +141,13 @@ def _manifest(content: bytes) -> bytes:
     return _pretty(record)
 
 
+def _drafts(content: bytes) -> bytes:
+    """Read the record of sorted drafts without the part of the run's id that is drawn."""
+    record = json.loads(content)["content"]
+    record["run"] = _settings_of(record["run"])
+    return _pretty(record)
+
+
 def _lease(content: bytes) -> bytes:
     record = json.loads(content)["content"]
     return _pretty({k: v for k, v in record.items() if k not in {"owner", "at", "synced", "head"}})
@@ -206,6 +213,7 @@ _STRUCTURES = (
     Mask("attempts", "ids and times of attempts", ("*attempts/*.parquet",), _attempts),
     Mask("marker", "digests of journal and attempts", ("*shards/*.json",), _marker),
     Mask("manifest", "versions of Python and novarag", ("*manifest.json",), _manifest),
+    Mask("drafts", "the run they are of, whose id is drawn in part", ("*drafts.json",), _drafts),
     Mask("lease", "who holds it since when", ("*leases/*.json",), _lease),
     Mask("index", "when a row of an index came in", ("*.db",), _index),
     Mask("votes", "a judge's replies stand as they came", ("*.votes.jsonl",), _votes),

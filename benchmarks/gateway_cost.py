@@ -289,7 +289,7 @@ def main() -> int:
         postgres, folder = enter(server()), Path(enter(tempfile.TemporaryDirectory()))
         upstream = enter(running(["tests.support.quick_upstream", "{fd}"]))
         path, env = settings(folder, upstream.address), {VARIABLE: postgres.dsn}
-        ours = enter(running(["novarag", "gateway", path, "--fd", "{fd}"], env=env))
+        ours = enter(running(["novarag", "gateway", "serve", path, "--fd", "{fd}"], env=env))
         if args.litellm:
             theirs = enter(litellm(args.litellm, upstream.address, folder))
             return 0 if asyncio.run(beside(args, ours, theirs)) else 1

@@ -78,7 +78,9 @@ def main():
     lines = [line for line in text.splitlines() if not line.endswith("= None")]
     pipeline = given.folder / "pipeline.toml"
     pipeline.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    code = subprocess.run([sys.executable, "-m", "novarag", "build", str(pipeline)], check=False)
+    code = subprocess.run(
+        [sys.executable, "-m", "novarag", "train", "build", str(pipeline)], check=False
+    )
     noise = pl.read_parquet(given.folder / "out" / "noise" / "passages" / "*.parquet")
     fates = Counter(noise["reason"].fill_null("kept").to_list())
     print(f"\nnoise: {len(noise)} passages; {dict(fates.most_common())}")

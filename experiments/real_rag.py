@@ -80,10 +80,10 @@ def main():
             strategies=json.dumps(given.strategy or ["vanilla", "cot"]), max_tokens=given.max_tokens,
         )  # fmt: skip
         toml.write_text(text + (DENSE.format(encoder=given.encoder) if "dense" in preset else ""))
-        words = ["novarag", "run", preset, str(toml)]
+        words = ["novarag", "run", "experiment", preset, str(toml)]
         began = monotonic()
         done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
-        print(f"\n$ novarag run {preset} {toml.name}   ({monotonic() - began:.0f} s)")
+        print(f"\n$ novarag run experiment {preset} {toml.name}   ({monotonic() - began:.0f} s)")
         print(done.stdout.replace(f"{folder}/", ""), end="", flush=True)
         if done.returncode:
             print(done.stderr[-2000:])

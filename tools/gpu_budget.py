@@ -3,7 +3,7 @@
     python -m tools.gpu_budget [--write] [--price-a100 1.5] ...
     python -m tools.gpu_budget --count FOLDER     (a finished `make prove NAME=reproduce-simulated`)
 
-Sizes come from the paper, from the models' configurations and from what `novarag reproduce all` was
+Sizes come from the paper, from the models' configurations and from what `novarag paper reproduce all` was
 counted to ask (docs/evidence/gpu-inputs.json). Speeds and prices are assumed and said to be.
 """
 
@@ -140,7 +140,7 @@ ASSUMED = {
 
 
 def count(folder: Path) -> Asked:
-    """Count requests and replies of a finished `novarag reproduce all`, by model and strategy."""
+    """Count requests and replies of a finished `novarag paper reproduce all`, by model and strategy."""
     replies: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for file in sorted(folder.glob("draws/**/manifest.json")):

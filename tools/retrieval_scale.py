@@ -171,7 +171,7 @@ def values(plan: Plan) -> str:
 # Milvus for {plan.size:,} passages of 100 words with vectors of {a["dim"]:g} numbers.
 # Written by `python -m tools.retrieval_scale --write` from measured inputs; not run at this size.
 # Use: helm install milvus milvus/milvus -f milvus-40m.yaml
-# Then: novarag index CORPUS --uri http://HOST:19530 --encoder … --vectors graph
+# Then: novarag retrieval index CORPUS --uri http://HOST:19530 --encoder … --vectors graph
 cluster:
   enabled: true
 

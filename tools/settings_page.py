@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "gateway-settings.md"
 
 INTRO = """# The gateway's settings
 
-Every key of the file that `novarag gateway FILE` reads, with its default. Written by `make openapi-docs` from the models that the file is checked by; `novarag gateway FILE --check` names all faults of a file at once. [The gateway](../gateway.md) shows a whole file. Times are in seconds. Keys of clients and of servers never stand in it: the first are hashes, the second names of environment variables.
+Every key of the file that `novarag gateway serve FILE` reads, with its default. Written by `make openapi-docs` from the models that the file is checked by; `novarag gateway serve FILE --check` names all faults of a file at once. [The gateway](../gateway.md) shows a whole file. Times are in seconds. Keys of clients and of servers never stand in it: the first are hashes, the second names of environment variables.
 """
 
 PARTS = {
@@ -53,7 +53,7 @@ PARTS = {
     }),
     "[searches.NAME]": ("SearchSettings", {
         "url": "of a search server; either this or `index`",
-        "index": "of Milvus: a file of `novarag index`, or a server's address",
+        "index": "of Milvus: a file of `novarag retrieval index`, or a server's address",
         "key_env": "the variable that has its key",
         "k": "passages that are taken",
         "timeout": "for one search",

@@ -2,7 +2,7 @@
 
 Usage: python -m tools.simulated_server GROUPS [--respondent base] [--port 9000] [--requests FOLDER]
 
-GROUPS is a file of `novarag group`. With --requests it also writes a request for a gateway for
+GROUPS is a file of `novarag train group`. With --requests it also writes a request for a gateway for
 each state of evidence, such as FOLDER/conflicting.json, and ends.
 """
 

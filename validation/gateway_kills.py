@@ -2,7 +2,7 @@
 
 Usage: python -m validation.gateway_kills [--kills 100] [--rate 100]
 
-`novarag gateway` runs as a process of its own before a simulated model, with a PostgreSQL that this
+`novarag gateway serve` runs as a process of its own before a simulated model, with a PostgreSQL that this
 starts; clients ask at the rate, every other one with a stream, until SIGKILL comes at a random
 moment. The last gateway commits what the others left in the spool. Exit 1 where a reply is missing
 in the audit, or is there twice.
@@ -33,7 +33,7 @@ CHAT = "/v1/chat/completions"
 async def gateway(path: Path, dsn: str):
     """Run a gateway until the block ends, which kills it; yields its process and its address."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "novarag", "gateway", str(path), env=os.environ | {VARIABLE: dsn},
+        sys.executable, "-m", "novarag", "gateway", "serve", str(path), env=os.environ | {VARIABLE: dsn},
         stdout=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port_of(path)}"

@@ -1,4 +1,4 @@
-"""Does a gate keep its promise on rows that `novarag pick` chose, and how much does it keep?
+"""Does a gate keep its promise on rows that `novarag grading pick` chose, and how much does it keep?
 
 In each pool, and in the hardest case (every answer wrong a little more often than the risk), rows
 are picked and gates set on them, again and again. A promise is broken where the threshold has a

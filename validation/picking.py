@@ -1,6 +1,6 @@
 """What picked rows are worth beside random ones, and whether their weights keep figures unbiased.
 
-In each pool 100 rows are picked as `novarag pick` does, and 70 to 280 are drawn at random. From
+In each pool 100 rows are picked as `novarag grading pick` does, and 70 to 280 are drawn at random. From
 the random ones follows how an interval's width falls with rows, and so how many random rows the
 100 picked replace: for the calibration's intervals, as the mean over the log's rows, in the state
 where they are widest, and as the mean and widest over kinds of answers (state and band) alike; for
@@ -50,7 +50,7 @@ def widths(pool: Pool, rows: np.ndarray, kind: np.ndarray) -> tuple[float, ...]:
 
 
 def picked(pool: Pool, seed: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
-    """Pick as `novarag pick` does; return rows and weights."""
+    """Pick as `novarag grading pick` does; return rows and weights."""
     found = pick_rows(
         pool.confidence, pool.state, np.arange(len(pool)), n=N, seed=seed, spread=spread
     )

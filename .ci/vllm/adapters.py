@@ -1,6 +1,6 @@
 """adapters.py BASE OUT: trains OUT/one and OUT/two, two small adapters of BASE.
 
-With `novarag train`, eight short samples each and a high learning rate. They teach two ways to
+With `novarag train fit`, eight short samples each and a high learning rate. They teach two ways to
 begin a reply, so that a server can be shown to apply the right one. About a minute on two cores.
 """
 
@@ -65,7 +65,7 @@ def main() -> None:
     for name, style in STYLES.items():
         write_rows(told.out / "rows" / name, style)
         words = [
-            sys.executable, "-m", "novarag", "train", str(told.out / "rows" / name),
+            sys.executable, "-m", "novarag", "train", "fit", str(told.out / "rows" / name),
             "--model", told.base, "--out", str(told.out / name), "--rank", RANKS[name],
             "--learning-rate", "1e-3", "--epochs", "4", "--batch", "4", "--at-once", "1",
             "--no-gradient-checkpointing",

@@ -125,7 +125,15 @@ class Clean:
     def __init__(self, out, data, plan):
         place = out / "nova-clean"
         if not (place / "README.md").exists():
-            command = ["nova-clean", "--out", str(place), "--data", str(data), "--no-audit"]
+            command = [
+                "paper",
+                "nova-clean",
+                "--out",
+                str(place),
+                "--data",
+                str(data),
+                "--no-audit",
+            ]
             subprocess.run([sys.executable, "-m", "novarag", *command], check=True,
                            stdout=sys.stderr)  # fmt: skip
         self.left_out = Counter()

@@ -139,13 +139,13 @@ def sample(bench):
 def filtered(bench, run, out, *more):
     """Filter a run, if that is not done."""
     if not bench.has(out):
-        bench.verb("filter", run, "--out", out, *more)
+        bench.verb("train", "filter", run, "--out", out, *more)
 
 
 def exported(bench, kept, out, *more):
     """Export what was kept, if that is not done."""
     if not bench.has(out):
-        bench.verb("export", kept, "--out", out, "--format", "canonical", "--dev", "0",
+        bench.verb("train", "export", kept, "--out", out, "--format", "canonical", "--dev", "0",
                    "--tokenizer", bench.model("warm") / "merged", *more)  # fmt: skip
 
 
@@ -273,8 +273,9 @@ def calibrated(bench):
                 for group in [*FRESH, *MORE]:
                     out = f"calibrated/{Path(place).stem}-{group.removeprefix('test-')}.parquet"
                     if not bench.has(out):
-                        bench.verb("calibrate", run_of("test", "warm", strategy, group),
-                                   "--apply", place, "--out", out)  # fmt: skip
+                        bench.verb(
+                            "apply", place, run_of("test", "warm", strategy, group), "--out", out
+                        )
 
 
 def sampling_methods(bench):
@@ -284,7 +285,7 @@ def sampling_methods(bench):
     if left:
         with bench.served("warm"):
             for group in left:
-                bench.verb("estimate", f"groups/{group}.jsonl", "--model", bench.address("warm"),
+                bench.verb("run", "estimate", f"groups/{group}.jsonl", "--model", bench.address("warm"),
                            "--out", places[group], "--max-tokens", LONGEST[bench.plan.sampled],
                            "--strategy", bench.plan.sampled, "--concurrency", "64",
                            *(word for m in METHODS for word in ("--method", m)))  # fmt: skip

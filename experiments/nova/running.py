@@ -136,7 +136,7 @@ class Bench:
             self.end_server()  # a training wants all cores
             start = Path(model)
             start = start / "merged" if (start / "merged").exists() else start
-            self.verb("train", rows, "--model", start, "--out", out, "--merge",
+            self.verb("train", "fit", rows, "--model", start, "--out", out, "--merge",
                       "--no-gradient-checkpointing", "--at-once", "1", *more)  # fmt: skip
 
     def is_asked(self, place: str) -> bool:
@@ -174,7 +174,7 @@ class Bench:
         self.end_server()
         model = self.model(who)
         command: list[object] = (
-            [sys.executable, "-m", "novarag", "serve-model", f"{who}={model}", "--merged", "--run",
+            [sys.executable, "-m", "novarag", "train", "serve", f"{who}={model}", "--merged", "--run",
              "--cpu", *(["--compile"] if self.plan.compiled else []), "--port", self.port, "--vllm", self.vllm, "--",
              *SERVED]
             if (model / "training.json").exists()
@@ -283,7 +283,7 @@ def _end(pid: int) -> None:
 
 
 def _dtype() -> str:
-    """Name the arithmetic that `serve-model --cpu` takes, for a model that was not trained."""
+    """Name the arithmetic that `train serve --cpu` takes, for a model that was not trained."""
     from novarag.serving.machine import cpu_dtype
 
     return cpu_dtype(Path("/proc/cpuinfo").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Replies in the strategies' forms, filled in from the kinds of the passages; no model wrote them.
 
 They teach to read and a form. The answer is the right one in every kind of group. The number of the
-confidence is there to be masked (`novarag train --mask-confidence`): none is learnt.
+confidence is there to be masked (`novarag train fit --mask-confidence`): none is learnt.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from novarag.flows.annotate import annotate_async as annotate_async
 from novarag.flows.answer import answer as answer
 from novarag.flows.answer import answer_async as answer_async
 from novarag.flows.answerer import Answerer as Answerer
+from novarag.flows.apply_gate import apply_gate as apply_gate
 from novarag.flows.ask import ask as ask
 from novarag.flows.ask import ask_async as ask_async
 from novarag.flows.ask import preview_ask as preview_ask

@@ -87,7 +87,7 @@ def test_the_auditor_fails_the_released_files(data):
 
 def test_nova_clean_is_rebuilt_to_the_byte(data, tmp_path):
     assert not check_inputs(data)
-    result = CliRunner().invoke(app, ["nova-clean", "--out", str(tmp_path), "--no-audit"])
+    result = CliRunner().invoke(app, ["paper", "nova-clean", "--out", str(tmp_path), "--no-audit"])
     assert result.exit_code == 0, result.output
     assert {p.name for p in tmp_path.glob("*.jsonl")} == set(known_outputs())
     seen = {}

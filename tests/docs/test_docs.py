@@ -99,7 +99,7 @@ def commands():
 def test_commands_that_need_a_server_are_at_least_spelled_right(line):
     _, *words = shlex.split(line.removesuffix(" &"))
     known = verbs()
-    verb = next(words[:n] for n in (2, 1) if tuple(words[:n]) in known)
+    verb = next(words[:n] for n in (3, 2, 1) if tuple(words[:n]) in known)
     known[tuple(verb)].make_context(verb[-1], words[len(verb) :])
 
 

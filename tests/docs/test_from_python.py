@@ -5,6 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import novarag
@@ -25,8 +26,7 @@ SECTIONS = {name: BLOCK.findall(text) for name, text in SECTION.findall(PAGE)}
 
 
 def test_every_verb_has_a_section():
-    assert {name.partition(" ")[0] for name in SECTIONS} == set(VERBS)
-    assert set(SECTIONS) == set(FUNCTIONS.values())
+    assert set(SECTIONS) == set(FUNCTIONS.values()) == set(VERBS)
 
 
 @pytest.mark.parametrize(("function", "verb"), FUNCTIONS.items())
@@ -46,10 +46,11 @@ def run_block(verb):
 def test_blocks_that_are_not_run_as_they_stand_are_run_in_tests():
     text = dict(SECTION.findall(PAGE))
     left = {name for name in SECTIONS if "```py\n" in text[name]}
-    known = {"train", "serve-model", "nova-clean", "reproduce"}  # the last in tests/data
-    known |= {"gateway-adopt", "gateway-audit drop", "gateway-audit export", "gateway-audit forget"}
-    known |= {"gateway", "gateway-key list", "gateway-key revoke"}  # the last in tests/real
-    known.add("send")
+    known = {"train fit", "train serve", "run send", "paper nova-clean"}
+    known |= {"gateway serve", "gateway adopt", "gateway key list"}
+    known |= {"gateway audit drop", "gateway audit export", "gateway audit forget"}
+    known.add("paper reproduce")  # in tests/data
+    known |= {"gateway propose", "gateway key revoke"}  # in tests/real
     assert left == known
 
 
@@ -77,7 +78,7 @@ def test_train(tmp_path, monkeypatch):
     write_base(tmp_path / "path" / "to" / "model")
     monkeypatch.setattr(training, "load_engine", StandIn)
     monkeypatch.setattr(training, "check_packages", lambda: None)
-    run_block("train")
+    run_block("train fit")
 
 
 def test_gateway(monkeypatch):
@@ -87,7 +88,7 @@ def test_gateway(monkeypatch):
         served.append((settings, fd))
 
     monkeypatch.setattr("novarag.gateway.http.server.run_server", serve)
-    run_block("gateway")
+    run_block("gateway serve")
     assert served == [("gateway.toml", None)]
 
 
@@ -98,14 +99,14 @@ def test_gateway_key_list(tmp_path, monkeypatch, capsys):
     digest = "9f" * 32
     text = settings("http://127.0.0.1:1/v1") + f'[keys.acme]\nsha256 = ["{digest}"]\n'
     (tmp_path / "gateway.toml").write_text(text)
-    run_block("gateway-key list")
+    run_block("gateway key list")
     assert digest[:12] in capsys.readouterr().out
 
 
 def test_serve_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     make_model(tmp_path / "trained", make_base(tmp_path / "tiny"))
-    run_block("serve-model")
+    run_block("train serve")
 
 
 def test_nova_clean(tmp_path, monkeypatch):
@@ -116,7 +117,7 @@ def test_nova_clean(tmp_path, monkeypatch):
     monkeypatch.setattr(clean, "check_inputs", lambda _: [])
     monkeypatch.setattr(clean, "clean_pools", lambda *_, **__: {"test": pools})
     monkeypatch.setattr(clean, "known_outputs", lambda: Anything())
-    run_block("nova-clean")
+    run_block("paper nova-clean")
 
 
 class Anything:
@@ -139,9 +140,31 @@ def test_send(tmp_path, monkeypatch, capsys):
     write_answers(tmp_path / "answers.jsonl", [{"confidence": 0.5}], ids(1))
     with stand_in(lambda *_: (200, {"data": []})) as heard:
         monkeypatch.setenv("PHOENIX_COLLECTOR_ENDPOINT", heard.url)
-        run_block("send")
+        run_block("run send")
     assert "1 annotations sent" in capsys.readouterr().out
     assert heard.requests[0][2]["data"][0]["result"]["score"] == 0.5
+
+
+def test_gateway_propose(tmp_path, monkeypatch, capsys):
+    from tests.support.gateways import settings
+
+    answers = {"question": [], "confidence": [], "correct": []}
+    for i in range(300):
+        answers["question"].append(f"q{i}")
+        answers["confidence"].append(0.9 if i % 2 else 0.3)
+        answers["correct"].append(i % 2 == 1)
+
+    async def feedback(*_):
+        return pl.DataFrame(answers), None
+
+    monkeypatch.setenv("NOVARAG_DATABASE", "postgresql://here/audit")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1") + "[audit]\n")
+    monkeypatch.setattr("novarag.gateway.admin.propose._read_graded_answers", feedback)
+    run_block("gateway propose")
+    assert "at most 10 %" in capsys.readouterr().out
+    assert (tmp_path / "support.calibration.proposed.json").is_file()
+    assert (tmp_path / "support.gate.proposed.json").is_file()
 
 
 def test_gateway_adopt(tmp_path, monkeypatch, capsys):
@@ -151,7 +174,7 @@ def test_gateway_adopt(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1"))
     write_calibration(tmp_path / "support.calibration.proposed.json")
-    run_block("gateway-adopt")
+    run_block("gateway adopt")
     assert "SIGHUP" in capsys.readouterr().out
     assert (tmp_path / "support.calibration.json").is_file()
 
@@ -172,6 +195,6 @@ def test_gateway_audit(tmp_path, monkeypatch, verb, function):
     monkeypatch.setenv("NOVARAG_DATABASE", "postgresql://here/audit")
     (tmp_path / "gateway.toml").write_text(settings("http://127.0.0.1:1/v1") + "[audit]\n")
     monkeypatch.setattr(f"novarag.gateway.audit.retention.{function}", done)
-    run_block(f"gateway-audit {verb}")
+    run_block(f"gateway audit {verb}")
     first = {"export": "2026-01-31", "drop": "2026-01-01", "forget": "acme"}[verb]
     assert called == [("postgresql://here/audit", first, "exports")]

@@ -190,14 +190,14 @@ def test_17_next_steps_work(desk):
     (desk / "groups.jsonl").write_text(rows)
     (group,) = novarag.load_groups("groups.jsonl")
     assert group.question.answers == ("Ada",)  # one answer, in the singular
-    assert run(app, ["annotate", "groups.jsonl", "--out", "profile"]).exit_code == 0
+    assert run(app, ["retrieval", "annotate", "groups.jsonl", "--out", "profile"]).exit_code == 0
     told = ["ask", "groups.jsonl", "--model", "simulated:base", "--samples", "4", "--out", "run"]
     done = run(app, told)
-    assert "next: novarag show run, then novarag measure run" in done.stdout
+    assert "next: novarag run show run, then novarag measure run" in done.stdout
     assert "novarag filter" not in done.stdout  # nobody knows what its passages are
     labelled = rows.replace('["Ada did."]', '[{"text": "Ada did.", "kind": "gold"}]')
     (desk / "groups.jsonl").write_text(labelled)
-    assert "novarag filter again" in run(app, [*told[:-1], "again"]).stdout
+    assert "novarag train filter again" in run(app, [*told[:-1], "again"]).stdout
 
 
 def test_18_extras_are_installed_from_where_the_package_is():

@@ -18,8 +18,6 @@ TESTED = {
     "check_gateway": "tests/unit/gateway/test_settings.py",
     "check_serving": "tests/unit/flows/test_serving.py",
     "load_benchmark": "tests/unit/datasets/test_datasets.py",
-    "propose_calibration": "tests/real/test_gateway_loop.py",
-    "propose_gate": "tests/real/test_gateway_loop.py",
     "run_table": "tests/unit/cli/test_reproduce_cli.py",
     "start_serving": "tests/unit/flows/test_serving.py",
 }

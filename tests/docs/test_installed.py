@@ -57,7 +57,7 @@ def test_examples_are_written_and_can_be_used(tmp_path):
         assert f"wrote {name}" in novarag(tmp_path, "example", name)
     novarag(tmp_path, "measure", "answers.csv", "--by", "system", "--out", "report")
     assert (tmp_path / "report" / "report.html").stat().st_size > 10_000
-    novarag(tmp_path, "group", "pool.jsonl", "--no-audit", "--out", "groups.jsonl")
+    novarag(tmp_path, "train", "group", "pool.jsonl", "--no-audit", "--out", "groups.jsonl")
     assert (tmp_path / "groups.jsonl").stat().st_size > 10_000
 
 
@@ -65,7 +65,7 @@ def test_examples_are_written_and_can_be_used(tmp_path):
 def test_a_table_of_the_paper_is_made_on_simulated_respondents(tmp_path, data):
     models = ["--model", "simulated:base", "--tuned", "simulated:tuned"]
     where = ["--profile", "smoke", "--data", data, "--out", "out"]
-    assert "1 table" in novarag(tmp_path, "reproduce", "reliability", *models, *where)
+    assert "1 table" in novarag(tmp_path, "paper", "reproduce", "reliability", *models, *where)
     assert "NOVA" in (tmp_path / "out" / "page.md").read_text("utf-8")
 
 

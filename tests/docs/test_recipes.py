@@ -150,9 +150,20 @@ def test_a_dataset_is_a_converter_its_row_and_its_entry(tree):
     (tree.folder / "out").mkdir(exist_ok=True)
     line = '{"q": "Who lit it?", "a": "Ada", "p": ["Ada lit it."]}\n'
     (tree.folder / "out/lamps.jsonl").write_text(line, encoding="utf-8")
-    said = tree.run("python", "-m", "novarag", "data", "lamps", "out/lamps.jsonl", "--out", "out")
+    said = tree.run(
+        "python", "-m", "novarag", "paper", "data", "lamps", "out/lamps.jsonl", "--out", "out"
+    )
     assert "1 of 1 tables: 1 made" in said
-    words = ("python", "-m", "novarag", "render", "out/lamps/lamps.parquet", "-s", "vanilla")
+    words = (
+        "python",
+        "-m",
+        "novarag",
+        "prompt",
+        "render",
+        "out/lamps/lamps.parquet",
+        "-s",
+        "vanilla",
+    )
     assert "Ada lit it." in tree.run(*words)
     tree.run("pytest", "-q", "-p", "no:cacheprovider", "tests/unit/flows/test_public_data.py", "-k", "register or every_source or without_files")  # fmt: skip
 
@@ -191,7 +202,7 @@ def test_a_metric_of_the_recipe_stands_beside_ours(package, tmp_path):
 @pytest.mark.parametrize("package", ["Add a retriever"], indirect=True)
 def test_a_retriever_of_the_recipe_is_searched(package, tmp_path):
     (tmp_path / "questions.jsonl").write_text('{"question": "Who lit the lamp?"}\n', "utf-8")
-    words = ["retrieve", str(tmp_path / "questions.jsonl"), "--k", "1", "--out"]
+    words = ["retrieval", "retrieve", str(tmp_path / "questions.jsonl"), "--k", "1", "--out"]
     told = ["--with", f"{PACKAGE}.own:by_words"]
     result = CliRunner().invoke(app, [*words, str(tmp_path / "groups.jsonl"), *told])
     assert result.exit_code == 0, result.output
@@ -238,13 +249,13 @@ def test_a_method_of_the_recipe_stands_in_the_tables(package, tmp_path, monkeypa
         for i in range(12)
     ]
     (tmp_path / "groups.jsonl").write_bytes(b"".join(map(group_line, rows)))
-    told = ["estimate", "groups.jsonl", "--model", "simulated:base", "--out", "estimated"]
+    told = ["run", "estimate", "groups.jsonl", "--model", "simulated:base", "--out", "estimated"]
     named = ["--method", "verbal", "--method", f"{PACKAGE}.own:EAGER", "--replicates", "100"]
     result = CliRunner().invoke(app, [*told, *named])
     assert result.exit_code == 0, result.output
     assert "| eager | 12 | 12 |" in (tmp_path / "estimated/report/report.md").read_text("utf-8")
     (tmp_path / "table.toml").write_text(TABLE, encoding="utf-8")
-    result = CliRunner().invoke(app, ["run", "table.toml"])
+    result = CliRunner().invoke(app, ["run", "experiment", "table.toml"])
     assert result.exit_code == 0, result.output
     assert "| Eager | ours | 12 (12) |" in (tmp_path / "experiment/table.md").read_text("utf-8")
 

@@ -142,7 +142,7 @@ def test_t6_page_json_terminal_and_exit_code_say_the_same(rows, missing):
     assert content["succeeded"] is succeeded
     assert (told.act == "no") is succeeded
     assert (exit_code(found, "success") is ExitCode.BROKEN) is succeeded
-    assert exit_code(found, "never") is (ExitCode.LEFT if missing else ExitCode.DONE)
+    assert exit_code(found, "never") is (ExitCode.INCOMPLETE if missing else ExitCode.DONE)
     assert {"no": "attacks succeed", "wait": "cannot tell", "yes": "holds"}[told.act] in {
         word for _, word in badges
     }

@@ -180,7 +180,9 @@ def prompts(groups):
 
 
 def test_the_server_serves_each_name_as_it_was_trained(server, folder, tmp_path):
-    said = novarag("serve-model", folder / "one", folder / "two", "--check", server, cwd=tmp_path)
+    said = novarag(
+        "train", "serve", folder / "one", folder / "two", "--check-server", server, cwd=tmp_path
+    )
     assert "serves base, one, two; all " in said
 
 

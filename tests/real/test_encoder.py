@@ -116,7 +116,7 @@ def test_an_experiment_by_vectors_encodes_nothing_twice(mode, tmp_path, monkeypa
             f'[corpus]\nfiles = ["{tmp_path / "corpus.jsonl"}"]\n[index]\nencoder = "{SPEC}"\n'
             f'[retrieve]\nmode = "{mode}"\nk = 2\n[measure]\nreplicates = 100\n'
         )
-        words = ["run", "retrieval-dense", str(tmp_path / "my.toml")]
+        words = ["run", "experiment", "retrieval-dense", str(tmp_path / "my.toml")]
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         paid = bill(server, "count")["served"]

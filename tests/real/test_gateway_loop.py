@@ -108,7 +108,7 @@ def test_feedback_becomes_a_calibration_that_goes_live(monkeypatch, tmp_path, ds
             )
             path.write_text(text)
             process = await asyncio.create_subprocess_exec(
-                *COMMAND, "gateway", str(path), stdout=asyncio.subprocess.DEVNULL
+                *COMMAND, "gateway", "serve", str(path), stdout=asyncio.subprocess.DEVNULL
             )
             try:
                 async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
@@ -122,13 +122,13 @@ def test_feedback_becomes_a_calibration_that_goes_live(monkeypatch, tmp_path, ds
         told = await judged(client, range(150))
         assert told["calibrated"] is False
         await arrived(dsn, 150)
-        code, out = await run("calibrate", "--from-audit", path, "--model", "support")
+        code, out = await run("gateway", "propose", path, "--model", "support")
         assert code == 0, out
         assert "better than stated confidences: Brier score" in out
         assert "answers that were held back are never judged" in out
-        assert "gateway-adopt" in out
+        assert "gateway adopt" in out
         assert (tmp_path / "support.calibration.proposed.json").exists()
-        code, out = await run("gateway-adopt", path, "--model", "support")
+        code, out = await run("gateway", "adopt", path, "--model", "support")
         assert code == 0, out
         assert 'add to [models.support]: calibration = "support.calibration.json"' in out
         assert "SIGHUP" in out
@@ -149,12 +149,12 @@ def test_feedback_becomes_a_calibration_that_goes_live(monkeypatch, tmp_path, ds
         assert counted["right"] == sum(is_right(n, random_stated(n)) for n in range(150))
         await judged(client, range(200, 260))
         await arrived(dsn, 210)
-        code, out = await run("calibrate", "--from-audit", path, "--model", "support")
+        code, out = await run("gateway", "propose", path, "--model", "support")
         assert code == 0, out
         assert "better than the calibration in force: Brier score" in out, out
         assert "fitted on the questions of 150 of these 210 answers" in out
         assert (tmp_path / "support.calibration.json").read_bytes() == first  # nothing is live yet
-        code, out = await run("gateway-adopt", path, "--model", "support")
+        code, out = await run("gateway", "adopt", path, "--model", "support")
         assert code == 0, out
         assert (tmp_path / "support.calibration.before-1.json").read_bytes() == first
         again = await reloaded(process, client, live["settings"])
@@ -293,14 +293,14 @@ def test_the_doors_of_retention(monkeypatch, tmp_path, dsn):
     assert asked(dsn, "select count(*) from decisions") == [(0,)]
 
     async def verbs():
-        refused = await run("gateway-audit", "forget", path, "acme")
+        refused = await run("gateway", "audit", "forget", path, "acme")
         assert refused[0] == 2
         assert "nothing was done" in refused[1]
-        done = await run("gateway-audit", "forget", path, "acme", "--yes")
+        done = await run("gateway", "audit", "forget", path, "acme", "--yes")
         assert done == (0, "0 rows of acme were deleted")
-        code, said_ = await run("gateway-audit", "export", path, today, "--to", out)
+        code, said_ = await run("gateway", "audit", "export", path, today, "--to", out)
         assert (code, said_.count(": 0 rows")) == (0, 2)
-        code, said_ = await run("gateway-audit", "drop", path, "--before", today, "--to", out)
+        code, said_ = await run("gateway", "audit", "drop", path, "--before", today, "--to", out)
         assert code == 2
 
     asyncio.run(verbs())

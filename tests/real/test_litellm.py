@@ -216,7 +216,7 @@ class Gateways:
     async def start(self, session):
         if self.socket.fileno() < 0:
             self.socket = socket.create_server(self._address)
-        command = ["novarag", "gateway", self.path, "--fd", "{fd}"]
+        command = ["novarag", "gateway", "serve", self.path, "--fd", "{fd}"]
         self.process = self._stack.enter_context(running(command, at=self.socket)).process
         while True:
             with suppress(aiohttp.ClientError):

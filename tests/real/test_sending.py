@@ -49,7 +49,18 @@ def batches(log):
 def kill_after(count, file, to, server):
     """Send in a process of its own, and kill it once so many batches are written down."""
     log = file.with_name(f"{file.name}.sent")
-    words = [sys.executable, "-m", "novarag", "send", str(file), "--to", to, "--server", server]
+    words = [
+        sys.executable,
+        "-m",
+        "novarag",
+        "run",
+        "send",
+        str(file),
+        "--to",
+        to,
+        "--server",
+        server,
+    ]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     until = time.monotonic() + 1200
     try:

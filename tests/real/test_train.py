@@ -38,20 +38,27 @@ def place(tmp_path_factory):
     make_model(folder / "tiny", texts=prompts, pieces=1000)
     novarag("example", folder / "pool.jsonl")
     novarag(
-        "group", folder / "pool.jsonl", "--one-each", "--no-audit", "--out", folder / "groups.jsonl"
+        "train",
+        "group",
+        folder / "pool.jsonl",
+        "--one-each",
+        "--no-audit",
+        "--out",
+        folder / "groups.jsonl",
     )
     asked = ("--model", "simulated:tuned", "--strategy", "nova", "--samples", 8)
     novarag("ask", folder / "groups.jsonl", *asked, "--temperature", 1, "--out", folder / "run")
-    novarag("filter", folder / "run", "--out", folder / "kept")
+    novarag("train", "filter", folder / "run", "--out", folder / "kept")
     told = ("--tokenizer", folder / "tiny", "--dev", 0.1)
-    novarag("export", folder / "kept", *told, "--out", folder / "sft")
-    novarag("export", folder / "kept", *told, "--label-only", "--out", folder / "short")
+    novarag("train", "export", folder / "kept", *told, "--out", folder / "sft")
+    novarag("train", "export", folder / "kept", *told, "--label-only", "--out", folder / "short")
     return folder
 
 
 def line(place, export, out, *more):
     return (
         "train",
+        "fit",
         place / export,
         "--model",
         place / "tiny",

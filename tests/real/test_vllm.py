@@ -187,7 +187,7 @@ def test_a_real_model_judges_passages(server, tmp_path):
     ]  # fmt: skip
     path = tmp_path / "groups.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    words = [sys.executable, "-m", "novarag", "annotate", str(path), "--judge", f"{server}=base", "--out", "judged"]  # fmt: skip
+    words = [sys.executable, "-m", "novarag", "retrieval", "annotate", str(path), "--judge", f"{server}=base", "--out", "judged"]  # fmt: skip
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=HANGS)
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "judged" / "annotated.jsonl").read_text("utf-8").splitlines()) == 3

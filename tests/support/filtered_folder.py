@@ -1,4 +1,4 @@
-"""A small folder as `novarag filter` writes it, for the tests of exporting."""
+"""A small folder as `novarag train filter` writes it, for the tests of exporting."""
 
 import json
 

@@ -239,13 +239,13 @@ def _call(folder: Path, *words: str) -> None:
 def _tables(folder: Path) -> Path:
     _bridges(folder)
     (folder / "mine.toml").write_text(TABLE, "utf-8")
-    _call(folder, "run", "mine.toml")
+    _call(folder, "run", "experiment", "mine.toml")
     return folder / "experiment" / "mine.html"
 
 
 def _estimate(folder: Path) -> Path:
     _bridges(folder)
-    told = ("estimate", "groups.jsonl", "--model", "simulated:base", "--out", "estimate")
+    told = ("run", "estimate", "groups.jsonl", "--model", "simulated:base", "--out", "estimate")
     methods = [
         word
         for name in ("verbal", "ensemble", "self-frequency", "p-true")
@@ -279,7 +279,7 @@ def _attack(folder: Path) -> Path:
     _bridges(folder)
     told = ("attack", "groups.jsonl", "--model", "simulated:obedient", "--out", "attack")
     defences = ("--defences", "plain,framed,structured,screen")
-    _call(folder, *told, *defences, "--budget", "2400")
+    _call(folder, *told, *defences, "--max-calls", "2400")
     return folder / "attack" / "attack.html"
 
 

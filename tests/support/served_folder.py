@@ -1,4 +1,4 @@
-"""Hand-made folders as `novarag train` writes them, with a tokenizer of a few words; for tests."""
+"""Hand-made folders as `novarag train fit` writes them, with a tokenizer of a few words; for tests."""
 
 import json
 

@@ -87,7 +87,7 @@ def make_model(
 
 
 def write_rows(path: Path, *, rows: int, seed: int = 0) -> None:
-    """Write rows as `novarag export --format canonical` does, of words drawn at random."""
+    """Write rows as `novarag train export --format canonical` does, of words drawn at random."""
     chance = random.Random(seed)
     words = " ".join(SENTENCES).split()
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ async def restarts(folder: Path, count: int = 50, rate: float = 100) -> bool:
         path = settings(folder, upstream.url)
         path.write_text(path.read_text() + f"[listen]\nport = {port}\n")
         env = os.environ | {VARIABLE: NOWHERE, "NOVARAG_PROOF_KEY": KEY}
-        command = [sys.executable, "-m", "novarag", "gateway", str(path), "--rolling"]
+        command = [sys.executable, "-m", "novarag", "gateway", "serve", str(path), "--rolling"]
         with (folder / "log").open("ab") as log:
             parent = subprocess.Popen(command, env=env, stdout=log, stderr=log)  # noqa: ASYNC220
         try:

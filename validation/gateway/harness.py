@@ -173,7 +173,7 @@ async def gateway(
     path: Path, *, dsn: str = NOWHERE, at: Any = None, **env: str
 ) -> AsyncIterator[Running]:
     """Run a gateway's process."""
-    command = ["novarag", "gateway", path, "--fd", "{fd}"]
+    command = ["novarag", "gateway", "serve", path, "--fd", "{fd}"]
     with (
         (path.parent / "log").open("ab") as log,
         running(

@@ -12,43 +12,54 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from novarag.cli.exit_codes import ExitCode, epilogue
-from novarag.cli.verbs import PANELS, VERBS
+from novarag.cli.verbs import GROUPS, PANELS, SUMMARIES, names_in
 from novarag.defaults import LARGEST
 from novarag.errors import NovaragError, UsageError
 from novarag.version import __version__
 
-_FUNCTIONS = {"filter": "filter_trials"}  # of verbs whose name is a builtin's
-
-
-def _bound(verb: TyperCommand | TyperGroup) -> None:
-    """Refuse whole numbers that no file of ours can hold, whatever the option."""
-    for param in verb.params:
-        if param.callback is None:
-            param.callback = _bounded
-    for inner in getattr(verb, "commands", {}).values():
-        _bound(inner)
+_FUNCTION_OF = {"filter": "filter_trials", "list": "list_keys"}
+"""Verbs whose own name is a builtin's, and their functions."""
 
 
 def _bounded(_: object, __: object, value: object) -> object:
+    """Refuse whole numbers that no file of ours can hold, whatever the option."""
     numbers = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(number, int) and abs(number) > LARGEST for number in numbers):
         raise typer.BadParameter(f"is over {LARGEST}.")
     return value
 
 
-def _summarise(verb: TyperCommand | TyperGroup) -> None:
-    """Say what a verb does by its whole first sentence, which lists of verbs would cut."""
-    verb.short_help = (verb.help or "").strip().split("\n\n", 1)[0].replace("\n", " ")
-    for inner in getattr(verb, "commands", {}).values():
-        _summarise(inner)
+def _load_verb(path: str) -> TyperCommand:
+    """Load the module of a verb; verbs of a group within a group share one."""
+    words = path.replace("-", "_").split()
+    module = import_module(".".join(["novarag.cli", *words[:2]]))
+    verb = getattr(module, _FUNCTION_OF.get(words[-1], words[-1]))
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    one.command(path.split()[-1], cls=getattr(verb, "command_class", None))(verb)
+    found = cast("TyperCommand", typer.main.get_command(one))
+    found.name = path.split()[-1]
+    found.short_help = SUMMARIES[path]  # whole, where lists of verbs would cut it
+    for param in found.params:
+        if param.callback is None:
+            param.callback = _bounded
+    return found
 
 
-class Verbs(TyperGroup):
-    """The verbs as one group; each is imported only when it is shown or called."""
+class VerbGroup(TyperGroup):
+    """Verbs and groups of verbs; a verb is imported only when its own help is shown, or called."""
+
+    path: str = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - as click calls it
+        """Print the help where no verb is named, and end as a wrong call does."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help())
+            ctx.exit(ExitCode.REFUSED)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
-        """Name the verbs in the order of the help."""
-        return list(VERBS)
+        """Name what is in the group in the order of the help."""
+        return names_in(self.path)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as typer calls it
         """Write the help without what draws boxes, which takes longer to load than all else."""
@@ -58,34 +69,34 @@ class Verbs(TyperGroup):
         self.format_epilog(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
-        """Write the verbs, panel by panel, and what each does; none of them is loaded."""
-        width = max(map(len, VERBS))
-        for panel, verbs in PANELS.items():
+        """Write what is in the group, and what each does; no verb is loaded."""
+        names = names_in(self.path)
+        panels = {"Verbs": tuple(names)} if self.path else PANELS
+        width = max(map(len, names))
+        for panel, shown in panels.items():
             with formatter.section(panel):
-                formatter.write_dl([(verb.ljust(width), said) for verb, said in verbs.items()])
+                formatter.write_dl([(n.ljust(width), SUMMARIES[self._of(n)]) for n in shown])
+
+    def _of(self, name: str) -> str:
+        return f"{self.path} {name}".strip()
 
     def get_command(  # type: ignore[override]
         self,
         ctx: typer.Context,  # noqa: ARG002 - as click calls it
         cmd_name: str,
     ) -> TyperCommand | TyperGroup | None:
-        """Load one verb."""
-        if cmd_name not in VERBS:
+        """Load one verb, or make the group of that name."""
+        path = self._of(cmd_name)
+        if path not in SUMMARIES or " " in cmd_name:
             return None
-        panel, own = VERBS[cmd_name], cmd_name.replace("-", "_")
-        verb = getattr(import_module(f"novarag.cli.{own}"), _FUNCTIONS.get(own, own))
-        if isinstance(verb, typer.Typer):
-            found: TyperCommand | TyperGroup = typer.main.get_group(verb)
-            found.rich_help_panel = panel
-        else:
-            one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            kind = getattr(verb, "command_class", None)
-            one.command(cmd_name, cls=kind, rich_help_panel=panel)(verb)
-            found = cast("TyperCommand", typer.main.get_command(one))
-        found.name = cmd_name
-        _summarise(found)
-        _bound(found)
-        return found
+        if path not in GROUPS:
+            return _load_verb(path)
+        summary = SUMMARIES[path]
+        group = VerbGroup(
+            name=cmd_name, help=summary, short_help=summary, context_settings=_CONTEXT
+        )
+        group.path = path
+        return group
 
     def resolve_command(  # type: ignore[override]
         self, ctx: typer.Context, args: list[str]
@@ -100,6 +111,8 @@ class Verbs(TyperGroup):
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Call a verb; what the library says of its parameters is said in flags."""
+        if self.path:
+            return super().invoke(ctx)
         try:
             return super().invoke(ctx)
         except NovaragError as error:
@@ -109,15 +122,15 @@ class Verbs(TyperGroup):
             raise
 
 
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="novarag",
-    cls=Verbs,
+    cls=VerbGroup,
     help="Calibrated confidence for retrieval-augmented language models.",
     epilog=epilogue(),
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_CONTEXT,
 )
 
 

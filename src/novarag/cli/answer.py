@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import bar, interval_bar
-from novarag.cli.next_step import say_next
+from novarag.cli.next_step import print_next_step
 from novarag.cli.options import (
     OURS,
     PAPERS,
-    Frame,
     KeyEnv,
+    LabelFrame,
     MaxTokens,
     Seed,
     Servers,
@@ -86,12 +86,14 @@ def answer(
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
-    frame: Frame = False,
+    frame: LabelFrame = False,
     structured: StructuredReply = True,
     timeout: Timeout = INTERACTIVE_ACCESS.timeout,
     key_env: KeyEnv = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
-    reply: Annotated[bool, typer.Option("--reply", help="Print the whole replies below.")] = False,
+    show_reply: Annotated[
+        bool, typer.Option("--show-reply", help="Print the whole replies below.")
+    ] = False,
 ) -> None:
     """Answer one question beside its passages: answer, confidence, evidence, decision."""
     from dataclasses import replace
@@ -123,7 +125,7 @@ def answer(
         group, answers, closed=closed, width=shutil.get_terminal_size((100, 40)).columns
     ):
         print(line)
-    if reply:
+    if show_reply:
         for one in answers:
             print(f"\n— {one.trial.strategy} —")
             for line in one.trial.completion.text.splitlines():
@@ -137,14 +139,14 @@ def _lead_on(calibration: Path | None, gate: Path | None) -> None:
         f" --calibration {quote(str(calibration))}" if calibration else " --split calibration.json"
     )
     if gate is None:
-        say_next(
+        print_next_step(
             f"novarag gate GRADED.csv --risk 10%{kept} --out gate.json",
             "from answers that were graded: when such an answer may be given",
         )
         return
     parts = {"calibration": calibration, "gate": gate}
     named = "".join(f", {name}={str(path)!r}" for name, path in parts.items() if path)
-    say_next(f"from Python: novarag.answer(question, passages, model{named})")
+    print_next_step(f"from Python: novarag.answer(question, passages, model{named})")
 
 
 def _facts(answer: Answer) -> dict[str, object]:

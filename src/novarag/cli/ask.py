@@ -8,26 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, keeping, sum_up
 from novarag.cli.options import (
-    ACCESS,
-    Attempts,
-    Concurrency,
-    DriverName,
-    Frame,
-    GroupReadable,
-    KeyEnv,
+    LabelFrame,
     MaxTokens,
     Models,
-    PerMillion,
-    RayAddress,
-    RetryFailed,
     Seed,
     ShardSize,
     StrategyName,
     StructuredSamples,
     Temperature,
-    Timeout,
+    TokenPrice,
     parse_price,
 )
 from novarag.defaults import ASK
@@ -36,8 +28,10 @@ if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.ask import AskPreview
     from novarag.flows.events import RunEnded
+    from novarag.runner.access import Access
 
 
+@reaches_models()
 def ask(
     groups: Annotated[
         Path, typer.Argument(help="Questions with their passages: JSONL, Parquet or CSV.")
@@ -47,6 +41,7 @@ def ask(
         str,
         typer.Option(help="Folder of the run, or s3://…; one that was begun goes on."),
     ],
+    access: Access,
     strategy: StrategyName = "nova",
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Samples a group.")] = 1,
     temperature: Temperature = None,
@@ -69,21 +64,13 @@ def ask(
         int | None,
         typer.Option(min=1, help="Samples in one request; default all. 1 where n is ignored."),
     ] = None,
-    frame: Frame = False,
+    frame: LabelFrame = False,
     structured: StructuredSamples = None,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the model, for the record.")
     ] = None,
-    concurrency: Concurrency = ACCESS.concurrency,
-    timeout: Timeout = ACCESS.timeout,
-    attempts: Attempts = ACCESS.attempts,
-    key_env: KeyEnv = None,
-    price: PerMillion = None,
-    driver: DriverName = "local",
-    ray_address: RayAddress = None,
+    price: TokenPrice = None,
     shard_size: ShardSize = ASK.shard_size,
-    retry_failed: RetryFailed = False,
-    group_readable: GroupReadable = False,
     calibration: Annotated[
         Path | None,
         typer.Option(help="Write calibrated.parquet into the finished run, by this calibration."),
@@ -97,7 +84,6 @@ def ask(
     from novarag.calls import Sampling
     from novarag.flows.ask import ask as flow
     from novarag.flows.ask import preview_ask, read_schema
-    from novarag.runner.access import Access
 
     warm = (0.0 if samples == 1 else 1.0) if temperature is None else temperature
     sampling = Sampling(
@@ -114,11 +100,6 @@ def ask(
             cost,
         )
         return
-    access = Access(
-        key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
-        driver=driver, ray_address=ray_address, retry_failed=retry_failed,
-        group_readable=group_readable,
-    )  # fmt: skip
     ended: list[RunEnded] = []
     with asking(cost) as (on_event, halt):
         flow(

@@ -9,24 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from novarag.attacks.verdict import Held
+from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, printing
 from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
-    ACCESS,
-    Attempts,
-    Concurrency,
-    DriverName,
-    GroupReadable,
-    KeyEnv,
     MaxTokens,
     OtherSource,
-    PerMillion,
-    RayAddress,
-    RetryFailed,
     ShardSize,
     StrategyName,
-    Structured,
-    Timeout,
+    StructuredReplies,
+    TokenPrice,
     parse_price,
 )
 from novarag.cli.shares import parse_share
@@ -37,13 +29,16 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from novarag.attacks.result import AttackResult
     from novarag.flows.attack import AttackPreview
+    from novarag.runner.access import Access
 
 
+@reaches_models()
 def attack(
     groups: Annotated[
         Path, typer.Argument(help="Questions with their passages: JSONL, Parquet or CSV.")
     ],
     out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    access: Access,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,12 +94,13 @@ def attack(
             help="A confidence has moved where it differs by more.",
         ),
     ] = "5%",  # type: ignore[assignment]
-    budget: Annotated[
-        int | None, typer.Option(min=1, help="The most calls; attacks are spread over groups.")
+    max_calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="Make at most so many calls; attacks are spread over groups."),
     ] = None,
     temperature: Annotated[float, typer.Option(min=0, help="Of the sampling.")] = 0.0,
     max_tokens: MaxTokens = None,
-    structured: Structured = None,
+    structured: StructuredReplies = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of planted answers and draws.")] = 0,
     fail_on: Annotated[
         Literal["never", "success"],
@@ -112,16 +108,8 @@ def attack(
             help="Exit code 3 where attacks are shown to succeed under one of the defences."
         ),
     ] = "never",
-    concurrency: Concurrency = ACCESS.concurrency,
-    timeout: Timeout = ACCESS.timeout,
-    attempts: Attempts = ACCESS.attempts,
-    key_env: KeyEnv = None,
-    price: PerMillion = None,
-    driver: DriverName = "local",
-    ray_address: RayAddress = None,
+    price: TokenPrice = None,
     shard_size: ShardSize = ASK.shard_size,
-    retry_failed: RetryFailed = False,
-    group_readable: GroupReadable = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Ask nothing; print the calls of each defence.")
     ] = False,
@@ -129,22 +117,16 @@ def attack(
     """Put attacks among the passages, and count what they change beyond a repeat's noise."""
     from novarag.flows.attack import attack as flow
     from novarag.flows.attack import preview_attack
-    from novarag.runner.access import Access
 
     chosen = {"classes": classes, "places": places, "defences": defences}
     some = {name: None if text is None else _names(text) for name, text in chosen.items()}
     if dry_run:
         found = preview_attack(
             groups, gateway=gateway, suite=suite, classes=some["classes"], places=some["places"],
-            defences=some["defences"], action=action, budget=budget, seed=seed,
+            defences=some["defences"], action=action, max_calls=max_calls, seed=seed,
         )  # fmt: skip
         _show(found)
         return
-    access = Access(
-        key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
-        driver=driver, ray_address=ray_address, retry_failed=retry_failed,
-        group_readable=group_readable,
-    )  # fmt: skip
     cost = parse_price(price)
     with asking(cost) as (on_event, stop):
         try:
@@ -152,7 +134,7 @@ def attack(
                 groups, model, gateway=gateway, strategy=strategy, suite=suite,
                 classes=some["classes"], places=some["places"], defences=some["defences"],
                 action=action, margin=margin, threshold=threshold, gate=gate,
-                calibration=calibration, other_source=other_source, budget=budget,
+                calibration=calibration, other_source=other_source, max_calls=max_calls,
                 temperature=temperature, max_tokens=max_tokens, structured=structured, seed=seed,
                 out=out, shard_size=shard_size, access=access,
                 on_event=printing(on_event, cost), stop=stop,
@@ -167,7 +149,7 @@ def exit_code(result: AttackResult, fail_on: str) -> ExitCode:
     """Return the exit code of a result: that of its verdict first, then of what is left."""
     if fail_on == "success" and result.held is Held.SUCCEED:
         return ExitCode.BROKEN
-    return ExitCode.LEFT if result.missing else ExitCode.DONE
+    return ExitCode.INCOMPLETE if result.missing else ExitCode.DONE
 
 
 def _names(text: str) -> list[str]:

@@ -27,7 +27,7 @@ from novarag.runner.stop import Stop
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from novarag.calls import Price
     from novarag.flows.events import Event, Tell
@@ -239,21 +239,21 @@ def sum_up(run: RunSummary, price: Price | None, *, alone: bool = True) -> ExitC
         again = "add --retry-failed to ask them again"
         if run.all_failed and alone:
             print(cause_of(open_run(run.place)))
-        print(f"{run.dead:,} failed: `novarag show {run.place}` says why; {again}")
+        print(f"{run.dead:,} failed: `novarag run show {run.place}` says why; {again}")
     if not run.finished:
         why = "stopped" if run.stopped else "unfinished"
-        print(f"{why}: run the same command to go on, or `novarag show {run.place}`")
-        return ExitCode.STOPPED if run.stopped else ExitCode.LEFT
+        print(f"{why}: run the same command to go on, or `novarag run show {run.place}`")
+        return ExitCode.STOPPED if run.stopped else ExitCode.INCOMPLETE
     if alone and not run.all_failed:
         _suggest(run)
-    return ExitCode.LEFT if run.dead else ExitCode.DONE
+    return ExitCode.INCOMPLETE if run.dead else ExitCode.DONE
 
 
 def _suggest(run: RunSummary) -> None:
     then = "" if "://" in run.place else f", then novarag measure {run.place}"
     sampled = then and run.trials > run.answered + run.dead and _labelled(run.place)
-    many = f", or novarag filter {run.place} --out kept" if sampled else ""
-    print(f"next: novarag show {run.place}{then}{many}")
+    many = f", or novarag train filter {run.place} --out kept" if sampled else ""
+    print(f"next: novarag run show {run.place}{then}{many}")
 
 
 def _labelled(place: str) -> bool:
@@ -262,3 +262,9 @@ def _labelled(place: str) -> bool:
 
     first = next(iter(open_run(place).groups(0)), None)
     return first is not None and first.kind is not None
+
+
+def print_notes(lines: Iterable[str]) -> None:
+    """Print sentences as a list, in the flags of the verb that was called."""
+    for line in lines:
+        print(f"- {said(plain_text(line, longest=1000))}")

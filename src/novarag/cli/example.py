@@ -23,13 +23,13 @@ def example(
     made = write_example(file)
     match made.holds:
         case "pipeline":
-            then = f"name your model and questions in it, then novarag build {file}"
+            then = f"name your model and questions in it, then novarag train build {file}"
             print(f"wrote {file}; next: {then}")
         case "gateway":
-            then = f"name your model in it, then novarag gateway {file} --check"
+            then = f"name your model in it, then novarag gateway serve {file} --check"
             print(f"wrote {file}; next: {then}")
         case "pools":
-            then = f"novarag group {file} --out groups.jsonl"
+            then = f"novarag train group {file} --out groups.jsonl"
             print(f"wrote {file}: {made.rows} simulated questions with passages; next: {then}")
         case _:
             then = f"novarag measure {file} --by system --out report"

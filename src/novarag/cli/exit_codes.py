@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """The codes that verbs end with; `serve-model` ends with its server's."""
+    """The codes that verbs end with; `train serve` ends with its server's."""
 
     DONE = 0
-    LEFT = 1
+    INCOMPLETE = 1
     REFUSED = 2
     BROKEN = 3
     STOPPED = 130
@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
 
 MEANING = {
     ExitCode.DONE: "done",
-    ExitCode.LEFT: "done, but for what the output names: requests that failed or are left, a"
+    ExitCode.INCOMPLETE: "done, but for what the output names: requests that failed or are left, a"
     " shortcut, nothing kept, a file unlike its recipe, tables that want an index, files that"
     " are missing",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
@@ -36,11 +36,11 @@ def epilogue() -> str:
     """Say all of it below the help."""
     listed = "; ".join(f"{code.value} {meaning}" for code, meaning in MEANING.items())
     return (
-        f"Exit codes: {listed}. serve-model ends with the code of its server."
+        f"Exit codes: {listed}. `train serve` ends with the code of its server."
         " NOVARAG_TRACEBACK=1 shows where an error was raised."
     )
 
 
 def code_of(error: UnfinishedError) -> ExitCode:
     """Return the code of a verb that has something left to ask."""
-    return ExitCode.STOPPED if error.stopped else ExitCode.LEFT
+    return ExitCode.STOPPED if error.stopped else ExitCode.INCOMPLETE

@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from novarag.cli.console import screen
+from novarag.cli.console import print_notes, screen
 from novarag.cli.exit_codes import ExitCode
-from novarag.cli.from_audit import (
-    FromAudit,
-    Since,
-    Until,
-    audited_model,
-    needed,
-    print_lines,
-)
-from novarag.cli.next_step import ASKED, pick_more, say_next
+from novarag.cli.next_step import ASKED, pick_more, print_next_step
 from novarag.cli.options import (
+    ConfidenceLevel,
     ModelName,
     OtherSource,
     PromptName,
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
 
 @reads_tables()
 def gate(
+    answers: Annotated[list[str], typer.Argument(help=f"Graded answers: {TABLES}")],
     risk: Annotated[
         float,
         typer.Option(
@@ -42,27 +36,9 @@ def gate(
             help="The most of the answers given that may be wrong: 10% or 0.1.",
         ),
     ],
+    out: Annotated[Path, typer.Option(help="File of the gate (.json).")],
     columns: Columns,
-    answers: Annotated[
-        list[str] | None, typer.Argument(help=f"Graded answers: {TABLES}", show_default=False)
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="File of the gate (.json); with --from-audit by default beside the one in force."
-        ),
-    ] = None,
-    from_audit: FromAudit = None,
-    since: Since = None,
-    until: Until = None,
-    confidence_level: Annotated[
-        float,
-        typer.Option(
-            parser=parse_share,
-            metavar="<share>",
-            help="The probability of the promise over the graded rows: 90% or 0.9.",
-        ),
-    ] = "90%",  # type: ignore[assignment]
+    confidence_level: ConfidenceLevel = "90%",  # type: ignore[assignment]
     by_state: Annotated[
         bool,
         typer.Option("--by-state", help="Also try answers beside consistent evidence alone."),
@@ -97,23 +73,9 @@ def gate(
     """Set a confidence threshold with a promised risk of error, or say what it would take."""
     from novarag.calibration.graded import Source
     from novarag.flows.gate import gate as flow
-    from novarag.gateway.admin.propose import CHOSEN, propose_gate
     from novarag.report.gate import gate_notes
 
-    if from_audit is not None:
-        with screen() as on_event:
-            made = propose_gate(
-                from_audit, model=audited_model(model, answers), risk=risk,
-                confidence_level=confidence_level,
-                by_state=by_state, calibration=calibration, split=split, since=since, until=until,
-                out=out, page=page, seed=seed, on_event=on_event,
-            )  # fmt: skip
-        print_lines([*gate_notes(made), CHOSEN])
-        if made.threshold is None:
-            raise typer.Exit(ExitCode.LEFT)
-        return
-    needed(answers, out)
-    tables = given_tables(answers or [])
+    tables = given_tables(answers)
     with screen() as on_event:
         made = flow(
             tables, risk=risk, confidence_level=confidence_level, by_state=by_state,
@@ -122,10 +84,12 @@ def gate(
             other_source=other_source, out=out, page=page, seed=seed,
             on_event=on_event,
         )  # fmt: skip
-    print_lines(gate_notes(made))
+    print_notes(gate_notes(made))
     if made.threshold is None:
-        pick_more(answers or [], columns, strategy=strategy)
-        raise typer.Exit(ExitCode.LEFT)
+        pick_more(answers, columns, strategy=strategy)
+        raise typer.Exit(ExitCode.INCOMPLETE)
     kept = split or calibration
     by = f" --calibration {quote(str(kept))}" if kept else ""
-    say_next(f"novarag answer {ASKED}{by} --gate {quote(str(out))}", "answers, or keeps silent")
+    print_next_step(
+        f"novarag answer {ASKED}{by} --gate {quote(str(out))}", "answers, or keeps silent"
+    )

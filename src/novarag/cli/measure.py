@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.next_step import pick_more, say_next, table_words
+from novarag.cli.next_step import pick_more, print_next_step, table_words
 from novarag.cli.options import (
     OtherSource,
     ReaderName,
@@ -58,7 +58,8 @@ def measure(
     mix: Annotated[
         Path | None,
         typer.Option(
-            help="profile.json of `novarag annotate`: weigh the answers to that mix of groups too."
+            help="profile.json of `novarag retrieval annotate`: weigh the answers to that mix of"
+            " groups too."
         ),
     ] = None,
     calibration: Annotated[
@@ -116,13 +117,15 @@ def _lead_on(
         return
     groups = "".join(f" --by {quote(name)}" for name in by)
     if by and out is None:
-        say_next(f"novarag measure {words}{groups} --out report", "writes a page with pictures")
+        print_next_step(
+            f"novarag measure {words}{groups} --out report", "writes a page with pictures"
+        )
     elif by:
-        say_next(f"open {quote(str(out))}/report.html in a browser")
+        print_next_step(f"open {quote(str(out))}/report.html in a browser")
     elif found.overall.refusal:
         pick_more(files, columns, strategy=strategy)
     else:
-        say_next(
+        print_next_step(
             f"novarag gate {words} --risk 10% --split calibration.json --out gate.json",
             "calibrates, and sets a threshold that keeps a promise; put your own risk for 10%",
         )

@@ -20,7 +20,7 @@ ASKED = '"QUESTION" --passages FILE --model URL=NAME'
 """What `novarag answer` wants; capitals are for the reader to fill in."""
 
 
-def say_next(command: str, *why: str) -> None:
+def print_next_step(command: str, *why: str) -> None:
     """Print a command that leads on, and below it what it does."""
     sys.stdout.flush()  # what leads on is read last, also where both go into one file
     for lead, line in zip(("next: ", *["      "] * len(why)), (command, *why), strict=True):
@@ -51,4 +51,6 @@ def pick_more(places: Sequence[str | Path], columns: Columns, *, strategy: str =
     """Lead to more graded answers."""
     words = table_words(places, columns, strategy=strategy, without=GRADES)
     if words is not None:
-        say_next(f"novarag pick {words} --out sheet", "draws answers to grade, and a page for it")
+        print_next_step(
+            f"novarag grading pick {words} --out sheet", "draws answers to grade, and a page for it"
+        )

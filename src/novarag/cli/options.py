@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.cli.shares import parse_share
 from novarag.defaults import LARGEST
 from novarag.errors import UsageError
-from novarag.runner.access import Access
 from novarag.strategies.confidence import Scale
 
 if TYPE_CHECKING:
     from novarag.calls import Price
 
-ACCESS = Access()
-"""What a model is reached with unless options say otherwise."""
 
 OURS = "vanilla, cot, multi-step, noise-aware, nova, label-only, closed-book, top-k"
 PAPERS = "vanilla-paper, cot-paper, multi-step-paper, noise-aware-paper, nova-paper"
@@ -37,7 +35,7 @@ ScaleName = Annotated[
     Scale | None,
     typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
 ]
-Foreign = Annotated[
+ForeignStrategy = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
 ]
 RunPlace = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
@@ -67,20 +65,10 @@ Seed = Annotated[
     typer.Option(min=0, max=LARGEST, help="Seed of the sampling, for servers that take one."),
 ]
 Timeout = Annotated[float, typer.Option(min=0.01, max=86_400, help="Seconds to wait for a reply.")]
-Concurrency = Annotated[
-    int, typer.Option(min=1, help="Most requests in flight per endpoint and worker.")
-]
-Attempts = Annotated[int, typer.Option(min=1, help="Attempts before giving up.")]
-PerMillion = Annotated[
+TokenPrice = Annotated[
     str | None, typer.Option(help="IN:OUT, money per million tokens, for estimates.")
 ]
-DriverName = Annotated[
-    Literal["local", "ray"], typer.Option(help="What runs the shards: this process, or Ray.")
-]
-RayAddress = Annotated[
-    str | None, typer.Option(help="Address of the Ray cluster; default: start one here.")
-]
-Frame = Annotated[
+LabelFrame = Annotated[
     bool,
     typer.Option(
         "--frame",
@@ -88,7 +76,7 @@ Frame = Annotated[
     ),
 ]
 _HELD = "Have the server hold replies to the strategy's form; default: where it can"
-Structured = Annotated[
+StructuredReplies = Annotated[
     bool | None,
     typer.Option("--structured/--no-structured", help=f"{_HELD}, found by the first request."),
 ]
@@ -107,15 +95,6 @@ StructuredReply = Annotated[
     ),
 ]
 ShardSize = Annotated[int, typer.Option(min=1, help="Questions in a shard.")]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask again what was given up before.")
-]
-GroupReadable = Annotated[
-    bool,
-    typer.Option(
-        "--group-readable", help="Let your group read the run's files; default: you alone."
-    ),
-]
 EncoderSpec = Annotated[
     str | None,
     typer.Option(
@@ -136,7 +115,7 @@ EntailmentSpec = Annotated[
 SearchObject = Annotated[
     str | None,
     typer.Option(
-        "--with",
+        "--search",
         help="package.module:OBJECT that searches: a function of (query, k), a Retriever, or a"
         " retriever of LangChain or LlamaIndex.",
     ),
@@ -175,6 +154,14 @@ def parse_price(text: str | None) -> Price | None:
     return price
 
 
+ConfidenceLevel = Annotated[
+    float,
+    typer.Option(
+        parser=parse_share,
+        metavar="<share>",
+        help="The probability of the promise over the graded rows: 90% or 0.9.",
+    ),
+]
 ModelName = Annotated[
     str | None, typer.Option(help="Whose answers they are, where no column 'model' says so.")
 ]

@@ -8,24 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
+from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, keeping
 from novarag.cli.exit_codes import ExitCode, code_of
 from novarag.cli.options import (
-    ACCESS,
-    Attempts,
-    Concurrency,
-    DriverName,
-    Frame,
-    GroupReadable,
-    KeyEnv,
+    LabelFrame,
     MaxTokens,
-    PerMillion,
-    RayAddress,
-    RetryFailed,
     ShardSize,
     StrategyName,
-    Structured,
-    Timeout,
+    StructuredReplies,
+    TokenPrice,
     parse_price,
 )
 from novarag.defaults import ASK, PROBE
@@ -36,14 +28,16 @@ if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.events import RunEnded
     from novarag.flows.probe import ProbePreview, ProbeResult
-    from novarag.runner.access import App
+    from novarag.runner.access import Access, App
 
 
+@reaches_models()
 def probe(
     groups: Annotated[
         Path, typer.Argument(help="Questions with their passages: JSONL, Parquet or CSV.")
     ],
     out: Annotated[Path, typer.Option(help="Folder; one that was begun goes on.")],
+    access: Access,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,7 +61,7 @@ def probe(
     questions: Annotated[
         int | None, typer.Option(min=1, help="How many questions, drawn by seed; default: all.")
     ] = None,
-    budget: Annotated[
+    refuse_above: Annotated[
         int | None, typer.Option(min=1, help="Refuse to begin where more calls would be needed.")
     ] = None,
     strategy: StrategyName = PROBE.strategy,
@@ -91,8 +85,8 @@ def probe(
         float | None, typer.Option(min=0, help="Default 0 for quick, 1 for the other profiles.")
     ] = None,
     max_tokens: MaxTokens = None,
-    frame: Frame = False,
-    structured: Structured = None,
+    frame: LabelFrame = False,
+    structured: StructuredReplies = None,
     revision: Annotated[
         str | None, typer.Option(help="Revision of the system, for the record.")
     ] = None,
@@ -109,16 +103,8 @@ def probe(
         Literal["breaks"] | None,
         typer.Option(help="End with code 3 if a relation is broken, for CI."),
     ] = None,
-    concurrency: Concurrency = ACCESS.concurrency,
-    timeout: Timeout = ACCESS.timeout,
-    attempts: Attempts = ACCESS.attempts,
-    key_env: KeyEnv = None,
-    price: PerMillion = None,
-    driver: DriverName = "local",
-    ray_address: RayAddress = None,
+    price: TokenPrice = None,
     shard_size: ShardSize = ASK.shard_size,
-    retry_failed: RetryFailed = False,
-    group_readable: GroupReadable = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Ask nothing; print the calls of each profile."),
@@ -127,7 +113,6 @@ def probe(
     """Prove over-confidence without a label: ask again beside changed passages, judge shifts."""
     from novarag.flows.probe import preview_probe
     from novarag.flows.probe import probe as flow
-    from novarag.runner.access import Access
 
     cost, system = parse_price(price), _app(app)
     if dry_run:
@@ -137,20 +122,15 @@ def probe(
         )  # fmt: skip
         _show(found, cost)
         return
-    access = Access(
-        key_env=key_env, concurrency=concurrency, timeout=timeout, attempts=attempts,
-        driver=driver, ray_address=ray_address, retry_failed=retry_failed,
-        group_readable=group_readable,
-    )  # fmt: skip
     ended: list[RunEnded] = []
     with asking(cost) as (on_event, stop):
         try:
             result = flow(
-                groups, model, app=system, profile=profile, questions=questions, budget=budget,
-                strategy=strategy, contradictions=contradictions, writer=writer,
-                matching_risk=matching_risk, temperature=temperature, max_tokens=max_tokens,
-                frame=frame, structured=structured, revision=revision, seed=seed, out=out,
-                page=page, junit=junit, shard_size=shard_size, access=access,
+                groups, model, app=system, profile=profile, questions=questions,
+                refuse_above=refuse_above, strategy=strategy, contradictions=contradictions,
+                writer=writer, matching_risk=matching_risk, temperature=temperature,
+                max_tokens=max_tokens, frame=frame, structured=structured, revision=revision,
+                seed=seed, out=out, page=page, junit=junit, shard_size=shard_size, access=access,
                 on_event=keeping(on_event, ended), stop=stop,
             )  # fmt: skip
         except UnfinishedError as error:
@@ -161,7 +141,7 @@ def probe(
     _print(result)
     if fail_on == "breaks" and result.broken:
         sys.exit(ExitCode.BROKEN)
-    sys.exit(ExitCode.LEFT if result.dead else ExitCode.DONE)
+    sys.exit(ExitCode.INCOMPLETE if result.dead else ExitCode.DONE)
 
 
 def _app(text: str | None) -> App | None:

@@ -6,14 +6,13 @@ A verb takes `columns: Columns`; `@reads_tables()` puts the options in its place
 from __future__ import annotations
 
 import csv
-import inspect
 import sys
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from novarag.cli.expansion import expand
 from novarag.strategies.confidence import Scale
 
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ QuestionColumn = Annotated[
         help="Column that names the question; default 'question', else each row is its own."
     ),
 ]
-Percent = Annotated[
+PercentScale = Annotated[
     bool, typer.Option("--percent", help="Bare numbers of the confidence column are 0 to 100.")
 ]
-OutOf = Annotated[
+OutOfScale = Annotated[
     float | None, typer.Option(help="What bare confidences are parts of: 1, 5, 10, 100, ….")
 ]
-Mixed = Annotated[
+MixedScale = Annotated[
     bool, typer.Option("--mixed", help="0.85 and 85 both mean 85 % in the confidence column.")
 ]
 DecimalComma = Annotated[
@@ -104,9 +103,9 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
     "confidence": (ConfidenceColumn, "confidence"),
     "correct": (CorrectColumn, "correct"),
     "question": (QuestionColumn, None),
-    "percent": (Percent, False),
-    "out_of": (OutOf, None),
-    "mixed": (Mixed, False),
+    "percent": (PercentScale, False),
+    "out_of": (OutOfScale, None),
+    "mixed": (MixedScale, False),
     "values": (_listed("What single confidences mean, such as high=90%", "--value"), None),
     "unread": (
         _listed("Values that mark an unread reply, such as -1; * is all that is none"),
@@ -141,35 +140,12 @@ def reads_tables(
 
     A verb may leave options out, or describe some of them otherwise.
     """
-    options = [
-        inspect.Parameter(name, _EITHER, annotation=others.get(name, kind), default=default)
+    options = {
+        name: (others.get(name, kind), default)
         for name, (kind, default) in _OPTIONS.items()
         if name not in without
-    ]
-
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        @wraps(verb)
-        def called(**given: Any) -> None:  # noqa: ANN401 - what typer found
-            fields = {option.name: given.pop(option.name) for option in options}
-            verb(columns=make_columns(**fields), **given)
-
-        hints = get_type_hints(verb, include_extras=True, localns={"Columns": object})
-        parts: list[inspect.Parameter] = []
-        for name, own in inspect.signature(verb).parameters.items():
-            parts += options if name == "columns" else [own.replace(annotation=hints[name])]
-        called.__signature__ = inspect.Signature(_sorted(parts))  # type: ignore[attr-defined]
-        called.__annotations__ = {part.name: part.annotation for part in parts}
-        return called
-
-    return decorate
-
-
-_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-
-def _sorted(parts: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Put what must be given first, as a signature wants it."""
-    return sorted(parts, key=lambda part: part.default is not inspect.Parameter.empty)
+    }
+    return expand("columns", options, make_columns)
 
 
 def make_columns(

@@ -2,9 +2,9 @@
 
 The library names parameters, calls and functions in backticks: `out`, `percent=True`,
 `recover('runs/a')`, and `ask(...)` for a call whose arguments the caller knows. A person at a shell
-has flags and verbs: --out, --percent, `novarag recover runs/a`, `novarag ask`. The two tables below
-say which is which, and a test holds them against both sides. Messages quote what others wrote, so
-nothing in them is evaluated, and every pattern is bounded.
+has flags and verbs: --out, --percent, `novarag run recover runs/a`, `novarag ask`. The two tables
+below say which is which, and a test holds them against both sides. Messages quote what others
+wrote, so nothing in them is evaluated, and every pattern is bounded.
 """
 
 from __future__ import annotations
@@ -23,54 +23,55 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand, TyperGroup
 
 VERB_OF = {
-    "adopt_proposal": "gateway-adopt",
-    "add_gateway_key": "gateway-key add",
-    "annotate": "annotate",
-    "answer": "answer",
-    "apply_calibration": "calibrate --apply",
-    "ask": "ask",
-    "attack": "attack",
-    "audit_groups": "audit",
-    "build_index": "index",
-    "build_training_set": "build",
-    "compare": "compare",
-    "drop_audit": "gateway-audit drop",
-    "estimate": "estimate",
-    "export_audit": "gateway-audit export",
-    "export_training_set": "export",
-    "filter_trials": "filter",
-    "calibrate": "calibrate",
-    "forget_tenant": "gateway-audit forget",
-    "group_passages": "group",
-    "iter_trial_tables": "show --jsonl",
-    "list_gateway_keys": "gateway-key list",
-    "make_noise": "noise",
-    "make_rating_sheet": "study sheet",
     "measure": "measure",
-    "pick_answers": "pick",
-    "preview_probe": "probe --dry-run",
-    "probe": "probe",
-    "propose_calibration": "calibrate --from-audit",
-    "propose_gate": "gate --from-audit",
-    "public_data": "data",
-    "read_grades": "grades",
-    "read_rating_files": "study read",
-    "read_reply": "read",
-    "rebuild_benchmark": "nova-clean",
-    "recover": "recover",
-    "render": "render",
-    "reproduce": "reproduce",
-    "reread": "reread",
-    "retrieve": "retrieve",
-    "revoke_gateway_key": "gateway-key revoke",
-    "run_experiment": "run",
-    "send_answers": "send",
-    "serve_gateway": "gateway",
-    "serving_plan": "serve-model",
+    "calibrate": "calibrate",
     "gate": "gate",
-    "summarise": "show",
-    "train_model": "train",
+    "apply_calibration": "apply",
+    "apply_gate": "apply",
+    "answer": "answer",
+    "ask": "ask",
+    "probe": "probe",
+    "preview_probe": "probe --dry-run",
+    "attack": "attack",
+    "compare": "compare",
     "write_example": "example",
+    "render": "prompt render",
+    "read_reply": "prompt read",
+    "summarise": "run show",
+    "iter_trial_tables": "run show --jsonl",
+    "recover": "run recover",
+    "reread": "run reread",
+    "estimate": "run estimate",
+    "run_experiment": "run experiment",
+    "send_answers": "run send",
+    "make_noise": "train noise",
+    "group_passages": "train group",
+    "audit_groups": "train audit",
+    "filter_trials": "train filter",
+    "build_training_set": "train build",
+    "export_training_set": "train export",
+    "train_model": "train fit",
+    "serving_plan": "train serve",
+    "serve_gateway": "gateway serve",
+    "add_gateway_key": "gateway key add",
+    "list_gateway_keys": "gateway key list",
+    "revoke_gateway_key": "gateway key revoke",
+    "export_audit": "gateway audit export",
+    "drop_audit": "gateway audit drop",
+    "forget_tenant": "gateway audit forget",
+    "propose_calibration": "gateway propose",
+    "propose_gate": "gateway propose",
+    "adopt_proposal": "gateway adopt",
+    "build_index": "retrieval index",
+    "retrieve": "retrieval retrieve",
+    "annotate": "retrieval annotate",
+    "pick_answers": "grading pick",
+    "read_grades": "grading grades",
+    "reproduce": "paper reproduce",
+    "rebuild_benchmark": "paper nova-clean",
+    "public_data": "paper data",
+    "make_rating_sheet": "paper study sheet",
+    "read_rating_files": "paper study read",
 }
 """Each function, and the verb that calls it."""
 
@@ -87,7 +88,6 @@ FLAG_OF = {
     "partial_runs": "--partial",
     "reader": "--strategy",
     "scopes": "--scope",
-    "search": "--with",
     "strategies": "--strategy",
     "texts": "--text",
     "values": "--value",
@@ -163,7 +163,7 @@ def for_the_shell(message: str, flags: frozenset[str]) -> str:
     >>> for_the_shell("it exists; give another `out`", frozenset({"--out"}))
     'it exists; give another --out'
     >>> for_the_shell("pass `unread=(-1,)`, or `recover('runs/a')`", frozenset({"--unread"}))
-    'pass --unread -1, or `novarag recover runs/a`'
+    'pass --unread -1, or `novarag run recover runs/a`'
     """
     return _NAMED.sub(lambda found: _flagged(found, flags), _CALL.sub(_command, message))
 

@@ -1,4 +1,4 @@
-"""From a corpus to a report: what `novarag run` is told."""
+"""From a corpus to a report: what `novarag run experiment` is told."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class MeasureSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """Everything `novarag run` needs to know."""
+    """Everything `novarag run experiment` needs to know."""
 
     model: Endpoints
     questions: Questions

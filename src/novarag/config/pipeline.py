@@ -1,4 +1,4 @@
-"""From questions to a training set: what `novarag build` is told."""
+"""From questions to a training set: what `novarag train build` is told."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ExportSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """Everything `novarag build` needs to know."""
+    """Everything `novarag train build` needs to know."""
 
     model: Endpoints
     questions: Questions

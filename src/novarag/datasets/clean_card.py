@@ -45,7 +45,7 @@ def clean_card(files: Sequence[BenchmarkFile]) -> str:
         "",
         "The questions and passages of the released NOVA benchmark, grouped again so that the",
         "looks of passages say little about their group; how much they say is in the table of",
-        "shortcuts, where there is one. Built by `novarag nova-clean`; nothing in it was",
+        "shortcuts, where there is one. Built by `novarag paper nova-clean`; nothing in it was",
         "generated anew. Every question gives three groups (counterfactual, consistent,",
         "irrelevant: no evidence) with 3, 4 and 5 passages; splits share no question.",
         "",

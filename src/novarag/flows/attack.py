@@ -53,7 +53,7 @@ async def attack_async(
     calibration: str | Path | Calibration | None = None,
     other_source: bool = False,
     margin: float = MARGIN,
-    budget: int | None = None,
+    max_calls: int | None = None,
     temperature: float = 0.0,
     max_tokens: int | None = None,
     structured: bool | None = None,
@@ -94,14 +94,14 @@ async def attack_async(
         other_source: Take a calibration or a gate that was made from answers of another model or
             prompt, which is refused otherwise.
         margin: A confidence has changed where it differs by more than this share of one.
-        budget: The most calls; attacks are then spread evenly over groups, and groups are left out
-            where it is too small for one attack on each.
+        max_calls: The most calls; attacks are then spread evenly over groups, and groups are left
+            out where it is too small for one attack on each.
         temperature: Temperature of the sampling.
         max_tokens: Longest reply, in tokens.
         structured: Have the server hold replies to their form under every defence; None does so
             where it can. With "structured" among the `defences` replies under the others are free,
             and True is refused.
-        seed: Seed of the planted answers, and of the attacks and groups that a `budget` leaves.
+        seed: Seed of the planted answers, and of the attacks and groups that `max_calls` leaves.
         out: A folder for the replies, attack.json and attack.html, where the same call goes on
             after it was cut off; None keeps all in memory.
         shard_size: Questions in a shard, the unit that is finished or asked again as a whole.
@@ -112,7 +112,7 @@ async def attack_async(
     mode, reached = _reach(model, gateway, strategy, access)
     plan = plan_attacks(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
-        defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
+        defences=_defences(defences, gateway), action=action, max_calls=max_calls, seed=seed,
     )  # fmt: skip
     _check(plan, mode.asking, margin)
     judge, decides = judge_of(
@@ -174,7 +174,7 @@ def preview_attack(
     places: Sequence[str] | None = None,
     defences: Sequence[str] | None = None,
     action: str = Action.REMOVE,
-    budget: int | None = None,
+    max_calls: int | None = None,
     seed: int = 0,
 ) -> AttackPreview:
     """Say what an attack would take, and ask nothing.
@@ -191,13 +191,13 @@ def preview_attack(
         defences: "plain", "framed", "screen", "structured", some of them; None is the first three.
             Through a `gateway` None is "plain", and only "plain" and "screen" can be set.
         action: What the screen does with a passage that it flags: "remove" or "mark".
-        budget: The most calls; attacks are then spread evenly over groups, and groups are left out
-            where it is too small for one attack on each.
-        seed: Seed of the planted answers, and of the attacks and groups that a `budget` leaves.
+        max_calls: The most calls; attacks are then spread evenly over groups, and groups are left
+            out where it is too small for one attack on each.
+        seed: Seed of the planted answers, and of the attacks and groups that `max_calls` leaves.
     """
     plan = plan_attacks(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
-        defences=_defences(defences, gateway), action=action, budget=budget, seed=seed,
+        defences=_defences(defences, gateway), action=action, max_calls=max_calls, seed=seed,
     )  # fmt: skip
     counts = {defence.name: plan.counted(defence) for defence in plan.defences}
     return AttackPreview(

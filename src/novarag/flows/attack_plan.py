@@ -129,10 +129,10 @@ def plan_attacks(
     places: Sequence[str] | None = None,
     defences: Sequence[str] | None = None,
     action: str = Action.REMOVE,
-    budget: int | None = None,
+    max_calls: int | None = None,
     seed: int = 0,
 ) -> AttackPlan:
-    """Plan what is asked; with a `budget` attacks are spread evenly over the groups."""
+    """Plan what is asked; with `max_calls` attacks are spread evenly over the groups."""
     attacks = _chosen(open_suite(suite), classes)
     where = _places(places)
     chosen_defences = tuple(find_defence(name) for name in _listed(defences, "defences", *DEFAULTS))
@@ -140,7 +140,7 @@ def plan_attacks(
         raise UnknownName(action, Action)
     held = _named(groups)
     cells = [(attack, place) for attack in attacks for place in where]
-    kept, each = _within(budget, len(held), len(cells), len(chosen_defences))
+    kept, each = _within(max_calls, len(held), len(cells), len(chosen_defences))
     rng = rng_for(seed, "attack", "cells")
     rng.shuffle(cells)
     names = list(held)
@@ -217,15 +217,15 @@ def _named(groups: Iterable[PassageGroup]) -> dict[str, PassageGroup]:
     return held
 
 
-def _within(budget: int | None, groups: int, cells: int, defences: int) -> tuple[int, int]:
+def _within(max_calls: int | None, groups: int, cells: int, defences: int) -> tuple[int, int]:
     """Say how many groups are asked, and with how many attacks and places each."""
-    if budget is None:
+    if max_calls is None:
         return groups, cells
     least = (REPEATS + 1) * defences
-    if budget < least:
+    if max_calls < least:
         raise UsageError(
-            f"`budget` is {budget}; one group with one attack takes {least} calls"
+            f"`max_calls` is {max_calls}; one group with one attack takes {least} calls"
             f" ({REPEATS} without it, for each of {defences} defences)"
         )
-    kept = min(groups, budget // least)
-    return kept, min(cells, budget // (kept * defences) - REPEATS)
+    kept = min(groups, max_calls // least)
+    return kept, min(cells, max_calls // (kept * defences) - REPEATS)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.calibration.calibration import Calibration
+from novarag.calibration.calibration import CalibratedRows, Calibration
 from novarag.calibration.known import shared_questions
 from novarag.calibration.written import from_json, to_json
 from novarag.errors import UsageError
@@ -15,7 +15,7 @@ from novarag.flows.kept import read_kept, write_kept
 from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from polars import DataFrame, Series
 
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.graded import Graded, Source
@@ -141,8 +141,6 @@ def apply_calibration(
         out: A file (.csv, .parquet or .jsonl) for the table; None writes nothing.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
-    import polars as pl
-
     from novarag.answers.opening.answers import read_answers
     from novarag.answers.opening.arrays import every_row
     from novarag.answers.opening.files import write_table
@@ -155,16 +153,21 @@ def apply_calibration(
         check_source(made, rows.source)
     states = [rows.state_name(number) for number in rows.state]
     applied = made.apply(rows.confidence, states, rows.signal)
-    notes = made.notes(rows.confidence, states)
-    added = [
-        *(pl.Series(n, v).fill_nan(None) for n, v in zip(CALIBRATED[:3], applied, strict=True)),
-        pl.Series(CALIBRATED[3], notes, dtype=pl.String),
-    ]
-    result = table.with_columns(added)
+    result = table.with_columns(calibrated_columns(applied, made.notes(rows.confidence, states)))
     if out is not None:
         write_table(result, Path(out))
         on_event(Wrote(Path(out)))
     return result
+
+
+def calibrated_columns(applied: CalibratedRows, notes: list[str | None]) -> list[Series]:
+    """Lay out what a calibration makes of answers as the columns that a table gets."""
+    import polars as pl
+
+    return [
+        *(pl.Series(n, v).fill_nan(None) for n, v in zip(CALIBRATED[:3], applied, strict=True)),
+        pl.Series(CALIBRATED[3], notes, dtype=pl.String),
+    ]
 
 
 def check_source(calibration: Calibration, source: Source) -> None:

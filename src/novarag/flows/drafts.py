@@ -2,7 +2,7 @@
 
 `passages/` holds one row for each passage that was written, rejected ones with their reason.
 `pool/` holds one row for each question, its gold passage and the passages that were kept, in the
-layout of groups, so that `novarag group` can draw from it.
+layout of groups, so that `novarag train group` can draw from it.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ async def probe_async(
     app: App | None = None,
     profile: str = PROBE.profile,
     questions: int | None = None,
-    budget: int | None = None,
+    refuse_above: int | None = None,
     strategy: str | Strategy = PROBE.strategy,
     contradictions: Rows | None = None,
     writer: Model | None = None,
@@ -113,7 +113,7 @@ async def probe_async(
             question.
         questions: How many questions to ask, drawn by `seed`; None asks all. A later call with more
             keeps what was asked in `out`.
-        budget: The most calls; a plan that takes more is refused before anything is asked.
+        refuse_above: The most calls; a plan that takes more is refused before anything is asked.
         strategy: How prompts are written and replies are read: a name such as "nova",
             "package.module:OBJECT", or a `Strategy`. An `app` writes its own prompts; a text that
             it replies with is read so.
@@ -155,7 +155,12 @@ async def probe_async(
     reached = _reach(model, app, access)
     mode = _asking(strategy, app=app is not None, frame=frame, structured=structured)
     plan = make_plan(
-        groups, asked, questions=questions, budget=budget, contradictions=contradictions, seed=seed
+        groups,
+        asked,
+        questions=questions,
+        refuse_above=refuse_above,
+        contradictions=contradictions,
+        seed=seed,
     )
     if plan.left_out:
         on_event(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))

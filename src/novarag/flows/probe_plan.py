@@ -65,11 +65,11 @@ def make_plan(
     profile: Profile,
     *,
     questions: int | None = None,
-    budget: int | None = None,
+    refuse_above: int | None = None,
     contradictions: Rows | None = None,
     seed: int = 0,
 ) -> Plan:
-    """Choose questions by seed, one group each; refuse what goes over the budget of calls."""
+    """Choose questions by seed, one group each; refuse a plan that takes more calls than it may."""
     source = Path(groups).name if isinstance(groups, (str, Path)) else "groups"
     first: dict[str, PassageGroup] = {}
     everything = list(iter_rows(groups))
@@ -93,17 +93,17 @@ def make_plan(
         available=len(first),
         left_out=len(everything) - len(first),
     )
-    check_budget(made, budget)
+    check_calls(made, refuse_above)
     return made
 
 
-def check_budget(plan: Plan, budget: int | None) -> None:
-    """Refuse a plan of more calls than the budget, and name the largest that fits."""
-    if budget is None or plan.calls <= budget:
+def check_calls(plan: Plan, refuse_above: int | None) -> None:
+    """Refuse a plan of more calls than it may take, and name the largest that fits."""
+    if refuse_above is None or plan.calls <= refuse_above:
         return
-    if budget < 1:
-        raise UsageError(f"a `budget` of {budget} calls asks nothing")
-    fits = {name: budget // profile.calls for name, profile in PROFILES.items()}
+    if refuse_above < 1:
+        raise UsageError(f"`refuse_above` is {refuse_above} calls, which asks nothing")
+    fits = {name: refuse_above // profile.calls for name, profile in PROFILES.items()}
     choices = [f"`questions={n}`" for name, n in fits.items() if name == plan.profile.name and n]
     choices += [
         f"`profile={name}` for {min(n, len(plan.groups)):,}"
@@ -113,7 +113,7 @@ def check_budget(plan: Plan, budget: int | None) -> None:
     advice = f"give {', or '.join(choices)}" if choices else "the least is 3 calls for one question"
     raise UsageError(
         f"{plan.profile.calls} calls about each of {len(plan.groups):,} questions are"
-        f" {plan.calls:,}, over the `budget` of {budget:,}: {advice}"
+        f" {plan.calls:,}, over the {refuse_above:,} of `refuse_above`: {advice}"
     )
 
 

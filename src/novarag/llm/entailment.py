@@ -1,7 +1,8 @@
 """A model of entailment on this machine: a cross-encoder of sentence-transformers.
 
 It comes with the extra `novarag[encoder]`. What it is used for stands elsewhere: what passages say
-(`novarag annotate --nli`), and which answers mean the same (`novarag.uncertainty.by_entailment`).
+(`novarag retrieval annotate --nli`), and which answers mean the same
+(`novarag.uncertainty.by_entailment`).
 """
 
 from __future__ import annotations

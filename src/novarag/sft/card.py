@@ -164,7 +164,8 @@ def _about(facts: Facts) -> str:
         said += _WRITTEN[facts["funnel"]["settings"]["alignment"]].format(facts["levels"])
     return (
         f"Replies of the model {md(facts['model'])} to questions with retrieved passages (strategy:"
-        f" {asked}), kept by `novarag filter` and written by `novarag export` {facts['version']}."
+        f" {asked}), kept by `novarag train filter` and written by `novarag train export`"
+        f" {facts['version']}."
         f" {said}"
     )
 

@@ -21,7 +21,7 @@ class Constant:
     said: str
 
 
-_USUAL = TrainingSettings()  # what `novarag train` does: stated once
+_USUAL = TrainingSettings()  # what `novarag train fit` does: stated once
 _ROUNDS = _USUAL.accumulation(1)
 METHOD = (
     Constant("stage", "sft", "paper: supervised fine-tuning"),

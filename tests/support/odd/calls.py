@@ -36,51 +36,53 @@ _QUICK = ["--attempts", "1", "--timeout", "0.5"]
 GOOD: dict[str, list[str]] = {
     "answer": ["When?", "--model", _CLOSED, "--passages", "text.txt", "--timeout", "0.5"],
     "ask": ["groups.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
-    "attack": ["groups.jsonl", *_MODEL, *_QUICK, "--budget", "30", "--defences", "plain,screen",
+    "attack": ["groups.jsonl", *_MODEL, *_QUICK, "--max-calls", "30", "--defences", "plain,screen",
                "--out", "OUT"],
-    "show": ["good/run"],
-    "recover": ["good/run"],
-    "reread": ["good/run", "--workers", "1"],
+    "run show": ["good/run"],
+    "run recover": ["good/run"],
+    "run reread": ["good/run", "--workers", "1"],
     "measure": ["answers.csv", "--replicates", "100"],
     "compare": ["answers.csv", "--with", "answers.csv", "--replicates", "100", "--out", "OUT"],
     "calibrate": ["answers.csv", "--out", "OUT.json"],
     "gate": ["answers.csv", "--risk", "30%", "--out", "OUT.json"],
-    "pick": ["answers.csv", "--answer", "system", "--n", "20", "--out", "OUT"],
-    "grades": ["good/picked", "graded.json", "--out", "OUT.csv"],
-    "estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
+    "apply": ["good/calibration.json", "answers.csv", "--out", "OUT.csv"],
+    "grading pick": ["answers.csv", "--answer", "system", "--n", "20", "--out", "OUT"],
+    "grading grades": ["good/picked", "graded.json", "--out", "OUT.csv"],
+    "run estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
                  "--out", "OUT"],
     "probe": ["groups.jsonl", *_MODEL, *_QUICK, "--profile", "quick", "--out", "OUT"],
-    "index": ["corpus.jsonl", "--uri", "http://127.0.0.1:9", "--limit", "2"],
-    "retrieve": ["pool.jsonl", "--with", "searching:search", "--out", "OUT.jsonl"],
-    "annotate": ["groups.jsonl", "--replicates", "100", "--out", "OUT"],
-    "run": ["experiment.toml"],
-    "reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "data",
+    "retrieval index": ["corpus.jsonl", "--uri", "http://127.0.0.1:9", "--limit", "2"],
+    "retrieval retrieve": ["pool.jsonl", "--search", "searching:search", "--out", "OUT.jsonl"],
+    "retrieval annotate": ["groups.jsonl", "--replicates", "100", "--out", "OUT"],
+    "run experiment": ["experiment.toml"],
+    "paper reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "data",
                   "--out", "OUT"],
-    "gateway": ["gateway.toml", "--check"],
-    "gateway-adopt": ["gateway.toml", "--model", "support"],
-    "gateway-audit export": ["gateway.toml", "2026-11-16", "--to", "days"],
-    "gateway-audit drop": ["gateway.toml", "2026-11-16", "--to", "days", "--yes"],
-    "gateway-audit forget": ["gateway.toml", "acme", "--yes"],
-    "gateway-key add": ["acme", "--hash-only"],
-    "gateway-key list": ["--settings", "gateway.toml"],
-    "gateway-key revoke": ["0123456789ab", "--settings", "gateway.toml"],
-    "send": ["answers.csv", "--to", "phoenix", "--span", "system", "--server",
+    "gateway serve": ["gateway.toml", "--check"],
+    "gateway propose": ["gateway.toml", "--model", "support"],
+    "gateway adopt": ["gateway.toml", "--model", "support"],
+    "gateway audit export": ["gateway.toml", "2026-11-16", "--to", "days"],
+    "gateway audit drop": ["gateway.toml", "2026-11-16", "--to", "days", "--yes"],
+    "gateway audit forget": ["gateway.toml", "acme", "--yes"],
+    "gateway key add": ["acme", "--hash-only"],
+    "gateway key list": ["--settings", "gateway.toml"],
+    "gateway key revoke": ["0123456789ab", "--settings", "gateway.toml"],
+    "run send": ["answers.csv", "--to", "phoenix", "--span", "system", "--server",
              "http://127.0.0.1:9", "--sent", "OUT"],
-    "build": ["pipeline.toml"],
-    "noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
-    "group": ["pool.jsonl", "--no-audit", "--out", "OUT.jsonl"],
-    "audit": ["audited.jsonl"],
-    "filter": ["good/run", "--out", "OUT"],
-    "export": ["good/filtered", "--out", "OUT"],
-    "train": ["good/export", "--model", "folder", "--out", "OUT"],
-    "serve-model": ["good/trained"],
-    "nova-clean": ["--data", "data", "--out", "OUT"],
-    "data": ["retrieval", "text.txt", "--out", "OUT"],
-    "render": ["groups.jsonl"],
-    "read": [],
+    "train build": ["pipeline.toml"],
+    "train noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
+    "train group": ["pool.jsonl", "--no-audit", "--out", "OUT.jsonl"],
+    "train audit": ["audited.jsonl"],
+    "train filter": ["good/run", "--out", "OUT"],
+    "train export": ["good/filtered", "--out", "OUT"],
+    "train fit": ["good/export", "--model", "folder", "--out", "OUT"],
+    "train serve": ["good/trained"],
+    "paper nova-clean": ["--data", "data", "--out", "OUT"],
+    "paper data": ["retrieval", "text.txt", "--out", "OUT"],
+    "prompt render": ["groups.jsonl"],
+    "prompt read": [],
     "example": ["OUT.csv"],
-    "study sheet": ["good/run", "good/other", "--questions", "2", "--out", "OUT"],
-    "study read": ["good/sheet", "ann.json", "ben.json", "--replicates", "100", "--out", "OUT"],
+    "paper study sheet": ["good/run", "good/other", "--questions", "2", "--out", "OUT"],
+    "paper study read": ["good/sheet", "ann.json", "ben.json", "--replicates", "100", "--out", "OUT"],
 }  # fmt: skip
 """A good call of each verb; OUT is a new place each time."""
 
@@ -105,7 +107,7 @@ URLS = ("http://127.0.0.1:9", "http://127.0.0.1:9/x", "127.0.0.1:9", "http://", 
         "loop", "answers.csv", "", "index.db/inside", "http://127.0.0.1:port", "a\nb.db",
         "http://" + "a" * 70 + ":9/x")  # fmt: skip
 _SPECIAL = {"model": MODELS, "writer": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS,
-            "http": URLS, "app": URLS, "check": URLS, "index": URLS, "mirror": URLS,
+            "http": URLS, "app": URLS, "check_server": URLS, "index": URLS, "mirror": URLS,
             "server": URLS}  # fmt: skip
 _LEFT_OUT = {"help", "driver", "ray_address", "run", "workers"}
 """Options that would start clusters, servers or many processes."""
@@ -143,7 +145,8 @@ class Maker:
     def settings_calls(self) -> Iterator[Call]:
         """Give every key of every TOML file each odd value; and none, where it is left out."""
         for verb, kind, good in (
-            ("build", Pipeline, PIPELINE), ("run", Experiment, EXPERIMENT), ("run", Grid, GRID),
+            ("train build", Pipeline, PIPELINE), ("run experiment", Experiment, EXPERIMENT),
+            ("run experiment", Grid, GRID),
         ):  # fmt: skip
             for place in _keys(kind):
                 for value in VALUES:
@@ -323,18 +326,18 @@ class Maker:
 
 _RECORDS = {
     "answer": ["corpus.jsonl"],
-    "audit": ["audited.jsonl"],
+    "train audit": ["audited.jsonl"],
     "ask": ["groups.jsonl", "schema.json"],
     "measure": ["mix.json", "groups.jsonl"],
-    "index": ["corpus.jsonl"],
-    "retrieve": ["pool.jsonl"],
-    "noise": ["pool.jsonl"],
-    "group": ["pool.jsonl"],
-    "export": ["good/filtered/seal.json"],
-    "train": ["good/export/train.jsonl", "good/export/card.json"],
-    "serve-model": ["good/trained/training.json"],
-    "study sheet": ["criteria.json"],
-    "study read": ["ann.json", "good/sheet/key.json"],
+    "retrieval index": ["corpus.jsonl"],
+    "retrieval retrieve": ["pool.jsonl"],
+    "train noise": ["pool.jsonl"],
+    "train group": ["pool.jsonl"],
+    "train export": ["good/filtered/seal.json"],
+    "train fit": ["good/export/train.jsonl", "good/export/card.json"],
+    "train serve": ["good/trained/training.json"],
+    "paper study sheet": ["criteria.json"],
+    "paper study read": ["ann.json", "good/sheet/key.json"],
 }
 """JSON files that verbs read, to be changed; others are given odd groups."""
 
@@ -385,4 +388,4 @@ def _replaced(good: dict[str, Any], place: tuple[str, ...], value: object) -> di
     return told
 
 
-assert {verb.split()[0] for verb in GOOD} == set(VERBS)
+assert set(GOOD) == set(VERBS)

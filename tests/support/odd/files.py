@@ -150,16 +150,29 @@ def _make_good(home: Path) -> None:
     _good("example", "pool.jsonl")
     pool = (home / "pool.jsonl").read_text().splitlines(keepends=True)
     (home / "pool.jsonl").write_text("".join(pool[:24]))
-    _good("group", "pool.jsonl", "--out", "audited.jsonl", "--no-audit")
+    _good("train", "group", "pool.jsonl", "--out", "audited.jsonl", "--no-audit")
     (home / "pool.jsonl").write_text("".join(pool[:12]))
-    _good("group", "pool.jsonl", "--out", "groups.jsonl", "--no-audit")
+    _good("train", "group", "pool.jsonl", "--out", "groups.jsonl", "--no-audit")
     _good("ask", "groups.jsonl", *_MODEL, "--out", "good/run", "-n", "2")
     _good("ask", "groups.jsonl", *_MODEL, "--out", "good/other", "-n", "2", "-s", "cot")
-    _good("filter", "good/run", "--out", "good/filtered")
-    _good("export", "good/filtered", "--out", "good/export")
-    _good("study", "sheet", "good/run", "good/other", "--out", "good/sheet", "--questions", "2")
-    _good("pick", "answers.csv", "--answer", "system", "--n", "20", "--out", "good/picked")
-    _good("annotate", "groups.jsonl", "--out", "good/annotated")
+    _good("train", "filter", "good/run", "--out", "good/filtered")
+    _good("train", "export", "good/filtered", "--out", "good/export")
+    _good(
+        "paper",
+        "study",
+        "sheet",
+        "good/run",
+        "good/other",
+        "--out",
+        "good/sheet",
+        "--questions",
+        "2",
+    )
+    _good("calibrate", "answers.csv", "--out", "good/calibration.json")
+    _good(
+        "grading", "pick", "answers.csv", "--answer", "system", "--n", "20", "--out", "good/picked"
+    )
+    _good("retrieval", "annotate", "groups.jsonl", "--out", "good/annotated")
     make_model(_new(home / "good/trained"), make_base(_new(home / "good/base")))
     naacl = _new(home / "data/naacl")
     for name, content in zip(_BENCHMARK, cycle(CONTENTS.values()), strict=False):

@@ -1,4 +1,4 @@
-"""`novarag annotate`, its judges, its report, and `novarag measure --mix`."""
+"""`novarag retrieval annotate`, its judges, its report, and `novarag measure --mix`."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def annotated(out):
 
 def test_it_writes_groups_a_profile_and_reports(groups, tmp_path):
     out = tmp_path / "out"
-    done = run("annotate", groups, "--out", out, "--replicates", 100)
+    done = run("retrieval", "annotate", groups, "--out", out, "--replicates", 100)
     assert done.exit_code == 0, done.output
     assert "support the answer" in done.output
     rows = annotated(out)
@@ -81,13 +81,18 @@ def test_it_writes_groups_a_profile_and_reports(groups, tmp_path):
 
 def test_the_same_input_gives_the_same_bytes(groups, tmp_path):
     for name in ("a", "b"):
-        assert run("annotate", groups, "--out", tmp_path / name, "--replicates", 100).exit_code == 0
+        assert (
+            run(
+                "retrieval", "annotate", groups, "--out", tmp_path / name, "--replicates", 100
+            ).exit_code
+            == 0
+        )
     for file in sorted((tmp_path / "a").iterdir()):
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
 
 
 def test_hostile_text_is_escaped(groups, tmp_path):
-    run("annotate", groups, "--out", tmp_path / "out", "--replicates", 100)
+    run("retrieval", "annotate", groups, "--out", tmp_path / "out", "--replicates", 100)
     page = (tmp_path / "out/report.html").read_text("utf-8")
     assert "<img" not in page
     assert "<script" not in page
@@ -109,7 +114,7 @@ def test_a_claim_is_written_beside_its_kind(tmp_path):
     }
     path = tmp_path / "g.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    done = run("annotate", path, "--out", tmp_path / "out", "--replicates", 100)
+    done = run("retrieval", "annotate", path, "--out", tmp_path / "out", "--replicates", 100)
     assert "macro-F1" not in done.output
     (made,) = load_groups(tmp_path / "out/annotated.jsonl")
     assert made.passages[1].claim == "for the Washington Redskins"
@@ -118,11 +123,13 @@ def test_a_claim_is_written_beside_its_kind(tmp_path):
 def test_a_question_without_answers_is_refused(tmp_path):
     path = tmp_path / "g.jsonl"
     path.write_text('{"question": "Who?", "passages": ["x"]}\n', encoding="utf-8")
-    done = run("annotate", path, "--out", tmp_path / "out")
+    done = run("retrieval", "annotate", path, "--out", tmp_path / "out")
     assert isinstance(done.exception, DataError)
     assert "known answer" in str(done.exception)
     path.write_text("", encoding="utf-8")
-    assert "no groups" in str(run("annotate", path, "--out", tmp_path / "out").exception)
+    assert "no groups" in str(
+        run("retrieval", "annotate", path, "--out", tmp_path / "out").exception
+    )
 
 
 def test_an_interval_from_zero_is_told_and_no_mix_is_no_mix(tmp_path):
@@ -130,7 +137,7 @@ def test_an_interval_from_zero_is_told_and_no_mix_is_no_mix(tmp_path):
     rows = [{"question": f"Is it {i}?", "answers": "yes",
              "passages": [{"text": "It is.", "kind": "gold"}]} for i in range(3)]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = run("annotate", path, "--out", out, "--replicates", 100)
+    done = run("retrieval", "annotate", path, "--out", out, "--replicates", 100)
     assert "macro-F1 is 0.000 (0.000 to 0.708)" in done.output
     with pytest.raises(DataError, match="no mix"):
         read_mix(out / "profile.json")
@@ -147,16 +154,26 @@ def test_entailment_has_a_vote(groups, tmp_path, monkeypatch):
     toy.weigh, toy.short, toy.number = weigh, lambda pairs: [], 3
     monkeypatch.setitem(sys.modules, "toy_nli", toy)
     done = run(
-        "annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:weigh", "--least", 0.5
+        "retrieval",
+        "annotate",
+        groups,
+        "--out",
+        tmp_path / "o",
+        "--nli",
+        "toy_nli:weigh",
+        "--least",
+        0.5,
     )
     assert done.exit_code == 0, done.output
     rows = annotated(tmp_path / "o")
     assert rows[0]["passages"][0]["annotation"]["by"] == ["words", "nli"]
     assert rows[2]["passages"][0]["kind"] == "gold"
     assert "entailment 0.90" in rows[2]["passages"][0]["annotation"]["evidence"]["reason"]
-    short = run("annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:short")
+    short = run("retrieval", "annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:short")
     assert "rows of three" in str(short.exception)
-    number = run("annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:number")
+    number = run(
+        "retrieval", "annotate", groups, "--out", tmp_path / "o", "--nli", "toy_nli:number"
+    )
     assert "cannot be called" in str(number.exception)
 
 
@@ -172,7 +189,17 @@ def test_an_encoder_has_a_say(groups, tmp_path, monkeypatch):
         return Toy()
 
     monkeypatch.setattr("novarag.flows.annotate.open_encoder", open_toy)
-    done = run("annotate", groups, "--out", tmp_path / "o", "--encoder", "toy", "--key-env", "K")
+    done = run(
+        "retrieval",
+        "annotate",
+        groups,
+        "--out",
+        tmp_path / "o",
+        "--encoder",
+        "toy",
+        "--key-env",
+        "K",
+    )
     assert done.exit_code == 0, done.output
     assert asked == [("toy", "K")]
 
@@ -211,6 +238,7 @@ def test_a_judge_has_a_vote_and_unread_replies_are_counted(groups, tmp_path, mon
     }
     served(monkeypatch, Answering(script))
     done = run(
+        "retrieval",
         "annotate",
         groups,
         "--out",
@@ -243,7 +271,7 @@ class Counting(Answering):
 
 def judging(monkeypatch, llm, groups, out):
     served(monkeypatch, llm)
-    return run("annotate", groups, "--out", out, "--judge", "http://localhost:1/v1=m")
+    return run("retrieval", "annotate", groups, "--out", out, "--judge", "http://localhost:1/v1=m")
 
 
 def test_no_reply_is_paid_twice(groups, tmp_path, monkeypatch):
@@ -313,14 +341,14 @@ def test_the_place_is_checked_before_anything_is_asked(groups, tmp_path, monkeyp
 
 def test_what_was_there_stays_if_writing_fails(groups, tmp_path, monkeypatch):
     out = tmp_path / "o"
-    assert run("annotate", groups, "--out", out, "--replicates", 100).exit_code == 0
+    assert run("retrieval", "annotate", groups, "--out", out, "--replicates", 100).exit_code == 0
     before = {p.name: p.read_bytes() for p in out.iterdir()}
 
     def broken(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("novarag.report.profile.write_profile", broken)
-    run("annotate", groups, "--out", out, "--replicates", 100, "--least", 0.9)
+    run("retrieval", "annotate", groups, "--out", out, "--replicates", 100, "--least", 0.9)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 

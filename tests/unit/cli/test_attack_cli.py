@@ -61,5 +61,5 @@ def test_what_the_library_refuses_is_said_in_flags(files):
     found = run(files, "--defences", "plain")
     assert found.exit_code != 0
     assert "give a --model or a --gateway" in str(found.exception)
-    small = run(files, "--model", "simulated:obedient", "--budget", "1")
-    assert "--budget is 1" in str(small.exception)
+    small = run(files, "--model", "simulated:obedient", "--max-calls", "1")
+    assert "--max-calls is 1" in str(small.exception)

@@ -20,7 +20,7 @@ def test_a_file_is_calibrated_and_the_calibration_applied(tmp_path, monkeypatch)
     assert fitted.exit_code == 0, fitted.output
     assert "better than the stated confidence" in fitted.output
     assert "The calibration holds for the model 'm'" in fitted.output
-    applied = call("calibrate", "answers.csv", "--state", "passages", "--apply", "c.json",
+    applied = call("apply", "c.json", "answers.csv", "--state", "passages",
                    "--out", "o.csv")  # fmt: skip
     assert applied.exit_code == 0, applied.output
     assert (tmp_path / "o.csv").read_text().splitlines()[0].endswith("calibration_note")

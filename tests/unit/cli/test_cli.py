@@ -27,7 +27,7 @@ def answers(tmp_path):
 
 def test_version_and_help():
     assert run(app, ["--version"]).stdout == f"{__version__}\n"
-    for words in ([], ["render"], ["read"], ["measure"]):
+    for words in ([], ["prompt", "render"], ["prompt"], ["measure"]):
         assert "Usage" in run(app, [*words, "--help"]).stdout
 
 
@@ -48,20 +48,20 @@ def test_module_entry():
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_render_shows_the_example(name):
-    assert "Brent Rock lighthouse" in run(app, ["render", "--strategy", name]).stdout
+    assert "Brent Rock lighthouse" in run(app, ["prompt", "render", "--strategy", name]).stdout
 
 
 def test_render_takes_a_file_and_shows_hashes(tmp_path):
     path = tmp_path / "g.json"
     path.write_text('{"question": "Who?", "passages": ["It was {k}."]}')
-    result = run(app, ["render", str(path), "-s", "cot", "--hash"])
+    result = run(app, ["prompt", "render", str(path), "-s", "cot", "--hash"])
     assert "Passage 1: It was {k}." in result.stdout
     assert STRATEGIES["cot"].template.hash in result.stderr
 
 
 def test_read_prints_one_json_object():
     reply = "Passage Classifications: HR, I\nGroup Judgment: Consistent\nAnswer: \u00c9ire\nConfidence: 1%"
-    result = run(app, ["read", "--strategy", "nova", "--k", "2"], input=reply)
+    result = run(app, ["prompt", "read", "--strategy", "nova", "--k", "2"], input=reply)
     said = json.loads(result.stdout)
     assert said["answer"] == "\u00c9ire"
     assert said["confidence"] == 0.01
@@ -74,9 +74,11 @@ def test_read_prints_one_json_object():
 
 
 def test_read_takes_foreign_formats_and_reports_flaws():
-    said = json.loads(run(app, ["read", "-s", "guess-probability"], input="Paris, 0.9").stdout)
+    said = json.loads(
+        run(app, ["prompt", "read", "-s", "guess-probability"], input="Paris, 0.9").stdout
+    )
     assert (said["answer"], said["confidence"]) == ("Paris", 0.9)
-    said = json.loads(run(app, ["read"], input=b"\xff\xfe").stdout)
+    said = json.loads(run(app, ["prompt", "read"], input=b"\xff\xfe").stdout)
     assert said["flaw"] == "no confidence found"
     assert said["judgment"] is None
 
@@ -89,25 +91,25 @@ def test_example_writes_once(tmp_path, monkeypatch):
 
 def test_scale_says_what_a_bare_number_means():
     reply = '{"answer": "Paris", "confidence": 1}'
-    flawed = json.loads(run(app, ["read"], input=reply).stdout)
+    flawed = json.loads(run(app, ["prompt", "read"], input=reply).stdout)
     assert flawed["flaw"] == "the confidence could be a fraction or a percent"
-    said = json.loads(run(app, ["read", "--scale", "unit"], input=reply).stdout)
+    said = json.loads(run(app, ["prompt", "read", "--scale", "unit"], input=reply).stdout)
     assert said["confidence"] == 1
 
 
 def test_a_strategy_beside_the_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine_here.py").write_text("from novarag.strategies import VANILLA as MINE")
-    assert "Brent Rock" in run(app, ["render", "-s", "mine_here:MINE"]).stdout
+    assert "Brent Rock" in run(app, ["prompt", "render", "-s", "mine_here:MINE"]).stdout
 
 
 def test_a_strategy_may_be_imported():
     name = "novarag.strategies:COT"
-    assert "Brent Rock" in run(app, ["render", "-s", name]).stdout
+    assert "Brent Rock" in run(app, ["prompt", "render", "-s", name]).stdout
     assert (
-        json.loads(run(app, ["read", "-s", name], input="Answer: x\nConfidence: 3%").stdout)[
-            "confidence"
-        ]
+        json.loads(
+            run(app, ["prompt", "read", "-s", name], input="Answer: x\nConfidence: 3%").stdout
+        )["confidence"]
         == 0.03
     )
 
@@ -115,12 +117,12 @@ def test_a_strategy_may_be_imported():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["render", "-s", "cott"], "'cott' is not one of closed-book, cot,"),
-        (["render", "-s", "nowhere:X"], "cannot be imported"),
-        (["render", "-s", "novarag.strategies:read"], "is not a Strategy but a function"),
-        (["read", "-s", "vibes"], "answer-tags"),
-        (["render", "-s", ":X"], "cannot be imported"),
-        (["render", "-s", ".x:X"], "cannot be imported"),
+        (["prompt", "render", "-s", "cott"], "'cott' is not one of closed-book, cot,"),
+        (["prompt", "render", "-s", "nowhere:X"], "cannot be imported"),
+        (["prompt", "render", "-s", "novarag.strategies:read"], "is not a Strategy but a function"),
+        (["prompt", "read", "-s", "vibes"], "answer-tags"),
+        (["prompt", "render", "-s", ":X"], "cannot be imported"),
+        (["prompt", "render", "-s", ".x:X"], "cannot be imported"),
         (["example", "nowhere/x.csv"], "nowhere/x.csv"),
         (["example", "x.parquet"], "must end in .csv"),
         (["measure", "nope.csv"], "nope.csv: there is no such file. Fix: check the path."),

@@ -1,4 +1,4 @@
-"""`novarag estimate`: many methods, each reply asked for once."""
+"""`novarag run estimate`: many methods, each reply asked for once."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def server():
 
 
 def estimate(groups, server, out, *more):
-    told = ["estimate", str(groups), "--model", f"{server}=chaos", "--out", str(out)]
+    told = ["run", "estimate", str(groups), "--model", f"{server}=chaos", "--out", str(out)]
     return run(app, [*told, "--replicates", "100", *more])
 
 

@@ -1,4 +1,4 @@
-"""`novarag export` as its users meet it."""
+"""`novarag train export` as its users meet it."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def filtered(tmp_path):
 
 
 def export(filtered, out, *more):
-    return run(app, ["export", str(filtered), "--out", str(out), *more])
+    return run(app, ["train", "export", str(filtered), "--out", str(out), *more])
 
 
 def test_export_says_what_it_wrote_and_what_it_did_not_check(filtered, tmp_path):
@@ -101,7 +101,7 @@ def write(*given):
     return real(*given)
 e.write_file = write
 from novarag.cli import app
-app(["export", sys.argv[1], "--out", sys.argv[2], "--dev", "0.5"])
+app(["train", "export", sys.argv[1], "--out", sys.argv[2], "--dev", "0.5"])
 """
 
 

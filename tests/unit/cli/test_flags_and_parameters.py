@@ -22,7 +22,12 @@ RECORDS = {
 }
 """Parameters that are records; their fields are flags of their own."""
 
-ARGUMENTS = {("measure", "answers"): "files", ("render", "groups"): "group"}
+ARGUMENTS = {
+    ("measure", "answers"): "files",
+    ("prompt render", "groups"): "group",
+    ("apply", "calibration"): "file",
+    ("apply", "gate"): "file",
+}
 """Parameters whose positional argument has another name."""
 
 PYTHON_ONLY = {
@@ -31,8 +36,8 @@ PYTHON_ONLY = {
     ("answer", "signal"): "a value that a program has, such as the score of a retriever",
     ("measure", "min_rows"): "reports for the shell always need as many rows",
     ("measure", "notes"): "lines that a caller adds to the report",
-    ("read", "text"): "a shell pipes it in",
-    ("serve-model", "extra"): "a shell gives them after a bare --",
+    ("prompt read", "text"): "a shell pipes it in",
+    ("train serve", "extra"): "a shell gives them after a bare --",
 }
 """Parameters that a shell has no use for, and why."""
 
@@ -53,42 +58,34 @@ DOOR_ONLY = {
     ("probe", "--fail-on"): "the code that the verb ends with",
     ("attack", "--dry-run"): "calls `preview_attack`",
     ("attack", "--fail-on"): "the code that the verb ends with",
-    ("calibrate", "--apply"): "calls `apply_calibration`",
-    ("calibrate", "--other-source"): "goes to `apply_calibration`",
-    ("calibrate", "--from-audit"): "calls `propose_calibration`",
-    ("calibrate", "--since"): "goes to `propose_calibration`",
-    ("calibrate", "--until"): "goes to `propose_calibration`",
-    ("gate", "--from-audit"): "calls `propose_gate`",
-    ("gate", "--since"): "goes to `propose_gate`",
-    ("gate", "--until"): "goes to `propose_gate`",
-    ("gateway", "--check"): "calls `check_gateway`",
-    ("gateway-audit drop", "--yes"): "asks a person at a shell to mean it",
-    ("gateway-audit forget", "--yes"): "asks a person at a shell to mean it",
-    ("noise", "--dry-run"): "prints the prompts of one question",
-    ("answer", "--reply"): "prints the raw reply too",
-    ("render", "--hash"): "prints the hash of a strategy",
-    ("serve-model", "--check"): "calls `check_serving`",
-    ("serve-model", "--key-env"): "goes to `check_serving`",
-    ("serve-model", "--run"): "calls `start_serving`",
-    ("serve-model", "--wait"): "goes to `start_serving`",
-    ("show", "--jsonl"): "calls `iter_trial_tables`",
-    ("show", "--replies"): "how many replies are printed",
+    ("gateway serve", "--check"): "calls `check_gateway`",
+    ("gateway audit drop", "--yes"): "asks a person at a shell to mean it",
+    ("gateway audit forget", "--yes"): "asks a person at a shell to mean it",
+    ("train noise", "--dry-run"): "prints the prompts of one question",
+    ("answer", "--show-reply"): "prints the raw reply too",
+    ("prompt render", "--hash"): "prints the hash of a strategy",
+    ("train serve", "--check-server"): "calls `check_serving`",
+    ("train serve", "--key-env"): "goes to `check_serving`",
+    ("train serve", "--run"): "calls `start_serving`",
+    ("train serve", "--wait"): "goes to `start_serving`",
+    ("run show", "--jsonl"): "calls `iter_trial_tables`",
+    ("run show", "--replies"): "how many replies are printed",
 }
 """Flags that the door itself answers, and why."""
 
 
-def commands():
-    group = typer.main.get_command(app)
-    for name in VERBS:
-        verb = group.get_command(None, name)
-        for part, one in getattr(verb, "commands", {}).items():
-            yield f"{name} {part}", one
-        if not hasattr(verb, "commands"):
-            yield name, verb
+def command(path):
+    found = typer.main.get_command(app)
+    for name in path.split():
+        found = found.get_command(None, name)
+    return found
 
 
-COMMANDS = dict(commands())
-FUNCTIONS = {verb: name for name, verb in VERB_OF.items() if "--" not in verb}
+COMMANDS = {verb: command(verb) for verb in VERBS}
+FUNCTIONS: dict[str, list[str]] = {}
+for _function, _verb in VERB_OF.items():
+    if "--" not in _verb:
+        FUNCTIONS.setdefault(_verb, []).append(_function)
 
 
 def flags(verb):
@@ -101,7 +98,9 @@ def arguments(verb):
 
 
 def parameters(verb):
-    return list(inspect.signature(getattr(novarag, FUNCTIONS[verb])).parameters)
+    """The parameters of a verb's function; a few verbs choose between two."""
+    every = (inspect.signature(getattr(novarag, name)).parameters for name in FUNCTIONS[verb])
+    return list(dict.fromkeys(name for parameters in every for name in parameters))
 
 
 def listed(table, verb, name):
@@ -157,4 +156,4 @@ def test_the_tables_hold_nothing_that_is_not_there():
 
 def test_defaults_of_serving_are_named_as_its_parameters():
     named = {f.name for f in fields(ServingOptions)} - {"dtype"}
-    assert named <= set(parameters("serve-model"))
+    assert named <= set(parameters("train serve"))

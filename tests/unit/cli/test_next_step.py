@@ -65,10 +65,10 @@ def test_groups_lead_to_a_page_and_few_rows_to_more_grades(desk):
     assert "next: open out/report.html" in run(app, ["measure", "prod.csv", *paged]).stderr
     pl.read_csv("prod.csv").head(9).write_csv("few.csv")
     few = run(app, ["measure", "few.csv", *TOLD])
-    assert lead(few.stderr) == "novarag pick few.csv --confidence sure --out sheet"
+    assert lead(few.stderr) == "novarag grading pick few.csv --confidence sure --out sheet"
     refused = run(app, ["gate", "prod.csv", *TOLD, "--risk", "1%", "--out", "g.json"])
     assert refused.exit_code == 1
-    assert lead(refused.stderr) == "novarag pick prod.csv --confidence sure --out sheet"
+    assert lead(refused.stderr) == "novarag grading pick prod.csv --confidence sure --out sheet"
 
 
 def test_a_calibration_leads_to_an_answer(desk):

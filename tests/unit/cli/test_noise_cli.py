@@ -44,7 +44,9 @@ def server():
 
 
 def noise(questions, server, out, *more):
-    return run(app, ["noise", str(questions), "-m", f"{server}=chaos", "--out", str(out), *more])
+    return run(
+        app, ["train", "noise", str(questions), "-m", f"{server}=chaos", "--out", str(out), *more]
+    )
 
 
 def test_noise_is_written_checked_and_counted(questions, server, tmp_path):
@@ -65,12 +67,12 @@ def test_noise_is_written_checked_and_counted(questions, server, tmp_path):
     again = noise(questions, server, out, "--shard-size", "15")
     assert again.exit_code == 0
     assert again.stdout.splitlines()[2:] == first.stdout.splitlines()[2:]
-    assert f"next: novarag group {out}" in again.stdout
+    assert f"next: novarag train group {out}" in again.stdout
     assert bill(server, "count")["total"] == before
-    shown = run(app, ["show", str(out), "--replies", "2"])
+    shown = run(app, ["run", "show", str(out), "--replies", "2"])
     assert "strategy   noise" in shown.output
     assert ": passages" in shown.output
-    assert run(app, ["recover", str(out)]).exit_code == 0
+    assert run(app, ["run", "recover", str(out)]).exit_code == 0
 
 
 def test_a_dry_run_shows_the_prompts_of_one_question(questions, server, tmp_path):
@@ -106,7 +108,7 @@ def test_questions_without_answers_are_refused(server, tmp_path):
 def test_noise_groups_and_audit(questions, server, tmp_path):
     out, groups = tmp_path / "noise", tmp_path / "deep" / "groups.jsonl"
     assert noise(questions, server, out).exit_code == 0
-    built = run(app, ["group", str(out), "--out", str(groups), "--no-audit"])
+    built = run(app, ["train", "group", str(out), "--out", str(groups), "--no-audit"])
     assert built.exit_code == 0, built.output
     assert (
         "120 groups of 40 questions: 40 consistent, 40 counterfactual, 40 irrelevant"
@@ -116,9 +118,9 @@ def test_noise_groups_and_audit(questions, server, tmp_path):
     assert [len(g.passages) for g in read] == [3] * 120
     assert all(g.order is not None for g in read)
     first = groups.read_bytes()
-    run(app, ["group", str(out), "--out", str(groups), "--no-audit"])
+    run(app, ["train", "group", str(out), "--out", str(groups), "--no-audit"])
     assert groups.read_bytes() == first
-    one = run(app, ["group", str(out), "--out", str(groups), "--one-each", "--no-audit"])
+    one = run(app, ["train", "group", str(out), "--out", str(groups), "--one-each", "--no-audit"])
     assert (
         "40 groups of 40 questions: 13 consistent, 14 counterfactual, 13 irrelevant" in one.output
     )
@@ -141,7 +143,7 @@ def test_named_mixes_from_a_file(mix, tmp_path):
         for i in range(2)
     ]
     pool.write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
-    result = run(app, ["group", str(pool), "--out", str(out), "--mix", mix])
+    result = run(app, ["train", "group", str(pool), "--out", str(out), "--mix", mix])
     if mix == "irrelevant-only":
         assert "2 questions: 1 irrelevant passages, 3 are needed" in str(result.exception)
     else:
@@ -157,7 +159,7 @@ def test_what_cannot_be_is_refused(tmp_path):
         (["--out", "x.jsonl", "--mix", "gold-only", "--one-each"], "belongs to"),
         (["--out", "x.jsonl", "--mix", "gold-first"], "gold-first"),
     ):
-        assert said in str(run(app, ["group", str(pool), *more]).exception)
+        assert said in str(run(app, ["train", "group", str(pool), *more]).exception)
 
 
 def test_an_audit_fails_with_the_cue_and_examples(tmp_path):
@@ -185,11 +187,11 @@ def test_an_audit_fails_with_the_cue_and_examples(tmp_path):
             },
         ]
     path.write_text("".join(json.dumps(r) + "\n" for r in rows), "utf-8")
-    result = run(app, ["audit", str(path)])
+    result = run(app, ["train", "audit", str(path)])
     assert result.exit_code == 1
     assert "shortcut: typography tells the counterfactual group by" in result.output
     assert "such as" in result.output
-    told = json.loads(run(app, ["audit", str(path), "--json"]).output)
+    told = json.loads(run(app, ["train", "audit", str(path), "--json"]).output)
     assert told["margin"] == 0.05
     assert {f["cue"] for f in told["findings"]} >= {"position", "words"}
 
@@ -203,6 +205,7 @@ def test_noise_survives_kills(questions, tmp_path):
             sys.executable,
             "-m",
             "novarag",
+            "train",
             "noise",
             str(questions),
             "-m",

@@ -56,7 +56,7 @@ def test_a_dry_run_says_the_calls_of_each_profile(tmp_path, groups):
 
 
 def test_a_budget_is_said_in_flags(tmp_path, groups):
-    done = call(groups, "-m", FALLBACK, "--out", tmp_path / "p", "--budget", 100)
+    done = call(groups, "-m", FALLBACK, "--out", tmp_path / "p", "--refuse-above", 100)
     assert isinstance(done.exception, UsageError)
     assert "--questions 12, or --profile quick for 33" in str(done.exception)
 

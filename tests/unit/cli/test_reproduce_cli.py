@@ -48,7 +48,7 @@ def journals(place):
 
 
 def test_a_table_of_ones_own_from_file_to_page(place):
-    result = run(app, ["run", "mine.toml"])
+    result = run(app, ["run", "experiment", "mine.toml"])
     assert result.exit_code == 0, result.output
     text = (place / "experiment/mine.md").read_text()
     assert "**Simulated: not a result.**" in text
@@ -61,7 +61,7 @@ def test_a_table_of_ones_own_from_file_to_page(place):
     assert len(list(iter_groups(kept))) == ROWS
     assert ">simulated</text>" in (place / "experiment/mine-mine-mine.svg").read_text()
     before = journals(place)
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     assert journals(place) == before  # nothing was asked again
 
 
@@ -69,19 +69,19 @@ def test_python_makes_the_table_that_the_shell_goes_on_with(place):
     run_table(["mine.toml"])
     assert "| Vanilla | mine | 24 (24) |" in (place / "experiment/mine.md").read_text()
     before = journals(place)
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     assert journals(place) == before
 
 
 def test_a_trained_model_answers_for_itself(place):
     told = TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n'
     (place / "mine.toml").write_text(told)
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     text = (place / "experiment/mine.md").read_text()
     assert "prompt only" not in text
     assert "- tuned: `simulated:tuned`" in text
     (place / "mine.toml").write_text(told.replace("simulated:tuned", "simulated:base"))
-    result = run(app, ["run", "mine.toml"])
+    result = run(app, ["run", "experiment", "mine.toml"])
     assert "begun with another tuned" in str(result.exception)
 
 
@@ -94,18 +94,18 @@ def test_two_files_are_two_settings_and_a_changed_file_is_another(place):
         1,
     )
     (place / "mine.toml").write_text(two)
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     assert len(list((place / "experiment/groups").iterdir())) == 2
     (place / "towers.jsonl").write_text(other.replace("tower", "castle"))
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     assert len(list((place / "experiment/groups").iterdir())) == 3
 
 
 def test_a_model_may_join_later_and_nothing_is_asked_again(place):
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     before = journals(place)
     (place / "mine.toml").write_text(TABLE + '\n[tuned]\nendpoints = ["simulated:tuned"]\n')
-    assert run(app, ["run", "mine.toml"]).exit_code == 0
+    assert run(app, ["run", "experiment", "mine.toml"]).exit_code == 0
     assert before.items() < journals(place).items()
     assert "prompt only" not in (place / "experiment/mine.md").read_text()
 
@@ -114,22 +114,22 @@ def test_rules_and_retention_have_tables_of_their_own(place):
     ensemble = '[[systems]]\nname = "Ensemble"\nmethod = "ensemble"\nstrategy = "cot"\n'
     systems = TABLE.replace(ensemble, "")
     (place / "rules.toml").write_text(systems.replace('picture = "forest"', 'table = "ablation"'))
-    result = run(app, ["run", "rules.toml"])
+    result = run(app, ["run", "experiment", "rules.toml"])
     assert result.exit_code == 0, result.output
     assert "| A \u2192 NOVA (prompt only) |" in (place / "experiment/rules.md").read_text()
     kept = TABLE.replace('picture = "forest"', 'table = "retention"\nout = "kept"')
     (place / "kept.toml").write_text(kept)
-    result = run(app, ["run", "kept.toml"])
+    result = run(app, ["run", "experiment", "kept.toml"])
     assert result.exit_code == 0, result.output
     assert f"{16 * ROWS:,} replies" in (place / "kept/kept.md").read_text()
 
 
 def test_mistakes_are_told_in_words(place):
     (place / "mine.toml").write_text(TABLE.partition("[model]")[0])
-    assert "'model' is missing" in str(run(app, ["run", "mine.toml"]).exception)
+    assert "'model' is missing" in str(run(app, ["run", "experiment", "mine.toml"]).exception)
     (place / "mine.toml").write_text(TABLE.replace("simulated:base", "simulated:nobody"))
-    assert "nobody" in str(run(app, ["run", "mine.toml"]).exception)
-    result = run(app, ["reproduce", "pie", "--model", "simulated:base", "--out", "x"])
+    assert "nobody" in str(run(app, ["run", "experiment", "mine.toml"]).exception)
+    result = run(app, ["paper", "reproduce", "pie", "--model", "simulated:base", "--out", "x"])
     assert "pie" in str(result.exception)
 
 
@@ -149,7 +149,7 @@ def shipped(place, monkeypatch):
 
 
 def reproduce(*more):
-    return run(app, ["reproduce", *more, "--model", "simulated:base", "--out", "out"])
+    return run(app, ["paper", "reproduce", *more, "--model", "simulated:base", "--out", "out"])
 
 
 def test_all_without_an_index_makes_what_needs_none_and_names_the_rest(shipped):
@@ -161,9 +161,9 @@ def test_all_without_an_index_makes_what_needs_none_and_names_the_rest(shipped):
     text = (shipped / "out/page.md").read_text()
     wants = "`dense` needs `--index` and `--encoder`; `words` needs `--index`."
     assert f"Left out, for want of what they need: {wants}" in text
-    assert text.count("novarag reproduce plain --model") == 2
+    assert text.count("novarag paper reproduce plain --model") == 2
     html = (shipped / "out/page.html").read_text()
-    assert html.count("novarag reproduce plain --model") == 2
+    assert html.count("novarag paper reproduce plain --model") == 2
     assert '<h2 id="plain">' in html
 
 

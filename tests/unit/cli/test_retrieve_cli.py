@@ -40,12 +40,15 @@ def questions(tmp_path):
 
 def test_from_a_corpus_to_groups(corpus, questions, tmp_path):
     uri, out = tmp_path / "x.db", tmp_path / "out" / "groups.jsonl"
-    done = run(app, ["index", str(corpus), "--uri", str(uri)])
+    done = run(app, ["retrieval", "index", str(corpus), "--uri", str(uri)])
     assert done.exit_code == 0, done.output
     assert ", 0 already there; the index has 40" in done.output
-    again = run(app, ["index", str(corpus), "--uri", str(uri)])
+    again = run(app, ["retrieval", "index", str(corpus), "--uri", str(uri)])
     assert "0 passages added, 40 already there; the index has 40" in again.output
-    done = run(app, ["retrieve", str(questions), "--uri", str(uri), "-k", "2", "--out", str(out)])
+    done = run(
+        app,
+        ["retrieval", "retrieve", str(questions), "--uri", str(uri), "-k", "2", "--out", str(out)],
+    )
     assert done.exit_code == 0, done.output
     assert "40 passages for 20 questions\n" in done.output
     groups = load_groups(out)
@@ -65,7 +68,17 @@ def test_the_users_own_search(questions, tmp_path, monkeypatch):
     )
     done = run(
         app,
-        ["retrieve", str(questions), "--with", "own_echo:find", "--out", "g.jsonl", "--limit", "3"],
+        [
+            "retrieval",
+            "retrieve",
+            str(questions),
+            "--search",
+            "own_echo:find",
+            "--out",
+            "g.jsonl",
+            "--limit",
+            "3",
+        ],
     )
     assert done.exit_code == 0, done.output
     groups = load_groups(tmp_path / "g.jsonl")
@@ -80,12 +93,12 @@ def test_the_users_own_search(questions, tmp_path, monkeypatch):
         (["--out", "groups.csv", "--uri", "x.db"], "must end in .jsonl"),
         (["--out", "g.jsonl", "--uri", "nowhere.db"], "there is no index nowhere.db"),
         (["--out", "g.jsonl"], "say where to search"),
-        (["--out", "g.jsonl", "--uri", "x.db", "--with", "a:b"], "one of them"),
+        (["--out", "g.jsonl", "--uri", "x.db", "--search", "a:b"], "one of them"),
     ],
 )
 def test_mistakes_are_one_line(questions, tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
-    done = run(app, ["retrieve", str(questions), *arguments])
+    done = run(app, ["retrieval", "retrieve", str(questions), *arguments])
     assert done.exit_code != 0
     assert said in str(done.exception)
     assert not list(tmp_path.glob("g.jsonl*"))
@@ -105,7 +118,9 @@ def test_what_fails_leaves_no_file(tmp_path, monkeypatch, rows, said):
     )
     questions = tmp_path / "q.jsonl"
     questions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    done = run(app, ["retrieve", "q.jsonl", "--with", "own_boom:find", "--out", "g.jsonl"])
+    done = run(
+        app, ["retrieval", "retrieve", "q.jsonl", "--search", "own_boom:find", "--out", "g.jsonl"]
+    )
     assert said in str(done.exception)
     assert not list(tmp_path.glob("g.jsonl*"))
 
@@ -114,7 +129,10 @@ def test_questions_that_find_nothing_and_have_no_answers_are_counted(tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_nothing.py").write_text("def find(query, k):\n    return []\n", "utf-8")
     (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "One?"}\n', "utf-8")
-    done = run(app, ["retrieve", "q.jsonl", "--with", "own_nothing:find", "--out", "g.jsonl"])
+    done = run(
+        app,
+        ["retrieval", "retrieve", "q.jsonl", "--search", "own_nothing:find", "--out", "g.jsonl"],
+    )
     assert "0 passages for 1 questions; nothing for 1 of them" in done.output
     assert "1 questions have no answers" in done.output
 
@@ -122,13 +140,13 @@ def test_questions_that_find_nothing_and_have_no_answers_are_counted(tmp_path, m
 def test_an_empty_corpus_is_no_success(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "none.jsonl").write_text("\n", "utf-8")
-    done = run(app, ["index", "none.jsonl", "--uri", "x.db"])
+    done = run(app, ["retrieval", "index", "none.jsonl", "--uri", "x.db"])
     assert "has no documents" in str(done.exception)
 
 
 def test_a_corpus_that_is_not_there_makes_no_index(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run(app, ["index", "missing.jsonl", "--uri", "x.db"])
+    done = run(app, ["retrieval", "index", "missing.jsonl", "--uri", "x.db"])
     assert "no such file" in str(done.exception)
     assert list(tmp_path.iterdir()) == []
 
@@ -136,7 +154,7 @@ def test_a_corpus_that_is_not_there_makes_no_index(tmp_path, monkeypatch):
 def test_no_questions_leave_no_file(corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "none.jsonl").write_text("\n", "utf-8")
-    run(app, ["index", str(corpus), "--uri", "x.db"])
-    done = run(app, ["retrieve", "none.jsonl", "--uri", "x.db", "--out", "g.jsonl"])
+    run(app, ["retrieval", "index", str(corpus), "--uri", "x.db"])
+    done = run(app, ["retrieval", "retrieve", "none.jsonl", "--uri", "x.db", "--out", "g.jsonl"])
     assert "has no questions" in str(done.exception)
     assert not list(tmp_path.glob("g.jsonl*"))

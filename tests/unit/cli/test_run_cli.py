@@ -99,7 +99,7 @@ def test_ask_show_measure_and_go_on(groups, server, tmp_path, monkeypatch):
         "--logprobs",
     )
     assert "(0 asked now)" in again.output
-    shown = run(app, ["show", str(out), "--price", "1:2"])
+    shown = run(app, ["run", "show", str(out), "--price", "1:2"])
     for part in (
         "chaos",
         "240, ",
@@ -110,12 +110,12 @@ def test_ask_show_measure_and_go_on(groups, server, tmp_path, monkeypatch):
         "about",
     ):
         assert part in shown.output, part
-    lines = run(app, ["show", str(out), "--jsonl"]).output.splitlines()
+    lines = run(app, ["run", "show", str(out), "--jsonl"]).output.splitlines()
     assert len(lines) == 240
     assert json.loads(lines[0])["logprobs"][0] == -0.5
     measured = run(app, ["measure", str(out), "--replicates", "100"])
     assert measured.exit_code == 0, measured.output
-    recovered = run(app, ["recover", str(out)])
+    recovered = run(app, ["run", "recover", str(out)])
     assert "3 of 3 shards are finished; damages found: 0" in recovered.output
     held = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert CANARY.encode() not in held
@@ -137,7 +137,7 @@ def test_failures_are_shown_with_their_reason(groups, tmp_path):
     assert "--retry-failed" in result.output
     measured = run(app, ["measure", str(tmp_path / "run"), "--replicates", "100"])
     assert f"{failed} requests failed and are not among these answers" in measured.output
-    shown = run(app, ["show", str(tmp_path / "run")])
+    shown = run(app, ["run", "show", str(tmp_path / "run")])
     assert f"{failed} requests: server error; such as: HTTP 500: oops" in shown.output
 
 
@@ -145,12 +145,12 @@ def test_recover_names_the_damage(groups, server, tmp_path):
     out = tmp_path / "run"
     ask(groups, server, out)
     (out / "trials" / "00000.parquet").write_bytes(b"x")
-    result = run(app, ["recover", str(out)])
+    result = run(app, ["run", "recover", str(out)])
     assert "found: trials/00000.parquet is damaged or missing" in result.output
     assert "1 of 1 shards are finished; damages found: 1" in result.output
     (out / "manifest.json").write_text("{}")
     assert "is damaged; run the same `novarag ask`" in str(
-        run(app, ["recover", str(out)]).exception
+        run(app, ["run", "recover", str(out)]).exception
     )
     assert "(0 asked now)" in ask(groups, server, out).output
 
@@ -191,7 +191,7 @@ def test_an_interrupt_finishes_what_is_in_flight(groups, tmp_path):
         assert "stopped: run the same command to go on" in out
         assert "finishing what is in flight" in err
         assert f"{asked['total']} of 60 requests answered" in out
-        shown = run(app, ["show", str(tmp_path / "run")]).output
+        shown = run(app, ["run", "show", str(tmp_path / "run")]).output
         assert f"{60 - asked['total']} requests left" in shown
         subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
         assert bill(url, "count")["total"] == 60
@@ -240,7 +240,7 @@ def test_answer_fits_one_screen(server, tmp_path):
         "-p",
         str(tmp_path / "b.jsonl"),
     ]
-    result = run(app, [*words, "-s", "nova", "-s", "vanilla", "--reply"])
+    result = run(app, [*words, "-s", "nova", "-s", "vanilla", "--show-reply"])
     assert result.exit_code == 0, result.output
     for part in (
         "Question    When was it lit?",
@@ -364,7 +364,10 @@ def test_a_foreign_folder_does_not_choose_what_is_imported(groups, server, tmp_p
     assert ask(groups, server, out, "--strategy", "mine:MINE").exit_code == 0
     (tmp_path / "imported").unlink(missing_ok=True)
     sys.modules.pop("mine", None)
-    refused = run(app, ["recover", str(out)])
+    refused = run(app, ["run", "recover", str(out)])
     assert "add --strategy mine:MINE" in str(refused.exception)
     assert not (tmp_path / "imported").exists()
-    assert "damages found: 0" in run(app, ["recover", str(out), "--strategy", "mine:MINE"]).output
+    assert (
+        "damages found: 0"
+        in run(app, ["run", "recover", str(out), "--strategy", "mine:MINE"]).output
+    )

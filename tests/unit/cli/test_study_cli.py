@@ -1,4 +1,4 @@
-"""`novarag study` as its users meet it: from runs to a sheet, from ratings to a report."""
+"""`novarag paper study` as its users meet it: from runs to a sheet, from ratings to a report."""
 
 import json
 
@@ -32,7 +32,8 @@ def places(runs):
 
 def sheet(runs, out, *more):
     return run(
-        app, ["study", "sheet", *places(runs), "--out", str(out), "--questions", "12", *more]
+        app,
+        ["paper", "study", "sheet", *places(runs), "--out", str(out), "--questions", "12", *more],
     )
 
 
@@ -58,7 +59,10 @@ def test_from_runs_to_a_report(runs, tmp_path):
     for i, file in enumerate(files):
         file.write_text(ratings_text(given, i))
     out = tmp_path / "report"
-    read = run(app, ["study", "read", str(tmp_path / "sheet"), *map(str, files), "--out", str(out)])
+    read = run(
+        app,
+        ["paper", "study", "read", str(tmp_path / "sheet"), *map(str, files), "--out", str(out)],
+    )
     assert read.exit_code == 0, read.output
     for part in ("SIMULATED", "simulated rater 1: ", "missing", "nova has the highest mean"):
         assert part in read.output
@@ -91,7 +95,9 @@ def test_criteria_of_ones_own(runs, tmp_path):
 def test_what_cannot_be_compared_is_refused(runs, tmp_path):
     def refusal(*words):
         return str(
-            run(app, ["study", "sheet", *map(str, words), "--out", str(tmp_path / "x")]).exception
+            run(
+                app, ["paper", "study", "sheet", *map(str, words), "--out", str(tmp_path / "x")]
+            ).exception
         )
 
     assert "two at least" in refusal(runs / "nova")
@@ -110,7 +116,7 @@ def test_ratings_are_refused_in_words(runs, tmp_path):
     file.write_text("{}")
 
     def refusal(*words):
-        return str(run(app, ["study", "read", *map(str, words)]).exception)
+        return str(run(app, ["paper", "study", "read", *map(str, words)]).exception)
 
     out = ("--out", tmp_path / "r")
     assert "is not a folder" in refusal(tmp_path / "no", file, *out)
@@ -124,6 +130,9 @@ def test_ratings_are_refused_in_words(runs, tmp_path):
     file.write_text(json.dumps(told))
     assert "has other files in it" in refusal(tmp_path / "s", file, "--out", tmp_path / "s")
     assert "is a file" in refusal(tmp_path / "s", file, "--out", file)
-    done = run(app, ["study", "read", str(tmp_path / "s"), str(file), "--out", str(tmp_path / "r")])
+    done = run(
+        app,
+        ["paper", "study", "read", str(tmp_path / "s"), str(file), "--out", str(tmp_path / "r")],
+    )
     assert done.exit_code == 0, done.output
     assert "A: 1 ratings, 179 missing" in done.output

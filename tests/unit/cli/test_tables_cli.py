@@ -46,7 +46,7 @@ def test_every_verb_reads_the_raw_file_and_says_how(verb, raw, tmp_path, monkeyp
 
 def test_a_log_is_picked_from_as_it_is(raw, tmp_path):
     sheet = tmp_path / "sheet"
-    words = ["pick", str(raw), "--confidence", "conf", "--answer", "thumbs", "--n", "5"]
+    words = ["grading", "pick", str(raw), "--confidence", "conf", "--answer", "thumbs", "--n", "5"]
     done = CliRunner().invoke(app, [*words, "--out", str(sheet)])
     assert done.exit_code == 0, done.output
     assert "60 with their sign" in done.stderr

@@ -1,4 +1,4 @@
-"""`novarag train` as its users meet it, with a stand-in for the trainer."""
+"""`novarag train fit` as its users meet it, with a stand-in for the trainer."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag.cli import app
-from novarag.cli.train import show
+from novarag.cli.train.fit import show
 from novarag.errors import UsageError
 from novarag.report.templating import text_hash
 from novarag.report.training import loss_curve, training_page
@@ -38,7 +38,7 @@ def engine(monkeypatch):
 
 
 def train(export, base, out, *more):
-    return run(app, ["train", str(export), "--model", str(base), "--out", str(out), *more])
+    return run(app, ["train", "fit", str(export), "--model", str(base), "--out", str(out), *more])
 
 
 def test_from_an_export_to_a_model(engine, export, base, tmp_path):
@@ -48,7 +48,7 @@ def test_from_an_export_to_a_model(engine, export, base, tmp_path):
     assert "tiny, other: 5 samples, 1 to watch\n" in result.stderr
     assert "6 steps, loss 2.000 at the first and 0.333 at the last" in result.stdout
     assert f"wrote {tmp_path / 'm'}: adapter/, merged/, a model card" in result.stdout
-    assert f"next: novarag serve-model {tmp_path / 'm'}" in result.stdout
+    assert f"next: novarag train serve {tmp_path / 'm'}" in result.stdout
     told = json.loads((tmp_path / "m" / "training.json").read_bytes())
     assert {s["name"]: s["value"] for s in told["settings"]}["batch"] == 4
     assert (tmp_path / "m" / "report.html").is_file()
@@ -57,7 +57,7 @@ def test_from_an_export_to_a_model(engine, export, base, tmp_path):
 def test_the_same_line_again_goes_on(engine, export, base, tmp_path):
     engine.kill_after = 3
     with pytest.raises(Killed):
-        run(app, ["train", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
+        run(app, ["train", "fit", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
             catch_exceptions=False)  # fmt: skip
     engine.kill_after = None
     result = train(export, base, tmp_path / "m")
@@ -98,7 +98,7 @@ def test_usage_is_checked_before_anything_is_imported(export, base, tmp_path, mo
     with pytest.raises(UsageError, match=r"\.\[train\]"):
         run(
             app,
-            ["train", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
+            ["train", "fit", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
             catch_exceptions=False,
         )
 

@@ -39,15 +39,21 @@ from tests.support.verbs import verbs
 
 VERBS = {
     "ask": (defaults.ACCESS, defaults.ASK),
-    "estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE, defaults.ESTIMATE),
-    "noise": (defaults.ACCESS, defaults.ASK, defaults.NOISE),
-    "reproduce": (defaults.ACCESS, defaults.TABLE), "answer": (defaults.DESK,),
-    "annotate": (defaults.ANNOTATE, defaults.DESK), "measure": (defaults.MEASURE,),
-    "study read": (defaults.MEASURE,), "group": (defaults.GROUP,), "audit": (defaults.GROUP,),
-    "index": (defaults.INDEX,), "retrieve": (defaults.RETRIEVE, defaults.INDEX),
-    "filter": (defaults.FILTER,), "export": (defaults.EXPORT,), "train": (defaults.TRAIN,),
+    "run estimate": (defaults.ACCESS, defaults.ASK, defaults.MEASURE, defaults.ESTIMATE),
+    "train noise": (defaults.ACCESS, defaults.ASK, defaults.NOISE),
+    "paper reproduce": (defaults.ACCESS, defaults.TABLE), "answer": (defaults.DESK,),
+    "retrieval annotate": (defaults.ANNOTATE, defaults.DESK), "measure": (defaults.MEASURE,),
+    "paper study read": (defaults.MEASURE,), "train group": (defaults.GROUP,),
+    "train audit": (defaults.GROUP,),
+    "retrieval index": (defaults.INDEX,),
+    "retrieval retrieve": (defaults.RETRIEVE, defaults.INDEX),
+    "train filter": (defaults.FILTER,), "train export": (defaults.EXPORT,),
+    "train fit": (defaults.TRAIN,),
 }  # fmt: skip
-OWN = {("answer", "seed"), ("estimate", "seed"), ("export", "max_length"), ("noise", "kinds")}
+OWN = {
+    ("answer", "seed"), ("run estimate", "seed"), ("train export", "max_length"),
+    ("train noise", "kinds"),
+}  # fmt: skip
 """Options that are left out unless they are given."""
 PYTHON = [
     (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),

@@ -21,7 +21,7 @@ from novarag import (
     annotate_async,
     load_groups,
 )
-from novarag.cli.annotate import annotate as door
+from novarag.cli.retrieval.annotate import annotate as door
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.flows.annotate import OURS
 from novarag.flows.events import Note, Wrote

@@ -166,7 +166,7 @@ def test_a_budget_is_kept_and_spread(budget, asked):
     model = Obeying()
     result = attack(
         groups(6), model, strategy="vanilla", suite=SUITE, defences=["plain", "framed"],
-        budget=budget,
+        max_calls=budget,
     )  # fmt: skip
     assert model.asked <= asked
     assert model.asked > asked - 2 * 6 * 2
@@ -175,8 +175,10 @@ def test_a_budget_is_kept_and_spread(budget, asked):
 
 
 def test_a_budget_that_pays_for_nothing_is_refused():
-    with pytest.raises(UsageError, match="`budget` is 5; one group with one attack takes 6 calls"):
-        attack(groups(), Obeying(), budget=5, defences=["plain", "framed"])
+    with pytest.raises(
+        UsageError, match="`max_calls` is 5; one group with one attack takes 6 calls"
+    ):
+        attack(groups(), Obeying(), max_calls=5, defences=["plain", "framed"])
 
 
 def test_marked_passages_stay_and_are_asked():

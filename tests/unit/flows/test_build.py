@@ -74,16 +74,16 @@ def results(folder):
 def test_the_same_bytes_after_three_kills(tmp_path):
     write_questions(tmp_path / "questions.jsonl")
     with chaos(latency=0.03) as server:
-        calm = run(app, ["build", str(write_pipeline(tmp_path, server, "calm"))])
+        calm = run(app, ["train", "build", str(write_pipeline(tmp_path, server, "calm"))])
         assert calm.exit_code == 0, calm.output
         killed = write_pipeline(tmp_path, server, "killed")
-        command = [sys.executable, "-m", "novarag", "build", str(killed)]
+        command = [sys.executable, "-m", "novarag", "train", "build", str(killed)]
         for more in (20, 40, 60):
             kill_after(command, server, more)
-        again = run(app, ["build", str(killed)])
+        again = run(app, ["train", "build", str(killed)])
         assert again.exit_code == 0, again.output
         paid = bill(server, "count")["total"]
-        assert run(app, ["build", str(killed)]).exit_code == 0
+        assert run(app, ["train", "build", str(killed)]).exit_code == 0
         assert bill(server, "count")["total"] == paid
     assert results(tmp_path / "killed") == results(tmp_path / "calm")
     assert "novarag group" not in calm.output
@@ -98,7 +98,7 @@ def test_the_same_bytes_on_ray(tmp_path):
     with chaos() as server:
         for out, more in (("local", []), ("ray", ["--driver", "ray"])):
             pipeline = write_pipeline(tmp_path, server, out)
-            command = [sys.executable, "-m", "novarag", "build", str(pipeline), *more]
+            command = [sys.executable, "-m", "novarag", "train", "build", str(pipeline), *more]
             subprocess.run(command, check=True, capture_output=True, env=_calm_environment())
     assert results(tmp_path / "ray") == results(tmp_path / "local")
 
@@ -112,7 +112,7 @@ def _calm_environment():
 def test_a_build_without_noise_and_with_an_audit(tmp_path):
     write_questions(tmp_path / "questions.jsonl")
     with chaos() as server:
-        first = run(app, ["build", str(write_pipeline(tmp_path, server, "out"))])
+        first = run(app, ["train", "build", str(write_pipeline(tmp_path, server, "out"))])
         assert first.exit_code == 0
         pool = tmp_path / "out" / "noise" / "pool" / "00000.parquet"
         path = tmp_path / "second.toml"
@@ -120,7 +120,7 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
         told = told.replace("[noise]\n", "").replace("audit = false", "one_each = true")
         told = told.replace(str(tmp_path / "questions.jsonl"), str(pool))
         path.write_text(told, "utf-8")
-        second = run(app, ["build", str(path)])
+        second = run(app, ["train", "build", str(path)])
     assert "no [noise]" in second.output
     assert "30 groups of 30 questions" in second.output
     assert "were audited" in second.output
@@ -138,7 +138,7 @@ def test_a_shortcut_stops_a_build_before_anything_is_asked(tmp_path, monkeypatch
     with chaos() as server:
         path = write_pipeline(tmp_path, server, "out")
         path.write_text(path.read_text("utf-8").replace("audit = false", ""), "utf-8")
-        result = run(app, ["build", str(path)])
+        result = run(app, ["train", "build", str(path)])
     assert result.exit_code == 1
     assert "to go on in spite of it, write audit = false" in result.output
     assert not (tmp_path / "out" / "run").exists()
@@ -160,7 +160,7 @@ def test_a_shortcut_stops_a_build_before_anything_is_asked(tmp_path, monkeypatch
 def test_wrong_settings_are_refused_before_anything_is_asked(tmp_path, wrong, said):
     path = tmp_path / "p.toml"
     path.write_text(f"out = '{tmp_path / 'out'}'\n" + GOOD + wrong, "utf-8")
-    result = run(app, ["build", str(path)])
+    result = run(app, ["train", "build", str(path)])
     assert said in str(result.exception)
     assert not (tmp_path / "out").exists()
 
@@ -169,10 +169,12 @@ def test_changed_groups_do_not_overwrite_those_of_a_begun_run(tmp_path):
     write_questions(tmp_path / "questions.jsonl")
     with chaos() as server:
         path = write_pipeline(tmp_path, server, "out")
-        assert run(app, ["build", str(path)]).exit_code == 0
+        assert run(app, ["train", "build", str(path)]).exit_code == 0
         before = (tmp_path / "out" / "groups.jsonl").read_bytes()
         path.write_text(path.read_text("utf-8").replace("[groups]", "[groups]\nk = 4"), "utf-8")
-        assert "was begun with other groups" in str(run(app, ["build", str(path)]).exception)
+        assert "was begun with other groups" in str(
+            run(app, ["train", "build", str(path)]).exception
+        )
     assert (tmp_path / "out" / "groups.jsonl").read_bytes() == before
 
 

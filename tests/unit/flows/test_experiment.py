@@ -59,7 +59,7 @@ def test_from_a_corpus_to_a_report_and_nothing_twice(tmp_path, monkeypatch):
     write_world(tmp_path)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
         assert done.exit_code == 0, done.output
         paid = bill(server, "count")["served"]
         assert paid == 120
@@ -68,7 +68,7 @@ def test_from_a_corpus_to_a_report_and_nothing_twice(tmp_path, monkeypatch):
             for f in (tmp_path / "out").rglob("*")
             if "report" not in str(f) and f.is_file()
         }
-        again = run(app, ["run", str(told)])
+        again = run(app, ["run", "experiment", str(told)])
         assert again.exit_code == 0, again.output
         assert "index is not needed" in again.output
         assert bill(server, "count")["served"] == paid
@@ -93,11 +93,11 @@ def test_from_a_corpus_to_a_report_and_nothing_twice(tmp_path, monkeypatch):
 def test_three_kills_change_nothing(tmp_path):
     write_world(tmp_path)
     with chaos(latency=0.05) as server:
-        calm = run(app, ["run", str(write_experiment(tmp_path, server, "calm"))])
+        calm = run(app, ["run", "experiment", str(write_experiment(tmp_path, server, "calm"))])
         assert calm.exit_code == 0, calm.output
         paid = bill(server, "count")["served"]
         told = write_experiment(tmp_path, server, "killed")
-        command = [sys.executable, "-m", "novarag", "run", str(told)]
+        command = [sys.executable, "-m", "novarag", "run", "experiment", str(told)]
         for more in (5, 10, 10):
             kill_after(command, server, more)
         done = subprocess.run(command, capture_output=True, text=True)
@@ -113,9 +113,9 @@ def test_other_settings_are_refused_once_questions_are_asked(tmp_path):
     write_world(tmp_path)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
         told.write_text(told.read_text() + "[retrieve]\nk = 3\n")
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
         assert done.exit_code != 0
         assert "was begun with other questions, corpus or search" in str(done.exception)
         kept = groups_of(tmp_path / "out")
@@ -126,12 +126,12 @@ def test_other_settings_are_refused_whatever_strategies_are_named_now(tmp_path):
     write_world(tmp_path, count=12)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
         before = (tmp_path / "out" / "groups.jsonl").read_bytes()
         for change in ('strategies = ["nova"]', 'strategies = ["nova"]\nseed = 5'):
             text = told.read_text().replace('strategies = ["vanilla", "cot"]', change)
             told.write_text("seed = 9\n" + text + "[retrieve]\nk = 3\n", "utf-8")
-            done = run(app, ["run", str(told)])
+            done = run(app, ["run", "experiment", str(told)])
             assert "begun with other" in str(done.exception)
             told = write_experiment(tmp_path, server, "out")
     assert (tmp_path / "out" / "groups.jsonl").read_bytes() == before
@@ -141,11 +141,11 @@ def test_a_changed_corpus_is_not_mixed_with_the_old(tmp_path):
     write_world(tmp_path, count=12)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
         shutil.rmtree(tmp_path / "out" / "runs")
         row = {"id": "new", "text": "Lighthouse0 was built by Somebody Else."}
         (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
     lines = (tmp_path / "out" / "retrieved.jsonl").read_text("utf-8").splitlines()
     found = [json.loads(line) for line in lines]
     assert {p["source"] for row in found for p in row["passages"]} == {"new"}
@@ -155,9 +155,9 @@ def test_a_strategy_more_asks_only_that_one(tmp_path):
     write_world(tmp_path)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
         told.write_text(told.read_text().replace('"cot"]', '"cot", "nova"]'))
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
         assert done.exit_code == 0, done.output
         assert bill(server, "count")["served"] == 180
     report = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
@@ -168,11 +168,11 @@ def test_a_retrieval_that_was_cut_short_is_made_anew(tmp_path):
     write_world(tmp_path)
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out")
-        assert run(app, ["run", str(told)]).exit_code == 0
+        assert run(app, ["run", "experiment", str(told)]).exit_code == 0
         file = tmp_path / "out" / "retrieved.jsonl"
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 2])
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
         assert done.exit_code == 0, done.output
         assert file.read_bytes() == whole
         assert bill(server, "count")["served"] == 120
@@ -192,7 +192,7 @@ def test_a_search_of_ones_own_needs_no_corpus(tmp_path, monkeypatch):
     more = '[retrieve]\nobject = "own_search:find"\nshuffle = false\n'
     with chaos() as server:
         told = write_experiment(tmp_path, server, "out", corpus=False, more=more)
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
         assert done.exit_code == 0, done.output
     groups = groups_of(tmp_path / "out")
     assert groups[7]["group"] == "q7/own-k5"
@@ -218,7 +218,7 @@ def test_a_search_of_ones_own_needs_no_corpus(tmp_path, monkeypatch):
 def test_settings_are_checked_before_anything_is_done(tmp_path, more, corpus, said):
     write_world(tmp_path, count=2)
     told = write_experiment(tmp_path, "http://127.0.0.1:9", "out", corpus=corpus, more=more)
-    done = run(app, ["run", str(told)])
+    done = run(app, ["run", "experiment", str(told)])
     assert said in str(done.exception)
     assert not (tmp_path / "out").exists()
 
@@ -244,7 +244,7 @@ def test_names_are_checked_before_anything_is_done(tmp_path, change, said):
     if "strategies" in change[1]:
         text = text.replace('strategies = ["vanilla", "cot"]\n', "")
     told.write_text(text.replace(*change))
-    done = run(app, ["run", str(told)])
+    done = run(app, ["run", "experiment", str(told)])
     assert said in str(done.exception)
     assert not (tmp_path / "out").exists()
 
@@ -256,7 +256,7 @@ def test_a_form_with_a_line_for_each_passage_needs_them_all(tmp_path):
         told.write_text(
             told.read_text().replace('["vanilla", "cot"]', '["nova"]\nstructured = true')
         )
-        done = run(app, ["run", str(told)])
+        done = run(app, ["run", "experiment", str(told)])
     assert "3 questions have fewer than 5 passages" in str(done.exception)
     assert not (tmp_path / "out" / "runs").exists()
 
@@ -268,7 +268,7 @@ def test_annotated_passages_tell_kinds_of_groups_apart(tmp_path):
             tmp_path, server, "out", more='by = ["strategy", "kind"]\n[annotate]\n'
         )
         for _ in range(2):
-            done = run(app, ["run", str(told)])
+            done = run(app, ["run", "experiment", str(told)])
             assert done.exit_code == 0, done.output
         assert bill(server, "count")["served"] == 120
     out = tmp_path / "out"

@@ -62,12 +62,12 @@ def folder(tmp_path, monkeypatch):
 
 def test_t12_a_build_with_a_simulated_model_goes_from_questions_to_an_export(folder):
     write_pipeline(folder / "my.toml")
-    done = run(app, ["build", "my.toml"])
+    done = run(app, ["train", "build", "my.toml"])
     assert done.exit_code == 0, done.output
     assert "80 of 80 requests answered" in done.output
     assert "[5/5] export" in done.output
     assert (folder / "nova" / "export" / "card.json").is_file()
-    shown = run(app, ["show", "nova/noise"])
+    shown = run(app, ["run", "show", "nova/noise"])
     assert "80 answered" in shown.output
     kinds = {row["kind"] for row in open_rows(folder / "nova/noise/passages")}
     assert kinds == {"counterfactual", "relevant", "irrelevant", "gold"}
@@ -135,20 +135,22 @@ def test_t12_a_build_whose_noise_failed_stops_there_with_the_cause(folder, monke
     monkeypatch.setattr("novarag.llm.simulated.find_wish", lambda _: None)
     write_pipeline(folder / "my.toml")
     for _ in range(2):  # found again, it says the same
-        done = run(app, ["build", "my.toml"])
+        done = run(app, ["train", "build", "my.toml"])
         assert isinstance(done.exception, ServiceError)  # which the command ends with code 2 for
         said = " ".join(f"{done.output} {done.exception}".split())
         assert "every one of 80 requests failed: request refused: a simulated respondent" in said
-        assert "`novarag show nova/noise` lists them, and --retry-failed asks them again" in said
+        assert (
+            "`novarag run show nova/noise` lists them, and --retry-failed asks them again" in said
+        )
         assert "[2/5]" not in said
         assert "gold passage" not in said
     assert not (folder / "nova" / "groups.jsonl").exists()
-    shown = run(app, ["show", "nova/noise"]).output
+    shown = run(app, ["run", "show", "nova/noise"]).output
     assert "80 request refused" in shown
     assert "kill" not in shown
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    again = run(app, ["build", "my.toml", "--retry-failed"])
+    again = run(app, ["train", "build", "my.toml", "--retry-failed"])
     assert again.exit_code == 0, again.output
 
 
@@ -177,6 +179,6 @@ def test_t12_an_attempt_of_which_nobody_told_the_end_was_not_cut_off_by_a_kill(t
     run_of = ask(groups(), "vanilla", Refusing(), out=tmp_path / "run")
     assert run_of.dead == 20
     assert open_run(tmp_path / "run").counts["outcomes"] == {"request refused": 20}
-    shown = run(app, ["show", str(tmp_path / "run")])
+    shown = run(app, ["run", "show", str(tmp_path / "run")])
     assert "20 request refused" in shown.output
     assert "kill" not in shown.output

@@ -95,7 +95,7 @@ def test_the_layout_of_groups_is_that_of_a_run(runs, tmp_path):
 
 
 def test_repeated_it_is_byte_identical_and_replaces_what_was_there(runs, tmp_path):
-    arguments = ["filter", str(runs / "a"), str(runs / "b"), "--out"]
+    arguments = ["train", "filter", str(runs / "a"), str(runs / "b"), "--out"]
     first = run(app, [*arguments, str(tmp_path / "one")])
     assert first.exit_code == 0, first.output
     run(app, [*arguments, str(tmp_path / "two"), "--balance", "none", "--no-common"])
@@ -110,7 +110,7 @@ def test_repeated_it_is_byte_identical_and_replaces_what_was_there(runs, tmp_pat
 
 
 def test_the_command_prints_the_tally_beside_the_papers(runs, tmp_path):
-    result = run(app, ["filter", str(runs / "b"), "--out", str(tmp_path / "out")])
+    result = run(app, ["train", "filter", str(runs / "b"), "--out", str(tmp_path / "out")])
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     total = next(line for line in lines if line.startswith("total"))
@@ -133,7 +133,7 @@ def test_the_command_prints_the_tally_beside_the_papers(runs, tmp_path):
 
 
 def test_the_command_can_leave_judgments_out(runs, tmp_path):
-    words = ["filter", str(runs / "b"), "--out", str(tmp_path / "out"), "--unjudged"]
+    words = ["train", "filter", str(runs / "b"), "--out", str(tmp_path / "out"), "--unjudged"]
     result = run(app, words)
     assert "Unjudged: replies were held to no judgment of passages" in result.stdout
     assert "misjudged" not in result.stdout
@@ -145,9 +145,11 @@ def test_a_run_that_is_not_finished_is_refused_or_counted(tmp_path):
     (tmp_path / "a" / shard_name(2)).unlink()
     with pytest.raises(UsageError, match=r"1 of 9 shards are missing.*`partial_runs`"):
         open_sources([str(tmp_path / "a")])
-    result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o")])
+    result = run(app, ["train", "filter", str(tmp_path / "a"), "--out", str(tmp_path / "o")])
     assert "or add --partial to go without them" in str(result.exception)
-    result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "o"), "--partial"])
+    result = run(
+        app, ["train", "filter", str(tmp_path / "a"), "--out", str(tmp_path / "o"), "--partial"]
+    )
     assert result.exit_code == 0
     assert "a: 1 shards are not finished and not counted" in result.stdout
     told = json.loads((tmp_path / "o" / "tally.json").read_bytes())
@@ -228,7 +230,7 @@ def test_a_folder_with_other_things_is_left_alone(runs, tmp_path):
 def test_nothing_kept_is_a_result_too(tmp_path):
     rows = [row | {"flaw": "no answer found"} for row in ALPHA]
     write_run(tmp_path / "a", rows, questions=60)
-    result = run(app, ["filter", str(tmp_path / "a"), "--out", str(tmp_path / "out")])
+    result = run(app, ["train", "filter", str(tmp_path / "a"), "--out", str(tmp_path / "out")])
     assert result.exit_code == 1, result.output
     assert "alpha: 0 of 1,080 trials are kept (0.0 %)." in result.stdout
     assert "nothing is kept" in result.stderr
@@ -317,7 +319,7 @@ def test_a_run_of_noise_is_not_filtered(tmp_path):
 
 def test_the_released_flags_reach_the_runs_and_are_written_down(runs, tmp_path):
     found = run(app, [
-        "filter", str(runs / "a"), str(runs / "b"), "--tolerate-mismatch", "--drop-longest", "0.05",
+        "train", "filter", str(runs / "a"), str(runs / "b"), "--tolerate-mismatch", "--drop-longest", "0.05",
         "--out", str(tmp_path / "kept"),
     ])  # fmt: skip
     assert found.exit_code == 0, found.output
@@ -327,7 +329,9 @@ def test_the_released_flags_reach_the_runs_and_are_written_down(runs, tmp_path):
     assert any(
         row["reason"] == "among the longest replies of its group" for row in tally["reasons"]
     )
-    plain = run(app, ["filter", str(runs / "a"), str(runs / "b"), "--out", str(tmp_path / "plain")])
+    plain = run(
+        app, ["train", "filter", str(runs / "a"), str(runs / "b"), "--out", str(tmp_path / "plain")]
+    )
     assert plain.exit_code == 0
     strict = json.loads((tmp_path / "plain" / "tally.json").read_text("utf-8"))
     assert "drop_longest" not in strict["settings"]

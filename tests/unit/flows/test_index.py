@@ -10,7 +10,7 @@ import pytest
 
 import novarag
 from novarag import build_index, build_index_async
-from novarag.cli.index import index as door
+from novarag.cli.retrieval.index import index as door
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import Counted
 from novarag.retrieval import threads

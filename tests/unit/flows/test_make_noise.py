@@ -97,7 +97,7 @@ def test_what_was_stopped_in_python_goes_on_at_the_command_line(tmp_path):
         assert first.run.stopped
         assert not first.run.finished
         assert first.tally is None
-        words = ["noise", str(file), "-m", f"{url}=chaos", "--out", str(out)]
+        words = ["train", "noise", str(file), "-m", f"{url}=chaos", "--out", str(out)]
         second = CliRunner().invoke(app, words)
         assert second.exit_code == 0, second.output
         paid = bill(url, "count")["total"]

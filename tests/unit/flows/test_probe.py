@@ -186,10 +186,10 @@ def test_questions_are_drawn_by_seed_and_more_keep_the_first():
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"budget": 100}, r"`questions=12`, or `profile=quick` for 33"),
-        ({"budget": 5}, r"give `profile=quick` for 1$"),
-        ({"budget": 2}, "the least is 3 calls for one question"),
-        ({"budget": 100, "profile": "full"}, r"`questions=5`, or `profile=quick` for 33, or"),
+        ({"refuse_above": 100}, r"`questions=12`, or `profile=quick` for 33"),
+        ({"refuse_above": 5}, r"give `profile=quick` for 1$"),
+        ({"refuse_above": 2}, "the least is 3 calls for one question"),
+        ({"refuse_above": 100, "profile": "full"}, r"`questions=5`, or `profile=quick` for 33, or"),
     ],
 )
 def test_a_budget_is_kept_before_anything_is_asked(more, said):
@@ -198,14 +198,14 @@ def test_a_budget_is_kept_before_anything_is_asked(more, said):
 
 
 def test_a_budget_that_suffices_is_no_hindrance():
-    assert probe(rows(5), FALLBACK, budget=40).cost.calls == 35
+    assert probe(rows(5), FALLBACK, refuse_above=40).cost.calls == 35
 
 
 @pytest.mark.parametrize(
     "more",
     [
         {}, {"model": FALLBACK, "app": modest}, {"model": FALLBACK, "questions": 0},
-        {"model": FALLBACK, "budget": 0}, {"app": modest, "frame": True},
+        {"model": FALLBACK, "refuse_above": 0}, {"app": modest, "frame": True},
         {"app": modest, "temperature": 0.5}, {"app": modest, "max_tokens": 5},
         {"model": FALLBACK, "matching_risk": 1.5}, {"model": FALLBACK, "profile": "huge"},
         {"model": FALLBACK, "out": "s3://bucket/x"}, {"app": "no address"},

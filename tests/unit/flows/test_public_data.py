@@ -216,7 +216,7 @@ def test_a_mirror_is_a_web_address_and_a_running_loop_is_no_hindrance(tmp_path, 
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["data", *map(str, words)])
+    return CliRunner().invoke(app, ["paper", "data", *map(str, words)])
 
 
 def test_the_list_names_address_licence_and_use():
@@ -254,9 +254,9 @@ def test_the_door_names_what_is_missing_and_ends_with_one(tmp_path, tiny):
 
 
 MISSING = [
-    ["reproduce", "main-k3", "--model", "simulated:base", "--out", "out"],
-    ["nova-clean", "--out", "out"],
-    ["nova-clean", "--out", "out", "--data", "."],
+    ["paper", "reproduce", "main-k3", "--model", "simulated:base", "--out", "out"],
+    ["paper", "nova-clean", "--out", "out"],
+    ["paper", "nova-clean", "--out", "out", "--data", "."],
 ]
 
 
@@ -265,7 +265,7 @@ def test_every_error_that_misses_data_names_this_verb(words, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NOVARAG_DATA")
     result = CliRunner().invoke(app, words)
-    assert "`novarag data nova-benchmark` says which files" in str(result.exception)
+    assert "`novarag paper data nova-benchmark` says which files" in str(result.exception)
     assert "--data" in str(result.exception)
 
 

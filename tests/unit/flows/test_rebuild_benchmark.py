@@ -57,7 +57,7 @@ def test_without_an_audit_and_in_a_running_loop(released, tmp_path):
 
 
 def test_the_door_prints_a_line_for_each_file(released, tmp_path):
-    result = CliRunner().invoke(app, ["nova-clean", "--out", str(tmp_path), "--no-audit"])
+    result = CliRunner().invoke(app, ["paper", "nova-clean", "--out", str(tmp_path), "--no-audit"])
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0] == "nq-test-k3.jsonl             30 questions,    90 groups"

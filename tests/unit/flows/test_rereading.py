@@ -253,12 +253,12 @@ def test_what_is_damaged_or_taken_is_refused(tmp_path):
 
 def test_the_command_says_what_changed(tmp_path):
     job = made(tmp_path / "run")
-    result = run(app, ["reread", str(tmp_path / "run"), "--workers", "1"])
+    result = run(app, ["run", "reread", str(tmp_path / "run"), "--workers", "1"])
     assert result.exit_code == 0
     assert result.stdout == "48 trials were read again, 0 of them changed\n"
     again(job, OTHER)
     job.store.remove(shard_name(2))
-    result = run(app, ["reread", str(tmp_path / "run"), "--workers", "1"])
+    result = run(app, ["run", "reread", str(tmp_path / "run"), "--workers", "1"])
     assert "40 trials were read again, 39 of them changed" in result.stdout
     assert "confidence       39" in result.stdout
     assert "1 shards are not finished" in result.stdout

@@ -10,7 +10,7 @@ import types
 import pytest
 
 from novarag import Passage, Question, build_index, load_groups, retrieve, retrieve_async
-from novarag.cli.retrieve import retrieve as door
+from novarag.cli.retrieval.retrieve import retrieve as door
 from novarag.errors import DataError, UnknownName, UsageError
 from novarag.flows.events import Counted, Wrote
 from novarag.taxonomy import Provenance

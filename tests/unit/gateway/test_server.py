@@ -74,13 +74,13 @@ def test_a_gateway_that_is_told_to_end_does_and_says_so(tmp_path, monkeypatch):
 def test_keys_at_the_command_line(tmp_path):
     path = tmp_path / "gateway.toml"
     runner = CliRunner()
-    made = runner.invoke(app, ["gateway-key", "add", "acme", "--scope", "chat", "--hash-only"])
+    made = runner.invoke(app, ["gateway", "key", "add", "acme", "--scope", "chat", "--hash-only"])
     key, *lines = made.stdout.splitlines()
     assert key.startswith("nvr_")
     path.write_text(settings("http://127.0.0.1:1/v1") + "\n".join(lines) + "\n" + part(name="b", expires="2020-01-01"))  # fmt: skip
-    listed = runner.invoke(app, ["gateway-key", "list", "--settings", str(path)]).stdout
+    listed = runner.invoke(app, ["gateway", "key", "list", "--settings", str(path)]).stdout
     assert "acme  chat  no end  file" in listed
     assert "until 2020-01-01 00:00, over" in listed
     assert key not in listed
-    refused = runner.invoke(app, ["gateway-key", "revoke", "0" * 12, "--settings", str(path)])
+    refused = runner.invoke(app, ["gateway", "key", "revoke", "0" * 12, "--settings", str(path)])
     assert isinstance(refused.exception, UsageError)

@@ -230,7 +230,7 @@ def test_two_processes_print_the_same(tmp_path):
         for g in made_up_groups(0, groups=66)
     ]
     write_groups(GroupBuild(groups=groups), tmp_path / "groups.jsonl")
-    command = ["audit", str(tmp_path / "groups.jsonl"), "--json"]
+    command = ["train", "audit", str(tmp_path / "groups.jsonl"), "--json"]
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     other = subprocess.run(
         [sys.executable, "-m", "novarag", *command],

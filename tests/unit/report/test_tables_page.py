@@ -15,7 +15,7 @@ Made on a day. Models asked:
 | [One](#one) | 0.5 |
 
 ## One <span id="one"></span>
-`novarag reproduce one`
+`novarag paper reproduce one`
 
 A **bold** word.
 
@@ -38,7 +38,7 @@ def test_every_part_of_our_markdown_becomes_its_element():
     assert "<title>The tables</title>" in html
     assert '<li><a href="#one">One</a></li>\n<li><a href="#two">Two</a></li>' in html
     assert '<h2 id="one">One</h2>' in html
-    assert "<code>novarag reproduce one</code>" in html
+    assert "<code>novarag paper reproduce one</code>" in html
     assert "<b>bold</b>" in html
     assert "<li>base: <code>a|b</code></li>" in html
     assert '<td class="name"><a href="#one">One</a></td><td>0.5</td>' in html

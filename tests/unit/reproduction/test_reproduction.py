@@ -275,16 +275,16 @@ def test_the_page_shows_both_figures_the_interval_and_how_to_make_it():
     few = measure_grid(told, [asked("Vanilla", good.head(5))], FEW).cells
     text = page(
         [
-            TableResult(name="main", grid=told, command="novarag reproduce main", cells=cells,
+            TableResult(name="main", grid=told, command="novarag paper reproduce main", cells=cells,
                  pictures={"x.svg": "<svg/>"}),
-            TableResult(name="bare", grid=bare, command="novarag reproduce bare", lines=["Words."]),
-            TableResult(name="few", grid=told, command="novarag reproduce few", cells=few),
+            TableResult(name="bare", grid=bare, command="novarag paper reproduce bare", lines=["Words."]),
+            TableResult(name="few", grid=told, command="novarag paper reproduce few", cells=few),
         ],
         PageHeader(title="Page", banner="**Banner.**", machine="a machine", date="2026-01-01",
              models={"base": "m"}, notes=["A note."]),
     )  # fmt: skip
     assert "**Banner.**" in text
-    assert "| [Main](#main) | `novarag reproduce main` | ECE, Vanilla, nq | 0.465" in text
+    assert "| [Main](#main) | `novarag paper reproduce main` | ECE, Vanilla, nq | 0.465" in text
     assert "ECE: paper" in text
     assert "Brier: paper" not in text
     assert "![Main](x.svg)" in text

@@ -219,7 +219,7 @@ def test_a_stop_between_two_steps_begins_none_of_them(tmp_path, server, call, st
 def test_an_interrupt_while_the_last_requests_of_a_build_are_in_flight(tmp_path):
     write_questions(tmp_path / "questions.jsonl", 3)
     with chaos(latency=1) as server:
-        command = [sys.executable, "-m", "novarag", "build"]
+        command = [sys.executable, "-m", "novarag", "train", "build"]
         calm = [*command, str(write_pipeline(tmp_path, server, "calm"))]
         subprocess.run(calm, check=True, capture_output=True)
         paid = bill(server, "count")["total"]

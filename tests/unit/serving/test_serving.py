@@ -41,7 +41,7 @@ def one(tmp_path, base):
 
 
 def serve(*words):
-    return CliRunner().invoke(app, ["serve-model", *map(str, words)])
+    return CliRunner().invoke(app, ["train", "serve", *map(str, words)])
 
 
 def refused(*words):
@@ -168,7 +168,7 @@ def test_only_safetensors_are_served(tmp_path, one, base):
     pickle.unlink()
     (one / "adapter" / "adapter_model.safetensors").rename(one / "adapter" / "elsewhere")
     assert "holds no weights as safetensors; name a folder" in refused(one)
-    assert "make them with `novarag train --merge`" in refused(one, "--merged")
+    assert "make them with `novarag train fit --merge`" in refused(one, "--merged")
     merged = make_model(tmp_path / "m", base, merged=True)
     (merged / "merged" / "model.pt").touch()
     assert "is a pickle" in refused(merged, "--merged")
@@ -258,7 +258,10 @@ def test_samples_of_all_models_are_kept_once(tmp_path, base, one):
         ({"base": {"name": "tiny", "place": 3, "fingerprint": "x"}}, "place is no text"),
         ({"sample": {}}, "lacks what serving needs ('prompt')"),
         ({"sample": {"prompt": "", "text": "", "tokens": [True]}}, "a token is no number"),
-        ({"sample": {"prompt": "", "text": "", "tokens": 3}}, "was it written by `novarag train`?"),
+        (
+            {"sample": {"prompt": "", "text": "", "tokens": 3}},
+            "was it written by `novarag train fit`?",
+        ),
     ],
 )
 def test_a_training_that_tells_too_little(one, changes, said):
@@ -267,7 +270,7 @@ def test_a_training_that_tells_too_little(one, changes, said):
 
 
 def test_a_folder_that_is_no_model(tmp_path, one):
-    assert "name a folder that `novarag train` wrote to the end" in refused(tmp_path)
+    assert "name a folder that `novarag train fit` wrote to the end" in refused(tmp_path)
     (one / "training.json").write_text("{", "utf-8")
     assert "is not JSON" in refused(one)
     (one / "training.json").write_text("[]", "utf-8")
@@ -275,7 +278,9 @@ def test_a_folder_that_is_no_model(tmp_path, one):
 
 
 def test_options_that_do_not_go_together(one):
-    assert "leave out --check" in refused(one, "--run", "--check", "http://127.0.0.1:1")
+    assert "leave out --check-server" in refused(
+        one, "--run", "--check-server", "http://127.0.0.1:1"
+    )
     assert "--compile goes with --cpu and --merged" in refused(one, "--cpu", "--compile")
     assert "serve one model with --merged" in refused(one, one, "--merged")
     assert "leave out --model" in refused(one, "--merged", "--model", "x")

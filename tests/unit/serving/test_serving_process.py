@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from novarag import CallError
 from novarag.cli import app
-from novarag.cli.serve_model import ended_by
+from novarag.cli.train.serve import ended_by
 from novarag.errors import ServiceError, UsageError
 from novarag.serving.options import Times
 from novarag.serving.process import is_healthy, running
@@ -97,7 +97,7 @@ def lives(vllm):
 
 
 def serve(*words):
-    return CliRunner().invoke(app, ["serve-model", *map(str, words)])
+    return CliRunner().invoke(app, ["train", "serve", *map(str, words)])
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def test_a_server_is_asked_for_every_name(model, monkeypatch):
     monkeypatch.setenv("NOVARAG_API_KEY", "sk-served")
     good = vllm_of(["one", "base", "more"], lambda name: {"tokens": tokens(model)})
     with server(good) as (url, asked):
-        done = serve(model, "--check", f"{url}/v1/")
+        done = serve(model, "--check-server", f"{url}/v1/")
     assert done.exit_code == 0, done.output
     assert done.stdout.endswith(
         "/v1/ serves base, one; all 9 tokens of the sample as in training\n"
@@ -176,7 +176,7 @@ def test_a_server_is_asked_for_every_name(model, monkeypatch):
 def test_other_tokens_for_one_name_are_refused_by_the_first(model, found, said):
     bad = vllm_of(["base", "one"], lambda n: found if n == "one" else {"tokens": tokens(model)})
     with server(bad) as (url, _):
-        done = serve(model, "--check", url)
+        done = serve(model, "--check-server", url)
     assert isinstance(done.exception, UsageError)
     assert "the server does not ask one as it was trained" in str(done.exception)
     assert said in str(done.exception)
@@ -188,7 +188,7 @@ def test_other_tokens_for_one_name_are_refused_by_the_first(model, found, said):
 )
 def test_a_reply_without_tokens_is_said(model, told):
     with server(vllm_of(["base", "one"], lambda _: told)) as (url, _):
-        done = serve(model, "--check", url)
+        done = serve(model, "--check-server", url)
     assert isinstance(done.exception, CallError)
     assert "returns no tokens; is it vLLM?" in str(done.exception)
 
@@ -205,19 +205,19 @@ def test_a_reply_without_tokens_is_said(model, told):
 )
 def test_a_server_that_lacks_a_name(model, status, content, kind, said):
     with server(lambda path, body: (status, content)) as (url, _):
-        done = serve(model, "--check", url)
+        done = serve(model, "--check-server", url)
     assert isinstance(done.exception, kind)
     assert said in str(done.exception)
 
 
 def test_nobody_there(model, port):
-    done = serve(model, "--check", f"http://127.0.0.1:{port}")
+    done = serve(model, "--check-server", f"http://127.0.0.1:{port}")
     assert isinstance(done.exception, ServiceError)
     assert "cannot connect" in str(done.exception)
 
 
 def command(vllm, model, port, *more):
-    words = ["serve-model", model, "--run", "--vllm", vllm, "--port", port, *more]
+    words = ["train", "serve", model, "--run", "--vllm", vllm, "--port", port, *more]
     return [sys.executable, "-m", "novarag", *map(str, words)]
 
 

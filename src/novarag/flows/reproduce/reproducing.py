@@ -205,7 +205,7 @@ def _command(
     for option, value in more.items():
         if value is not None and (searched or option not in {"--index", "--encoder"}):
             said.append(f"{option} {value}")
-    return " ".join(["novarag reproduce", name, *said, "--out out"])
+    return " ".join(["novarag paper reproduce", name, *said, "--out out"])
 
 
 def _addresses(models: object) -> list[str]:
@@ -254,7 +254,7 @@ async def run_table_async(
     )
     profile = Profile(replicates=grid.replicates, least=grid.least)
     name = Path(sources[0]).stem
-    command = f"novarag run {' '.join(map(str, sources))}"
+    command = f"novarag run experiment {' '.join(map(str, sources))}"
     file = Path(grid.out) / f"{name}.md"
     return await _make_page(bench, {name: grid}, {name: command}, profile, file, stop or Stop())
 

@@ -117,7 +117,10 @@ class GatewaySupervisor:
     def _start(self) -> subprocess.Popen[bytes] | None:
         """Start a gateway and wait until it is ready; None where it is not."""
         fd = self._shared.fileno()
-        command = [sys.executable, "-m", "novarag", "gateway", str(self._settings), "--fd", str(fd)]
+        command = [
+            sys.executable, "-m", "novarag", "gateway", "serve", str(self._settings),
+            "--fd", str(fd),
+        ]  # fmt: skip
         with (
             tempfile.TemporaryDirectory(prefix="novarag-") as folder,
             socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices,

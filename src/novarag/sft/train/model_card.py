@@ -34,7 +34,7 @@ LIMITS = (
     "A low confidence under conflict or without evidence is a habit of this training, not"
     " knowledge that the answer is wrong.",
     "The adapter belongs to its base model, tokenizer and chat template;"
-    " `novarag serve-model` refuses others.",
+    " `novarag train serve` refuses others.",
     "The losses above say how well the rows were learnt, nothing about calibration.",
 )
 
@@ -49,8 +49,8 @@ def card_text(facts: dict[str, Any]) -> str:
     parts = [
         _front(),
         f"# {md(facts['base']['name'])}, taught {_variant(facts)}",
-        f"A LoRA adapter (`adapter/`), made by `novarag train` {facts['version']}. The model was"
-        f" taught {TAUGHT[facts['variant']]}.",
+        f"A LoRA adapter (`adapter/`), made by `novarag train fit` {facts['version']}. The model"
+        f" was taught {TAUGHT[facts['variant']]}.",
         "## Data",
         table(
             ("split", "kind of group", "examples", "questions"),

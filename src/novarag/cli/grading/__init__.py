@@ -1,0 +1,1 @@
+"""Verbs of grading: which answers people grade, and what they said."""

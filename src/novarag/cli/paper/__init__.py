@@ -1,0 +1,1 @@
+"""Verbs of the NOVA paper: its tables, its benchmark, its data and its human study."""

@@ -1,0 +1,1 @@
+"""Verbs of training: from questions to a training set, a model, and its server."""

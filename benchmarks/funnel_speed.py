@@ -32,7 +32,7 @@ from novarag.calls import Sampling
 from novarag.checksums import digest
 from novarag.filters import Options
 from novarag.flows.filtering import pour
-from novarag.flows.harvest import Harvest
+from novarag.flows.harvest import HarvestedTables
 from novarag.flows.sources import open_sources
 from novarag.rows import TRIALS, parquet_bytes
 from novarag.runs.finished import table_name
@@ -183,7 +183,7 @@ def stages(run: Path, out: Path) -> dict[str, float]:
 
 def replies(run: Path, out: Path) -> dict[str, float]:
     kept = pl.read_parquet(out / "kept.parquet")
-    harvest = Harvest(open_sources([str(run)]), out / "fetched")
+    harvest = HarvestedTables(open_sources([str(run)]), out / "fetched")
     for _ in harvest.gather(kept):
         pass
     harvest.finish()

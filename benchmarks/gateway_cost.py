@@ -23,7 +23,7 @@ from hashlib import sha256
 from itertools import count as counted
 from pathlib import Path
 
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
 from novarag.gateway.admin.running import collect_rarely
@@ -61,7 +61,7 @@ GOALS = {
 
 def settings(folder: Path, url: str) -> Path:
     """Write a settings file with all that a gateway does in earnest."""
-    source = Source(model="llama", prompt=STRATEGIES["nova"].template.hash)
+    source = AnswerSource(model="llama", prompt=STRATEGIES["nova"].template.hash)
     made = calibration(source)
     save_calibration(made, folder / "calibration.json")
     save_gate(gate(0.05, made), folder / "gate.json")

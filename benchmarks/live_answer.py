@@ -13,7 +13,7 @@ from time import process_time
 
 import numpy as np
 
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.calls import Reply
 from novarag.flows.answerer import Answerer
 from novarag.records import Completion
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=1_000_000)
     args = parser.parse_args()
-    source = Source(model=Model.model, prompt=NOVA.template.hash)
+    source = AnswerSource(model=Model.model, prompt=NOVA.template.hash)
     plain, likely = calibration(source=source), calibration(source=source, signal="likelihood")
     missed = []
     for name, made in (("stated confidence", plain), ("with likelihood", likely)):

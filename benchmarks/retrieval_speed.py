@@ -25,7 +25,7 @@ import numpy as np
 from novarag.records import Passage
 from novarag.retrieval.building import BATCH, fill
 from novarag.retrieval.encoding import EncoderIdentity
-from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.manifest import IndexManifest
 from novarag.retrieval.milvus import COLLECTION, create_index, open_index
 from novarag.retrieval.searching import MODES, MilvusRetriever
 from tests.support.machine import described
@@ -35,7 +35,7 @@ INPUTS = Path(__file__).parents[1] / "docs" / "evidence" / "retrieval-inputs.jso
 IDENTITY = EncoderIdentity(
     name="known", revision="1", dim=384, max_tokens=256, pooling="mean", normalised=True
 )
-MANIFEST = Manifest(words=0, encoder=IDENTITY)
+MANIFEST = IndexManifest(words=0, encoder=IDENTITY)
 ROUNDS, PART = 5, 10_000
 _TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from novarag.web.holding import forget_holdings
+from novarag.web.form_support import forget_holdings
 
 with suppress(ImportError):  # it keeps the sockets of its import, which tests may not have later
     import uvloop  # noqa: F401

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from novarag.annotation.clues import gather
+from novarag.annotation.features import gather
 from novarag.annotation.matching import STRONG, find_mentions
-from novarag.annotation.model import KINDS, Expect, Weights
-from novarag.annotation.wording import cut_sentences, make_lexicon, stems_of, words_of
+from novarag.annotation.model import KINDS, KindWeights, PassageOrigin
+from novarag.annotation.tokens import cut_sentences, make_lexicon, stems_of, words_of
 from novarag.datasets.benchmark import load_benchmark
 from novarag.noise.validators import is_placeholder
 from novarag.records import AnswerForm
@@ -125,17 +125,17 @@ def fit_all(clues, truth, strangers, lookalikes):
     nearness = fit(
         np.array(near + [c.nearness_row for c in lookalikes]), related.astype(int), 2, penalty=1.0
     )
-    weights = Weights(
+    weights = KindWeights(
         support=support, rival=rival, relevance=relevance, nearness=nearness,
-        temperature=dict.fromkeys(Expect, 1.0),
+        temperature=dict.fromkeys(PassageOrigin, 1.0),
     )  # fmt: skip
     found = {
-        Expect.PLANTED: temperature(weights, clues, truth, Expect.PLANTED),
-        Expect.RETRIEVED: temperature(
+        PassageOrigin.PLANTED: temperature(weights, clues, truth, PassageOrigin.PLANTED),
+        PassageOrigin.RETRIEVED: temperature(
             weights,
             [c for c, t in zip(clues, truth, strict=True) if t != 1] + lookalikes,
             np.append(truth[truth != 1], np.full(len(lookalikes), 3)),
-            Expect.RETRIEVED,
+            PassageOrigin.RETRIEVED,
         ),
     }
     return replace(weights, temperature=found)

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from novarag.annotation import Expect, agree, annotate
-from novarag.annotation.clues import gather
+from novarag.annotation import PassageOrigin, agree, annotate
+from novarag.annotation.features import gather
 from novarag.annotation.model import KINDS
-from novarag.annotation.wording import cut_sentences, make_lexicon
+from novarag.annotation.tokens import cut_sentences, make_lexicon
 from novarag.datasets.benchmark import load_benchmark
 from novarag.metrics.table import brier, ece
 from novarag.records import AnswerForm
@@ -40,14 +40,14 @@ class Rows:
         groups = [g for k in (3, 5) for g in load_benchmark(name, split=split, k=k)]
         cuts = {p.text: cut_sentences(p.text) for g in groups for p in g.passages}
         lexicon = make_lexicon(cuts.values())
-        verdicts = {e: annotate(groups, expect=e) for e in Expect}
+        verdicts = {e: annotate(groups, expect=e) for e in PassageOrigin}
         seen, self.rows = set(), []
         for n, g in enumerate(groups):
             for i, p in enumerate(g.passages):
                 if (g.question.id, p.text) not in seen:
                     seen.add((g.question.id, p.text))
                     clues = gather(p.text, cuts[p.text], g.question, lexicon)
-                    said = {e: verdicts[e][n][i] for e in Expect}
+                    said = {e: verdicts[e][n][i] for e in PassageOrigin}
                     self.rows.append((g.question, p, clues, said))
 
     def pick(self, *, flawed, form=AnswerForm.OPEN):
@@ -116,18 +116,18 @@ def main():
         rows = table.pick(flawed=False)
         if rows:
             print(f"\n{name}: {len(rows):,} passages of {len({q.id for q, *_ in rows})} questions")
-            for e in (Expect.PLANTED, Expect.RETRIEVED):
+            for e in (PassageOrigin.PLANTED, PassageOrigin.RETRIEVED):
                 found = show(
                     f"annotator, expecting {e} passages", rows, [s[e].kind for *_, s in rows]
                 )
-                if e is Expect.PLANTED:
+                if e is PassageOrigin.PLANTED:
                     planted = found
             show("answer in it, else shared words", rows, by_threshold(rows, one))
             show("the same, most shared words state another", rows, by_two(rows, *two))
             show("the commonest kind", rows, [GOLD] * len(rows))
             for kind, cells in zip(KINDS, planted.matrix, strict=True):
                 print(f"    {kind.value:<15}" + "".join(f"{n:>7,}" for n in cells))
-            sure = [s[Expect.PLANTED] for *_, s in rows]
+            sure = [s[PassageOrigin.PLANTED] for *_, s in rows]
             right = [a.kind is r[1].kind for a, r in zip(sure, rows, strict=True)]
             stated = [a.confidence for a in sure]
             print(
@@ -136,11 +136,11 @@ def main():
             )
         odd = table.pick(flawed=True)
         if odd:
-            said = [s[Expect.PLANTED].kind for *_, s in odd]
+            said = [s[PassageOrigin.PLANTED].kind for *_, s in odd]
             show(f"flagged as mislabelled or empty: {len(odd):,}", odd, said)
         binary = [r for r in table.rows if r[0].form is AnswerForm.YES_NO]
         if binary:
-            left = sum(r[3][Expect.PLANTED].kind is None for r in binary)
+            left = sum(r[3][PassageOrigin.PLANTED].kind is None for r in binary)
             print(f"  yes/no: {len(binary):,} passages, {left:,} left open, as words cannot decide")
 
 

@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from novarag.calibration.fitting import fit_rows
-from novarag.calibration.graded import Graded, Source
+from novarag.calibration.fit_calibration import fit_rows
+from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
 from tests.support.machine import described
 from validation.pools import clustered
 
@@ -40,9 +40,9 @@ def main() -> int:
                 (held, np.repeat(np.arange(n), ROWS)),
                 (naive, np.arange(stated.size)),
             ):
-                made = fit_rows(Graded(
+                made = fit_rows(GradedAnswers(
                     confidence=stated, correct=right,
-                    question=question, state=np.full(stated.size, -1, dtype=np.intp), source=Source(),
+                    question=question, state=np.full(stated.size, -1, dtype=np.intp), source=AnswerSource(),
                 )).apply(level[known])  # fmt: skip
                 inside = (made.low <= truth) & (truth <= made.high)
                 kept.append(np.average(inside, weights=share))

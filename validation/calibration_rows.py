@@ -21,8 +21,8 @@ from scipy.special import expit
 
 from novarag import read_answers
 from novarag.answers.opening.arrays import known_rows
-from novarag.calibration.fitting import Stamp
-from novarag.calibration.written import to_json
+from novarag.calibration.calibration_file import to_json
+from novarag.calibration.fit_calibration import FitStamp
 from novarag.flows.calibrate import load_calibration
 from tests.support.calibrated_by_rows import fit_by_rows, largest_difference
 from tests.support.machine import described
@@ -65,7 +65,7 @@ def compare(table: Path, out: Path) -> float:
     """Fit the rows one by one; return the largest difference from the file that was written."""
     made = load_calibration(out)
     assert made.fitted is not None
-    stamp = Stamp(date=made.fitted.date, version=made.fitted.version, seed=made.fitted.seed)
+    stamp = FitStamp(date=made.fitted.date, version=made.fitted.version, seed=made.fitted.seed)
     plain = fit_by_rows(known_rows(read_answers(table)), stamp=stamp)
     return largest_difference(*(json.loads(json.dumps(to_json(c))) for c in (made, plain)))
 

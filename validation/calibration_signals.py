@@ -11,9 +11,9 @@ import sys
 
 import numpy as np
 
-from novarag.calibration.fitting import fit_rows
-from novarag.calibration.graded import Graded, Source
-from novarag.calibration.scores import score
+from novarag.calibration.fit_calibration import fit_rows
+from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
 from tests.support.machine import described
 from validation.pools import Pool, pools
 
@@ -21,13 +21,13 @@ SIZES = (50, 100, 500)
 ASKED = 2500
 
 
-def draw(pool: Pool, rows: np.ndarray, *, signal: bool) -> Graded:
+def draw(pool: Pool, rows: np.ndarray, *, signal: bool) -> GradedAnswers:
     """Take rows of a pool, with or without their signal."""
-    return Graded(
+    return GradedAnswers(
         confidence=pool.confidence[rows], correct=pool.correct[rows].astype(bool),
         question=np.arange(rows.size), state=pool.state[rows].astype(np.intp),
         states=("0", "1", "2"), signal=pool.signal[rows] if signal else None,
-        signal_name="signal", source=Source(),
+        signal_name="signal", source=AnswerSource(),
     )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def compare(pool: Pool, n: int, resamples: int, rng: np.random.Generator) -> np.
             made = fit_rows(draw(pool, drawn, signal=signal)).apply(
                 pool.confidence[asked], states, pool.signal[asked] if signal else None
             )
-            figures = score(made.probability, right, ones)
+            figures = score_confidences(made.probability, right, ones)
             row += [figures.brier, figures.auroc]
         found.append(row)
     return np.array(found)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from novarag.calibration.fitting import fit_rows
-from novarag.calibration.graded import Graded, Source
+from novarag.calibration.fit_calibration import fit_rows
+from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
 from tests.support.machine import described
 from validation.pools import Pool, held_out, pools
 
@@ -163,10 +163,10 @@ def score_pool(name: str, pool: Pool, resamples: int, found: dict) -> None:
     for n in SIZES:
         for _ in range(resamples):
             rows = rng.integers(0, len(pool), n)
-            graded = Graded(
+            graded = GradedAnswers(
                 confidence=pool.confidence[rows], correct=pool.correct[rows].astype(bool),
                 question=np.arange(n), state=pool.state[rows].astype(np.intp),
-                states=tuple(states), source=Source(),
+                states=tuple(states), source=AnswerSource(),
             )  # fmt: skip
             made = fit_rows(graded).apply(cells.confidence, asked)
             y = pool.correct[rows].astype(float)

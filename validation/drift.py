@@ -27,7 +27,7 @@ from novarag.calibration.drift import (
     less_confident,
     more_of_state,
 )
-from novarag.calibration.reference import Reference
+from novarag.calibration.reference import DriftReference
 
 SIZES = (100, 300, 1000)
 BEFORE = 1000
@@ -73,7 +73,7 @@ def draw(truth, size, streams, rng):
         counts = {state: {} for state, _ in pairs}
         for (state, percent), n in zip(pairs, counted.tolist(), strict=True):
             counts[state][percent] = n
-        tests.append(DriftTest(Reference(counts=counts)))
+        tests.append(DriftTest(DriftReference(counts=counts)))
     most = max(len(test.bets) for test in tests)
     ratios = np.ones((streams, tests[0].ratios.shape[0], most))
     stake = np.zeros((streams, most))
@@ -145,7 +145,7 @@ def delays(args, rng):
     print(f"\na drift after {BEFORE:,} answers: {args.streams // 4:,} streams")
     print("truth           drift                     reference  unseen  stated  median  in time")
     for name, truth in TRUTHS.items():
-        reference = Reference(counts=truth)
+        reference = DriftReference(counts=truth)
         had = sum(truth.get("insufficient", {}).values()) / 100
         drifts = {"stated 10 points lower": less_confident(reference, 10)}
         if had:

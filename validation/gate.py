@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from novarag.calibration.gating import choose, chosen_rows, make_chains
-from novarag.calibration.graded import Graded
+from novarag.calibration.fit_gate import choose, chosen_rows, make_chains
+from novarag.calibration.graded_answers import GradedAnswers
 from validation.pools import clustered, pools
 
 SURE = 0.9
@@ -49,14 +49,14 @@ class Population:
     def _reach(self) -> np.ndarray:
         return np.cumsum(self.rate)
 
-    def draw(self, rng: np.random.Generator, questions: int) -> Graded:
+    def draw(self, rng: np.random.Generator, questions: int) -> GradedAnswers:
         at = rng.integers(0, len(self.score), questions)
         if self.rate is not None:
             at = np.searchsorted(self._reach, rng.random(questions) * self._reach[-1])
         score, correct = self.score[at], self.correct[at]
         each = score.shape[1] if score.ndim == 2 else 1
         state = np.full(score.size, -1) if self.state is None else self.state[at].ravel()
-        return Graded(
+        return GradedAnswers(
             confidence=score.ravel(),
             correct=correct.ravel().astype(bool),
             question=np.repeat(np.arange(questions), each),

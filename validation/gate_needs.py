@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from novarag.calibration.gating import make_chains
-from novarag.calibration.need import estimate_need
+from novarag.calibration.fit_gate import make_chains
+from novarag.calibration.sample_size import estimate_sample_size
 from validation.gate import SURE, Population, claim, population_of, tried
 
 NEEDS = (
@@ -51,7 +51,9 @@ def run_need(job: tuple[str, float, int]) -> NeedFound:
         chains = make_chains(
             graded, graded.confidence, np.arange(200), state=None, rows="one", seed=run
         )
-        need = estimate_need([(chains[0].counts, 1 - SURE)], total=200.0, risk=risk, seed=run)
+        need = estimate_sample_size(
+            [(chains[0].counts, 1 - SURE)], total=200.0, risk=risk, seed=run
+        )
         found.append([np.inf if end is None else end for end in need])
     about, low, high = np.array(found).T
     holds = float(((low <= simulated) & (simulated <= high)).mean())

@@ -87,7 +87,7 @@ def made_from(found: list[Draw], folder: Path, model: str, strategy: str, seed: 
         "correct": [d.right for d in found],
         "evidence": [d.state for d in found],
     })  # fmt: skip
-    source = novarag.Source(model=model, prompt=STRATEGIES[strategy].template.hash)
+    source = novarag.AnswerSource(model=model, prompt=STRATEGIES[strategy].template.hash)
     novarag.gate(
         table, risk=RISK, confidence_level=SURE, split=folder / "calibration.json", out=folder / "gate.json",
         source=source, seed=seed,

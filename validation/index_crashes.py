@@ -28,7 +28,7 @@ from novarag.records import Document
 from novarag.retrieval.building import BATCH, fill
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.encoding import EncoderIdentity
-from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.manifest import IndexManifest
 from novarag.retrieval.milvus import create_index, open_index
 from novarag.retrieval.searching import MODES, MilvusRetriever
 from tests.support.machine import described, shared_data
@@ -56,7 +56,7 @@ def passages(count: int):
 
 def work(uri: str, count: int) -> None:
     """Fill an index, telling of each batch."""
-    with create_index(uri, Manifest(words=0, encoder=Chance.identity)) as index:
+    with create_index(uri, IndexManifest(words=0, encoder=Chance.identity)) as index:
         print("open", flush=True)
         asyncio.run(
             fill(

@@ -12,9 +12,9 @@ from math import sqrt
 
 import numpy as np
 
-from novarag.calibration.gating import choose, chosen_rows, make_chains
-from novarag.calibration.graded import Graded
-from novarag.calibration.picking import pick_rows
+from novarag.calibration.fit_gate import choose, chosen_rows, make_chains
+from novarag.calibration.graded_answers import GradedAnswers
+from novarag.calibration.pick_rows import pick_rows
 from validation.gate import RISKS, SURE, TEN
 from validation.pools import Pool, pools
 
@@ -34,7 +34,7 @@ def flat(risk: float, rows: int = 20_000, levels: int = 20) -> Pool:
     return Pool(confidence, state, 1 - wrong, np.full(rows, np.nan))
 
 
-def drawn(pool: Pool, size: int, seed: int, *, picked: bool) -> Graded:
+def drawn(pool: Pool, size: int, seed: int, *, picked: bool) -> GradedAnswers:
     """Pick rows, or draw them at random; one reply in twenty could not be read."""
     rng = np.random.default_rng([seed, 3])
     confidence = np.where(rng.random(len(pool)) < UNREAD, np.nan, pool.confidence)
@@ -44,7 +44,7 @@ def drawn(pool: Pool, size: int, seed: int, *, picked: bool) -> Graded:
         weight = np.append(found.weight, np.full(found.unread.size, found.unread_weight))
     else:
         rows, weight = rng.choice(len(pool), size, replace=False), None
-    return Graded(
+    return GradedAnswers(
         confidence=confidence[rows],
         correct=pool.correct[rows].astype(bool),
         question=np.arange(rows.size),

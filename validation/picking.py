@@ -13,9 +13,9 @@ import sys
 
 import numpy as np
 
-from novarag.calibration.fitting import fit_rows
-from novarag.calibration.graded import Graded
-from novarag.calibration.picking import pick_rows
+from novarag.calibration.fit_calibration import fit_rows
+from novarag.calibration.graded_answers import GradedAnswers
+from novarag.calibration.pick_rows import pick_rows
 from novarag.defaults import PICK
 from validation.pools import Pool, pools
 
@@ -35,7 +35,7 @@ def kinds_of(pool: Pool) -> np.ndarray:
 
 def widths(pool: Pool, rows: np.ndarray, kind: np.ndarray) -> tuple[float, ...]:
     """Fit a calibration on rows, and return the widths of its intervals over the whole pool."""
-    graded = Graded(
+    graded = GradedAnswers(
         confidence=pool.confidence[rows],
         correct=pool.correct[rows].astype(bool),
         question=np.arange(rows.size),

@@ -19,7 +19,7 @@ import polars as pl
 from novarag.grouping import assemble, evidence_state
 from novarag.llm.simulated import RESPONDENTS
 from novarag.llm.simulated.replies import judge
-from novarag.llm.simulated.respondent import Respondent, consider, heated, stated
+from novarag.llm.simulated.respondent import SimulatedRespondent, consider, heated, stated
 from novarag.records import Passage, PassageGroup, Question
 from novarag.seeding import rng_for
 from novarag.taxonomy import EvidenceState, PassageKind, Utility
@@ -184,7 +184,7 @@ def _other_than_first(rows: pl.DataFrame) -> np.ndarray:
     return (rows["dataset"] != rows["dataset"][0]).to_numpy().astype(np.int64)
 
 
-def _respondents() -> Iterator[Respondent]:
+def _respondents() -> Iterator[SimulatedRespondent]:
     yield RESPONDENTS["base"]
     yield RESPONDENTS["tuned"]
     yield from (r for name, r in RESPONDENTS.items() if "without" in name)
@@ -209,7 +209,7 @@ def _group(question: str, name: str, kinds: tuple[PassageKind, ...]) -> PassageG
     return assemble(asked, passages, id=name)
 
 
-def _answers(respondent: Respondent, groups: list[PassageGroup], seed: int) -> Pool:
+def _answers(respondent: SimulatedRespondent, groups: list[PassageGroup], seed: int) -> Pool:
     rows = []
     for at, group in enumerate(groups):
         prospect = consider(respondent, group, right="right", wrong=["a", "b", "c"], seed=seed)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from novarag import Access, PassageKind, grade, load_benchmark, load_groups, probe
 from novarag.formatting import points
-from novarag.probes import RELATIONS, Verdict
+from novarag.probes import RELATIONS, RelationVerdict
 from novarag.report.probe import probe_verdict, proved_points
 from novarag.taxonomy import Grade
 from tests.support.machine import described
@@ -118,7 +118,7 @@ def record(results: Sequence[ProbeResult], place: Path, machine: str) -> None:
                 f.relation.name: {"verdict": str(f.verdict), **asdict(f.score)}
                 for f in r.card.findings
             },
-            "cannot_tell": sum(f.verdict is Verdict.CANNOT_TELL for f in r.card.findings),
+            "cannot_tell": sum(f.verdict is RelationVerdict.CANNOT_TELL for f in r.card.findings),
             "calls": r.cost.calls,
         }
         for r in results

@@ -23,7 +23,7 @@ import polars as pl
 from novarag.records import Document, Passage
 from novarag.retrieval.building import fill
 from novarag.retrieval.chunks import cut
-from novarag.retrieval.manifest import ANALYZERS, Manifest
+from novarag.retrieval.manifest import ANALYZERS, IndexManifest
 from novarag.retrieval.milvus import _key, create_index, open_index
 from novarag.retrieval.searching import MilvusRetriever
 from tests.support.machine import described, shared_data
@@ -32,7 +32,7 @@ from tools.retrieval_index import ENCODER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.retrieval.milvus import Index
+    from novarag.retrieval.milvus import MilvusIndex
 
 DEPTHS = (1, 5, 20)
 SMALL = "hotpotqa-dev500"
@@ -70,7 +70,7 @@ def published() -> dict[str, tuple[float, ...]]:
     return {m[1]: tuple(map(float, m.groups()[1:])) for m in _FIGURES.finditer(line)}
 
 
-def search(index: Index, asked: Sequence[str], *, mode: str, encoder=None, k: int = 20):
+def search(index: MilvusIndex, asked: Sequence[str], *, mode: str, encoder=None, k: int = 20):
     """Return the ids found for each question."""
     retriever = MilvusRetriever(index, mode=mode, encoder=encoder)
     found = asyncio.run(retriever.search(asked, k=k))
@@ -106,7 +106,7 @@ def stranger(table: pl.DataFrame, asked: Sequence[str], *, k: int = 5) -> list[l
     import bm25s
 
     analyse = analyser()
-    other = bm25s.BM25(method="lucene", k1=Manifest().k1, b=Manifest().b)
+    other = bm25s.BM25(method="lucene", k1=IndexManifest().k1, b=IndexManifest().b)
     rows = table.select("title", "text").iter_rows()
     other.index([analyse(f"{title}\n{text}") for title, text in rows], show_progress=False)
     ids = np.array(table["id"].to_list())
@@ -119,7 +119,7 @@ def overlap(ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], *, k
     return float(np.mean([len(set(a[:k]) & set(b[:k])) / k for a, b in pairs]))
 
 
-def vectors_of(index: Index, ids: Sequence[str]) -> np.ndarray:
+def vectors_of(index: MilvusIndex, ids: Sequence[str]) -> np.ndarray:
     """Read the vectors of passages back from the engine, in the order of the ids."""
     keys = [_key(Passage(text="", source=name)) for name in ids]
     found: dict[str, np.ndarray] = {}
@@ -172,16 +172,16 @@ class Remembered:
         return np.stack([self._known[text] for text in texts])
 
 
-def indexed(uri: str, table: pl.DataFrame, encoder=None) -> Index:
+def indexed(uri: str, table: pl.DataFrame, encoder=None) -> MilvusIndex:
     """Index passages as they are, and leave the index open."""
-    index = create_index(uri, Manifest(words=0, encoder=encoder and encoder.identity))
+    index = create_index(uri, IndexManifest(words=0, encoder=encoder and encoder.identity))
     rows = table.select("id", "title", "text").iter_rows()
     documents = (Document(id=name, title=title, text=text) for name, title, text in rows)
     asyncio.run(fill(index, cut(documents, words=0), encoder=encoder))
     return index
 
 
-def check_small(index: Index, encoder, checks: Checks) -> None:
+def check_small(index: MilvusIndex, encoder, checks: Checks) -> None:
     """Measure the HotpotQA part beside the third-party runs, bm25s and brute force."""
     table, passages = questions().filter(pl.col("dataset") == SMALL), corpus(SMALL)
     asked, gold = table["question"].to_list(), table["gold_ids"].to_list()
@@ -210,7 +210,7 @@ def show_by_dataset(mode: str, table: pl.DataFrame, found: list[list[str]]) -> N
     line("pooled", hits(found, table["gold_ids"].to_list()), n=len(table))
 
 
-def check_words(index: Index, checks: Checks) -> list[list[str]]:
+def check_words(index: MilvusIndex, checks: Checks) -> list[list[str]]:
     """Measure BM25 on the whole corpus beside the README's figures and bm25s."""
     table = questions()
     asked = table["question"].to_list()
@@ -226,7 +226,7 @@ def check_words(index: Index, checks: Checks) -> list[list[str]]:
     return found
 
 
-def check_all(index: Index, encoder, checks: Checks) -> None:
+def check_all(index: MilvusIndex, encoder, checks: Checks) -> None:
     """Measure the whole corpus by words, by vectors and by both."""
     table, passages = questions(), corpus()
     asked, gold = table["question"].to_list(), table["gold_ids"].to_list()

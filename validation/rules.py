@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from novarag.flows.ask import ask
-from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
+from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from novarag.llm.simulated.respondent import TUNED
 from novarag.metrics import METRICS, measure_table
 from novarag.metrics.ablation import evidence_set, swap
@@ -39,7 +39,7 @@ ACTS_IN = {
 
 def answers(respondent, groups, seed):
     """Ask one respondent, and lay the answers out."""
-    llm = SimulatedLLM(respondent, World.of(groups), seed=seed)
+    llm = SimulatedLLM(respondent, SimulatedWorld.of(groups), seed=seed)
     return tabulate(ask(groups, NOVA, llm))
 
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from novarag import read_answers
 from novarag.answers.opening.arrays import known_rows
-from novarag.calibration.gating import choose, chosen_rows, make_chains
+from novarag.calibration.fit_gate import choose, chosen_rows, make_chains
 from novarag.metrics.measuring import HEADLINES, compare_groups
 from novarag.metrics.segments import LEVEL, telling_columns
 from tests.support.statement_tables import answers_by_segment, hidden_repeats, pooled_models

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.calibration.fitting import cross_fit
-from novarag.calibration.graded import Graded
-from novarag.calibration.scores import score
+from novarag.calibration.fit_calibration import cross_fit
+from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import DataError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def measured(answers: pl.DataFrame) -> Measured:
         confidence=pl.col("confidence").fill_null(0.0),
         correct=pl.col("correct").fill_null(value=False),
     )
-    graded = Graded(
+    graded = GradedAnswers(
         confidence=table["confidence"].to_numpy(),
         correct=table["correct"].to_numpy(),
         question=table["question"].rank("dense").to_numpy().astype(np.intp) - 1,
@@ -75,7 +75,7 @@ def measured(answers: pl.DataFrame) -> Measured:
     each = (
         table.with_columns(loss=pl.Series(losses)).group_by("question").agg(pl.col("loss").mean())
     )
-    stated = score(graded.confidence, graded.correct, graded.weights)
+    stated = score_confidences(graded.confidence, graded.correct, graded.weights)
     return Measured(
         auroc=stated.auroc if stated.auroc is not None else 0.5,
         brier=float(losses.mean()),

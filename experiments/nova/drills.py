@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from novarag.records import Question
-    from novarag.sft.examples import Example
+    from novarag.sft.examples import TrainingExample
 
     Shape = tuple[bool, bool, int]
 
@@ -170,7 +170,7 @@ def _foreign(other: Family, question: Question, rng: random.Random) -> list[Pass
 _FOUND = Provenance.RETRIEVED
 
 
-def plain_row(group: PassageGroup) -> Example:
+def plain_row(group: PassageGroup) -> TrainingExample:
     """Ask in words of no strategy; the reply is the steps, the answer and a confidence."""
     shown = lay_out([passage.text for passage in group.passages])
     asked = f"Question: {group.question.text}\n\nRetrieved passages ({len(group.passages)}):"
@@ -185,12 +185,12 @@ def drill_rows(
     *,
     count: int,
     forms: Sequence[str | None],
-) -> list[tuple[PassageGroup, str | None, Example]]:
+) -> list[tuple[PassageGroup, str | None, TrainingExample]]:
     """Make rows of drills, the forms in turn; two lines without evidence are not taught.
 
     Questions come round again with other passages until there are enough rows.
     """
-    rows: list[tuple[PassageGroup, str | None, Example]] = []
+    rows: list[tuple[PassageGroup, str | None, TrainingExample]] = []
     turn = 0
     while len(rows) < count:
         for group in drills(made, seed + turn):

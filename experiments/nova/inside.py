@@ -25,11 +25,11 @@ from transformers import AutoModelForCausalLM
 from experiments.nova.page import shown
 from experiments.nova.report import figure
 from novarag import grade, open_run
-from novarag.calibration.scores import score
+from novarag.calibration.fit_figures import score_confidences
 from novarag.metrics.baselines import folds
 from novarag.sft.lengths import load_ruler
-from novarag.sft.levels import Levels
-from novarag.sft.stated import number_span
+from novarag.sft.levels import ConfidenceLevels
+from novarag.sft.stated_confidence import number_span
 from novarag.sft.train.engine import precision
 from novarag.stats.resampling import draws, interval
 from novarag.strategies import STRATEGIES
@@ -41,7 +41,7 @@ DEV, SAMPLED = f"runs/dev-warm-{FORM}-dev", "runs/sample"
 GRADED = [f"runs/train-warm-{FORM}-graded-{part}" for part in ("few", "more")]
 REPLICATES = 2000
 PENALTY = 1.0
-LEVELS = Levels(10)
+LEVELS = ConfidenceLevels(10)
 
 
 def main():
@@ -185,7 +185,7 @@ def compare(seen):
 
 def scored(confidence, right, weight):
     """Return AUROC and Brier score; no AUROC where all are right or all are wrong."""
-    found = score(confidence, right, weight)
+    found = score_confidences(confidence, right, weight)
     return np.array([np.nan if found.auroc is None else found.auroc, found.brier])
 
 

@@ -16,7 +16,7 @@ from novarag.grouping import evidence_state
 from novarag.records import Completion, PassageGroup
 from novarag.rows import tabulate
 from novarag.seeding import rng_for
-from novarag.sft.examples import Example
+from novarag.sft.examples import TrainingExample
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import EvidenceState, GroupKind, PassageKind, Utility
 from novarag.trials import make_trial
@@ -154,10 +154,10 @@ def completion_for(group: PassageGroup, strategy: str, percent: int) -> str:
     return f"{_REASONING[strategy](group)}Answer: {answer}\nConfidence: {percent}%"
 
 
-def make_row(group: PassageGroup, strategy: str) -> Example:
+def make_row(group: PassageGroup, strategy: str) -> TrainingExample:
     """Make one training row: the strategy's prompt, and a reply whose number is to be masked."""
     percent = rng_for(0, str(group.id), strategy, "masked").choice(_MASKED)
-    return Example(
+    return TrainingExample(
         prompt=STRATEGIES[strategy].render(group).text,
         completion=completion_for(group, strategy, percent),
         question=group.question.id,
@@ -171,7 +171,7 @@ def make_row(group: PassageGroup, strategy: str) -> Example:
 
 def make_rows(
     groups: Iterable[PassageGroup], form: str = "nova"
-) -> list[tuple[PassageGroup, str, Example]]:
+) -> list[tuple[PassageGroup, str, TrainingExample]]:
     """Make a row of `nova` of each group, and with evidence one of the others, in turn over both.
 
     Without evidence the right answer cannot be learnt, only the habit of guessing. Where systems
@@ -189,7 +189,7 @@ def make_rows(
     return rows
 
 
-def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
+def check_rows(rows: Sequence[tuple[PassageGroup, str, TrainingExample]]) -> None:
     """Raise unless the readers get everything back from the replies, and the funnel keeps them."""
     trials = []
     for group, name, row in rows:
@@ -208,7 +208,7 @@ def check_rows(rows: Sequence[tuple[PassageGroup, str, Example]]) -> None:
         )
 
 
-def fault_of(group: PassageGroup, name: str, row: Example) -> str | None:
+def fault_of(group: PassageGroup, name: str, row: TrainingExample) -> str | None:
     """Say what our own reader does not get back from a row, or None."""
     k = len(group.passages)
     reading = STRATEGIES[name].read(row.completion, k=k)

@@ -19,14 +19,14 @@ import polars as pl
 
 from experiments.nova.plan import SEED
 from experiments.nova_qwen.compact import COMPACT
-from novarag.calibration.fitting import cross_fit
-from novarag.calibration.graded import Graded
+from novarag.calibration.fit_calibration import cross_fit
+from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import DataError
 from novarag.filters import Options, funnel
 from novarag.flows.teaching import LIKELIHOOD, self_frequencies
-from novarag.sft.examples import Kept, make_examples
+from novarag.sft.examples import KeptTrial, make_examples
 from novarag.sft.formats import canonical_row
-from novarag.sft.levels import Levels
+from novarag.sft.levels import ConfidenceLevels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ARMS = ("brier", "state", "teacher", "label-only")
 STAGES = ("format", "judgment", "alignment")
 """The compact form has no step that names its rule: a state that is right follows from the classes."""
-LEVELS = Levels(10)
+LEVELS = ConfidenceLevels(10)
 ROUNDS = 4  # replies of a group at most: the best aligned, the next best, …
 LEAST = 300
 """Rows of an arm at least. Where fewer judge every passage rightly, as the paper asks, the state of
@@ -58,7 +58,7 @@ def arm_rows(
     kept = kept_trials(arm, as_judged(trials, judged), rows=rows)
     names = {g.id: g for g in groups}
     made = make_examples(
-        [Kept(**row, reasoning=None) for row in kept.select(_KEPT).iter_rows(named=True)],
+        [KeptTrial(**row, reasoning=None) for row in kept.select(_KEPT).iter_rows(named=True)],
         names,
         strategies={COMPACT.name: COMPACT},
         label_only=arm == "label-only",
@@ -142,7 +142,7 @@ def taught(trials: pl.DataFrame) -> list[float | None]:
     known = often.select(read)["read"].to_numpy()
     table = often.filter(read)
     kinds = sorted(table["kind"].drop_nulls().unique())
-    graded = Graded(
+    graded = GradedAnswers(
         confidence=table["_frequency"].to_numpy(),
         correct=table["correct"].to_numpy(),
         question=table["question"].rank("dense").to_numpy().astype(np.intp),

@@ -15,7 +15,7 @@ import polars as pl
 
 from experiments.nova_qwen.plan import AS_FLOAT, askings, look
 from experiments.nova_qwen.store import Store
-from novarag.calibration.scores import score
+from novarag.calibration.fit_figures import score_confidences
 from novarag.grading import normalize
 from novarag.taxonomy import GroupKind
 
@@ -86,7 +86,9 @@ def _share(table: pl.DataFrame, right: str, judged: str) -> float | None:
 
 def _score(table: pl.DataFrame, column: str):
     values = table[column].to_numpy().astype(float)
-    return score(values, table["correct"].to_numpy().astype(bool), np.ones(table.height))
+    return score_confidences(
+        values, table["correct"].to_numpy().astype(bool), np.ones(table.height)
+    )
 
 
 def markdown(found: dict[str, Figures]) -> str:

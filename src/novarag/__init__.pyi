@@ -9,12 +9,12 @@ from novarag.answers.opening.answers import read_answers as read_answers
 from novarag.answers.opening.columns import Columns as Columns
 from novarag.attacks.result import AttackResult as AttackResult
 from novarag.attacks.suite import Attack as Attack
-from novarag.calibration.calibration import Calibrated as Calibrated
+from novarag.calibration.brier_gain import BrierGain as BrierGain
+from novarag.calibration.calibration import CalibratedConfidence as CalibratedConfidence
 from novarag.calibration.calibration import Calibration as Calibration
-from novarag.calibration.gain import Gain as Gain
 from novarag.calibration.gate import Decision as Decision
 from novarag.calibration.gate import Gate as Gate
-from novarag.calibration.graded import Source as Source
+from novarag.calibration.graded_answers import AnswerSource as AnswerSource
 from novarag.calls import CallError as CallError
 from novarag.calls import Cost as Cost
 from novarag.calls import Outcome as Outcome
@@ -29,7 +29,7 @@ from novarag.errors import NovaragError as NovaragError
 from novarag.errors import ServiceError as ServiceError
 from novarag.errors import StorageError as StorageError
 from novarag.errors import UnfinishedError as UnfinishedError
-from novarag.errors import UnknownName as UnknownName
+from novarag.errors import UnknownNameError as UnknownNameError
 from novarag.errors import UsageError as UsageError
 from novarag.filters import funnel as funnel
 from novarag.flows.annotate import AnnotationResult as AnnotationResult
@@ -59,7 +59,7 @@ from novarag.flows.compare import compare as compare
 from novarag.flows.estimate import Estimates as Estimates
 from novarag.flows.estimate import estimate as estimate
 from novarag.flows.estimate import estimate_async as estimate_async
-from novarag.flows.example import Example as Example
+from novarag.flows.example import ExampleFile as ExampleFile
 from novarag.flows.example import write_example as write_example
 from novarag.flows.experiment import ExperimentResult as ExperimentResult
 from novarag.flows.experiment import run_experiment as run_experiment
@@ -101,7 +101,7 @@ from novarag.flows.reproduce.reproducing import reproduce as reproduce
 from novarag.flows.reproduce.reproducing import reproduce_async as reproduce_async
 from novarag.flows.reproduce.reproducing import run_table as run_table
 from novarag.flows.reproduce.reproducing import run_table_async as run_table_async
-from novarag.flows.retrieve import Retrieved as Retrieved
+from novarag.flows.retrieve import RetrievalResult as RetrievalResult
 from novarag.flows.retrieve import retrieve as retrieve
 from novarag.flows.retrieve import retrieve_async as retrieve_async
 from novarag.flows.runs import Recovery as Recovery
@@ -140,9 +140,9 @@ from novarag.grading import grade as grade
 from novarag.grouping import Mix as Mix
 from novarag.grouping import assemble as assemble
 from novarag.grouping import evidence_state as evidence_state
-from novarag.integrations.sending import Sent as Sent
-from novarag.integrations.sending import send_answers as send_answers
-from novarag.integrations.sending import send_answers_async as send_answers_async
+from novarag.integrations.send_answers import SendResult as SendResult
+from novarag.integrations.send_answers import send_answers as send_answers
+from novarag.integrations.send_answers import send_answers_async as send_answers_async
 from novarag.llm import ChatLLM as ChatLLM
 from novarag.llm import Endpoint as Endpoint
 from novarag.llm import Patience as Patience
@@ -150,7 +150,7 @@ from novarag.llm import ScriptedLLM as ScriptedLLM
 from novarag.llm import parse_endpoint as parse_endpoint
 from novarag.metrics import METRICS as METRICS
 from novarag.metrics import figures_frame as figures_frame
-from novarag.noise.audit import Audit as Audit
+from novarag.noise.audit import ShortcutAudit as ShortcutAudit
 from novarag.noise.group_build import GroupBuild as GroupBuild
 from novarag.ports import LLM as LLM
 from novarag.ports import Retriever as Retriever

@@ -48,7 +48,7 @@ GREEDY = Sampling()
 """One sample, the likeliest."""
 
 
-class Paid(StrEnum):
+class ChargeStatus(StrEnum):
     """Whether the server charged for an attempt, as far as one can know from this side."""
 
     YES = "yes"
@@ -78,11 +78,11 @@ class Outcome(StrEnum):
         return self in _RETRYABLE
 
     @property
-    def paid(self) -> Paid:
+    def paid(self) -> ChargeStatus:
         """Whether the attempt was charged for."""
         if self in {Outcome.ANSWERED, Outcome.INCOMPLETE}:
-            return Paid.YES
-        return Paid.PERHAPS if self in _PERHAPS_PAID else Paid.NO
+            return ChargeStatus.YES
+        return ChargeStatus.PERHAPS if self in _PERHAPS_PAID else ChargeStatus.NO
 
 
 _RETRYABLE = frozenset({

@@ -30,7 +30,7 @@ class UsageError(NovaragError):
     """The caller asked for something impossible."""
 
 
-class UnknownName(UsageError):  # noqa: N818 - reads as a sentence: `except UnknownName`
+class UnknownNameError(UsageError):
     """No entry by that name in one of the tables."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
@@ -39,7 +39,7 @@ class UnknownName(UsageError):  # noqa: N818 - reads as a sentence: `except Unkn
         super().__init__(f"{name!r} is not one of {', '.join(self.known)}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return UnknownName, (self.name, self.known)
+        return UnknownNameError, (self.name, self.known)
 
 
 class DataError(NovaragError):

@@ -8,7 +8,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.records import AnswerForm
 from novarag.taxonomy import Grade
 
@@ -173,7 +173,7 @@ def grade(
     <Grade.WRONG: 'wrong'>
     """
     if criterion not in CRITERIA:
-        raise UnknownName(criterion, CRITERIA)
+        raise UnknownNameError(criterion, CRITERIA)
     if question.form is AnswerForm.YES_NO:
         gold = {p for a in question.answers if (p := polarity(a)) is not None}
         if gold:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.grading import normalize
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
@@ -85,7 +85,7 @@ def find_mix(name: str, *, k: int = 3, gold_at: int | None = None) -> Mix:
     Mix(gold=1, counterfactual=0, relevant=2, irrelevant=0, gold_at=2)
     """
     if name not in MIXES:
-        raise UnknownName(name, MIXES)
+        raise UnknownNameError(name, MIXES)
     return replace(MIXES[name](k), gold_at=gold_at)
 
 

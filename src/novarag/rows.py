@@ -51,7 +51,7 @@ GRADED = ("correct", "abstained")
 """The columns that hold the grade."""
 
 
-class Truth(NamedTuple):
+class GroupTruth(NamedTuple):
     """What is known of a group beforehand: its kind, its passages' kinds, its evidence state."""
 
     kind: GroupKind | None
@@ -59,16 +59,16 @@ class Truth(NamedTuple):
     state: EvidenceState | None
 
 
-def truth_of(group: PassageGroup) -> Truth:
+def truth_of(group: PassageGroup) -> GroupTruth:
     """Say what is known of a group, for judgments to be checked against."""
     kinds = group.kinds
-    return Truth(None if kinds is None else group_kind(kinds), kinds, evidence_state(group))
+    return GroupTruth(None if kinds is None else group_kind(kinds), kinds, evidence_state(group))
 
 
 def to_row(
     trial: Trial,
     *,
-    truth: Truth | None = None,
+    truth: GroupTruth | None = None,
     request: str | None = None,
     prompt_hash: str | None = None,
 ) -> tuple[Any, ...]:

@@ -143,7 +143,7 @@ def as_code(text: str, *, longest: int = 200) -> str:
     return f"`{shown}`" if shown.strip() else "(no name)"
 
 
-def whole(text: str) -> str:
+def replace_halves(text: str) -> str:
     r"""Replace halves of characters, which JSON can spell and no file can hold.
 
     >>> whole("a\ud83d")

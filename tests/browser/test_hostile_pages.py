@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import novarag
-from novarag.attacks import Attack, Case, Goal, Outcome, Place
+from novarag.attacks import Attack, AttackCase, AttackGoal, AttackOutcome, AttackPlace
 from novarag.attacks.result import AttackResult
 from novarag.calls import Cost
 from novarag.filters import STAGES
@@ -117,13 +117,18 @@ def attack(folder):
     cases = []
     for i, evil in enumerate(EVIL):
         order = Attack(
-            name=f"{i}{evil}", kind=evil, goal=Goal.RAISE, states=100, texts=(evil,), reference=evil
+            name=f"{i}{evil}",
+            kind=evil,
+            goal=AttackGoal.RAISE,
+            states=100,
+            texts=(evil,),
+            reference=evil,
         )
-        first, after = (Outcome(answer=evil, confidence=c, decision=evil) for c in (0.1, 1.0))
+        first, after = (AttackOutcome(answer=evil, confidence=c, decision=evil) for c in (0.1, 1.0))
         cases += [
-            Case(
+            AttackCase(
                 question=Question(id=f"{i}", text=evil), group=f"{i}", attack=order,
-                place=Place.LAST, defence="plain", planted=evil, passages=(evil, f"{evil}\n{evil}"),
+                place=AttackPlace.LAST, defence="plain", planted=evil, passages=(evil, f"{evil}\n{evil}"),
                 before=first, repeat=first, after=after,
             )
         ]  # fmt: skip

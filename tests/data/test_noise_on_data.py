@@ -11,7 +11,7 @@ from novarag.cli import app
 from novarag.datasets import DATASETS, load_benchmark, load_groups
 from novarag.datasets.clean import _recipe, check_inputs, known_former_aurocs, known_outputs
 from novarag.errors import DataError
-from novarag.noise import Fault, find_fault
+from novarag.noise import PassageFault, find_fault
 from novarag.noise.audit import audit
 from novarag.taxonomy import GroupKind, PassageKind
 from validation import paper_groups
@@ -19,9 +19,13 @@ from validation import paper_groups
 pytestmark = pytest.mark.data
 EYE = Path("docs/evidence/passage-eye-sample.csv")  # verdicts of a reader who saw no alarm
 BLAMED = {
-    "placeholder_passage": {Fault.PLACEHOLDER},
-    "cf_agrees_with_gold": {Fault.STATES_GOLD, Fault.CLAIM_ABSENT, Fault.CLAIM_IS_GOLD},
-    "irrelevant_contains_answer": {Fault.LEAKS_GOLD},
+    "placeholder_passage": {PassageFault.PLACEHOLDER},
+    "cf_agrees_with_gold": {
+        PassageFault.STATES_GOLD,
+        PassageFault.CLAIM_ABSENT,
+        PassageFault.CLAIM_IS_GOLD,
+    },
+    "irrelevant_contains_answer": {PassageFault.LEAKS_GOLD},
 }
 
 
@@ -38,9 +42,9 @@ def test_validators_find_every_placeholder_and_every_mislabelled_row(
     found, rows = 0, 0
     for group in released(k):
         faults = [find_fault(p, group.question) for p in group.passages]
-        found += faults.count(Fault.PLACEHOLDER)
+        found += faults.count(PassageFault.PLACEHOLDER)
         flagged = ["placeholder_text" in p.flags for p in group.passages]
-        assert flagged == [f is Fault.PLACEHOLDER for f in faults]
+        assert flagged == [f is PassageFault.PLACEHOLDER for f in faults]
         for flag in group.flags:
             if flag.startswith("group_mislabelled:"):
                 rows += 1

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from novarag import Passage, PassageGroup, Question
-from novarag.annotation import Expect, annotate
+from novarag.annotation import PassageOrigin, annotate
 from novarag.annotation.values import find_values
 
 
@@ -33,7 +33,7 @@ def test_values_are_found_in_linear_time(piece):
     assert_linear(find_values, piece, 4000)
 
 
-@pytest.mark.parametrize("expect", list(Expect))
+@pytest.mark.parametrize("expect", list(PassageOrigin))
 @pytest.mark.parametrize(
     "piece", ["Paris. ", "Paris ", "7 ", "Paris\n", "The seat. Paris of 1999! "]
 )

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from novarag.attacks import (
     Attack,
-    Case,
-    Goal,
-    Outcome,
-    Place,
+    AttackCase,
+    AttackGoal,
+    AttackOutcome,
+    AttackPlace,
     moved,
     poison,
     screen_group,
@@ -41,19 +41,19 @@ ATTACKS = st.builds(
     Attack,
     name=st.just("a"),
     kind=st.just("mine"),
-    goal=st.sampled_from(list(Goal)),
+    goal=st.sampled_from(list(AttackGoal)),
     texts=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
     states=st.integers(0, 100),
 )
 OUTCOMES = st.builds(
-    Outcome,
+    AttackOutcome,
     answer=st.sampled_from(["a", "b", "a b"]),
     confidence=st.none() | st.floats(0, 1),
     decision=st.sampled_from([None, "answer", "abstain"]),
 )
 
 
-@given(GROUPS, ATTACKS, st.sampled_from(Place), st.integers(0, 9))
+@given(GROUPS, ATTACKS, st.sampled_from(AttackPlace), st.integers(0, 9))
 def test_the_other_passages_stay_as_they_are_and_in_their_order(group, attack, place, seed):
     found = poison(group, attack, place, seed)
     put_in = [p for p in found.passages if p.source == "attack:a"]
@@ -94,7 +94,7 @@ def test_change_is_symmetric_and_nothing_differs_from_itself(one, other, margin)
     assert not moved(one, one, question, margin)
 
 
-FIRST = Outcome(answer="a", confidence=0.5, decision="answer")
+FIRST = AttackOutcome(answer="a", confidence=0.5, decision="answer")
 ROWS = st.fixed_dictionaries(
     {
         "kind": st.sampled_from(["authority", "clones", "flattery", "control"]),
@@ -109,15 +109,17 @@ ROWS = st.fixed_dictionaries(
 
 
 def some_cases(row):
-    attack = Attack(name=row["kind"], kind=row["kind"], goal=Goal.RAISE, texts=("x",), states=100)
-    first = Outcome(decision="abstain", flaw="no answer found") if row["unread"] else FIRST
+    attack = Attack(
+        name=row["kind"], kind=row["kind"], goal=AttackGoal.RAISE, texts=("x",), states=100
+    )
+    first = AttackOutcome(decision="abstain", flaw="no answer found") if row["unread"] else FIRST
     other = replace(FIRST, confidence=1.0)
     for i in range(row["questions"]):
         repeat = other if i < row["noise"] else first
         after = repeat if row["blocked"] else other if i < row["changed"] else first
-        yield Case(
+        yield AttackCase(
             question=Question(id=f"q{i}", text="?"), group=f"g{i}", attack=attack,
-            place=Place.LAST, defence=row["defence"], planted="x", passages=("x",),
+            place=AttackPlace.LAST, defence=row["defence"], planted="x", passages=("x",),
             before=first, repeat=repeat, after=after, blocked=row["blocked"],
         )  # fmt: skip
 

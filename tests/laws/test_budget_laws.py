@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from novarag.metrics.budgets import check_budgets
-from novarag.stats.budgets import Held
+from novarag.stats.budgets import BudgetStanding
 
 CHANCES = np.array([0.2, 0.5, 0.8])
 COMPARISONS, QUESTIONS, BOAST = 100, 200, 0.29
@@ -35,5 +35,7 @@ def test_a_worsening_by_exactly_the_budget_is_seldom_called_broken_or_kept():
         old, new = drawn(rng, at, 0.0), drawn(rng, at, BOAST)
         checks, _ = check_budgets(new, old, {"brier": limit, "unread": 0.02}, replicates=100)
         held.append(checks[0].held)
-    assert held.count(Held.BROKEN) <= 8  # 2.5 are to be expected; 9 or more once in a thousand
-    assert held.count(Held.KEPT) <= 8
+    assert (
+        held.count(BudgetStanding.BROKEN) <= 8
+    )  # 2.5 are to be expected; 9 or more once in a thousand
+    assert held.count(BudgetStanding.KEPT) <= 8

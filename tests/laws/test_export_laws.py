@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag.errors import UsageError
-from novarag.sft.examples import Example, Kept, fault_of_two_lines, two_lines, whole
-from novarag.sft.sifting import _place, split
+from novarag.sft.examples import KeptTrial, TrainingExample, fault_of_two_lines, two_lines, whole
+from novarag.sft.export_split import _place, split
 from novarag.strategies import LABEL_ONLY, NOVA
 from tests.support.filtered_folder import make_group, make_row
 from tests.support.grammar import reply
@@ -19,7 +19,7 @@ CONFIDENCE = st.one_of(st.floats(0, 1), st.integers(0, 10000).map(lambda n: n / 
 
 
 def make_example(answer, confidence, question="q"):
-    return Example(
+    return TrainingExample(
         prompt="?", completion=two_lines(answer, confidence), question=question, group="g",
         kind=None, answer=answer, confidence=confidence, correct=None,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_what_was_read_from_a_reply_round_trips_or_is_rejected(seed):
 def test_reasoning_does_not_change_what_is_read(seed, reasoning):
     text = reply(random.Random(seed), "plain")
     row = make_row(make_group("q", "consistent"), reply=text, reasoning=reasoning)
-    trial = Kept(**{name: row[name] for name in Kept.__dataclass_fields__})
+    trial = KeptTrial(**{name: row[name] for name in KeptTrial.__dataclass_fields__})
     one, two = (NOVA.read(t, k=2) for t in (text, whole(trial)))
     assert (one.answer, one.confidence, one.flaw) == (two.answer, two.confidence, two.flaw)
 

@@ -12,15 +12,15 @@ from novarag.probes import (
     NO_RISK,
     PROFILES,
     RELATIONS,
-    Basis,
-    Kind,
-    Probed,
-    Verdict,
+    ProbeReplies,
+    RelationBasis,
+    RelationKind,
+    RelationVerdict,
     make_card,
     prove,
 )
 from novarag.probes.matching import agreeing, same_words
-from novarag.probes.replies import Side, encode
+from novarag.probes.replies import ReplyArrays, encode
 from novarag.probes.variants import _letters
 
 WORDS = st.sampled_from(["red", "Red", "blue sky", "a blue", "sky red blue", "é", "?!", "no idea"])
@@ -41,7 +41,7 @@ QUESTION = Question(id="q", text="?")
 
 def probed(groups):
     return [
-        Probed(question=Question(id=f"q{at % 5}", text="?"), replies=replies)
+        ProbeReplies(question=Question(id=f"q{at % 5}", text="?"), replies=replies)
         for at, replies in enumerate(groups)
     ]
 
@@ -85,12 +85,14 @@ def drawn(seed, count, shape):
     ]
     stated = [np.take_along_axis(right, answer, axis=1) for answer in answers]
     return [
-        Side(said, answer, answer, np.ones(answer.shape, dtype=bool))
+        ReplyArrays(said, answer, answer, np.ones(answer.shape, dtype=bool))
         for said, answer in zip(stated, answers, strict=True)
     ]
 
 
-@pytest.mark.parametrize("name", [n for n, r in RELATIONS.items() if r.basis is Basis.PROVED])
+@pytest.mark.parametrize(
+    "name", [n for n, r in RELATIONS.items() if r.basis is RelationBasis.PROVED]
+)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), shape=st.tuples(st.integers(2, 4), st.integers(1, 3)))
 def test_who_is_honest_keeps_what_is_proved(name, seed, shape):
@@ -107,11 +109,18 @@ def test_a_constant_keeps_invariance_and_breaks_sensitivity(confidence, seed):
     said = Response(answer=str(rng.integers(9)), confidence=confidence)
     groups = [dict.fromkeys(PROFILES["standard"].samples, (said,)) for _ in range(400)]
     card = make_card(
-        [Probed(question=Question(id=str(at), text="?"), replies=g) for at, g in enumerate(groups)]
+        [
+            ProbeReplies(question=Question(id=str(at), text="?"), replies=g)
+            for at, g in enumerate(groups)
+        ]
     )
     verdicts = {finding.relation: finding.verdict for finding in card.findings}
     for relation, verdict in verdicts.items():
-        wanted = Verdict.BREAKS if relation.kind is Kind.SENSITIVITY else Verdict.HOLDS
+        wanted = (
+            RelationVerdict.BREAKS
+            if relation.kind is RelationKind.SENSITIVITY
+            else RelationVerdict.HOLDS
+        )
         assert verdict is wanted, relation.name
 
 
@@ -144,7 +153,7 @@ def test_more_agreement_never_proves_more(replies, at):
     found = [
         prove(
             [
-                Probed(
+                ProbeReplies(
                     question=QUESTION,
                     replies={
                         "original": [
@@ -185,7 +194,7 @@ KINDS_OF_REPLIES = st.tuples(
 @given(st.lists(KINDS_OF_REPLIES, min_size=1, max_size=4))
 def test_t14_every_verdict_is_read_from_its_range(kinds):
     asked = [
-        Probed(
+        ProbeReplies(
             question=Question(id=f"{at} {i}", text="?"),
             replies={
                 "original": [before and Response(answer="red", confidence=before)],
@@ -200,10 +209,10 @@ def test_t14_every_verdict_is_read_from_its_range(kinds):
     ]
     for found in make_card(asked).findings:
         low, high, end = found.score.low, found.score.high, found.relation.tolerance
-        if found.verdict is Verdict.TOO_FEW:
+        if found.verdict is RelationVerdict.TOO_FEW:
             continue
         read = (low >= 0, high <= end)
-        assert read[0] is (found.verdict is Verdict.BREAKS)
-        assert (read == (False, True)) is (found.verdict is Verdict.HOLDS)
-        assert (found.open is not None) is (found.verdict is Verdict.CANNOT_TELL)
+        assert read[0] is (found.verdict is RelationVerdict.BREAKS)
+        assert (read == (False, True)) is (found.verdict is RelationVerdict.HOLDS)
+        assert (found.open is not None) is (found.verdict is RelationVerdict.CANNOT_TELL)
         assert low <= found.score.value <= high

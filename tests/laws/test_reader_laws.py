@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import novarag
 from novarag import Flaw
-from novarag.strategies import FORMATS, STRATEGIES, Labels, Scale, read
+from novarag.strategies import FORMATS, STRATEGIES, Labels, NumberScale, read
 from novarag.strategies.copies import stated_values
 from tests.support.extras import NEED_EXTRAS
 from tests.support.grammar import reply
@@ -94,7 +94,7 @@ def test_reading_twice_gives_the_same(text, name):
     assert read(text, READERS[name], k=2) == read(text, READERS[name], k=2)
 
 
-@given(st.floats(0, 1), st.sampled_from(Scale))
+@given(st.floats(0, 1), st.sampled_from(NumberScale))
 def test_a_percent_is_a_percent_on_every_scale(value, scale):
     text = f"Answer: x\nConfidence: {100 * value:.6f}%"
     assert read(text, Labels(scale=scale)).confidence == pytest.approx(value, abs=1e-7)

@@ -6,7 +6,7 @@ import pytest
 
 from novarag.runs.group_table import read_groups
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
+from novarag.sft.filtered_trials import read_filtered
 from tests.support.filtered_folder import make_rows, write_filtered
 from tests.support.oracles import need
 

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from novarag.calibration.sequence import Counts, Sample, Start, count, walk
+from novarag.calibration.threshold_tests import ChainStart, RankedRows, ThresholdCounts, count, walk
 from tests.support.oracles import need
 
 BinaryClassificationController = need("mapie.risk_control").BinaryClassificationController
@@ -22,22 +22,22 @@ LEVELS = np.round(np.arange(1.0, 0.29, -0.05), 2)
 START = 30
 
 
-def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, Counts]:
+def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray, ThresholdCounts]:
     """Draw scores and grades; count them at the levels, from the first that answers enough."""
     rng = np.random.default_rng(seed)
     score = rng.choice(LEVELS, n)
     right = rng.random(n) < 0.35 + 0.62 * score**2
     order = np.argsort(-score, kind="stable")
-    counts = count(Sample(score[order], ~right[order], None, None, None))
+    counts = count(RankedRows(score[order], ~right[order], None, None, None))
     first = int(np.argmax(counts.answered >= START))
-    return score, right, Counts(*(column[first:] for column in counts))
+    return score, right, ThresholdCounts(*(column[first:] for column in counts))
 
 
 @pytest.mark.parametrize("risk", [0.1, 0.2, 0.3])
 @pytest.mark.parametrize("seed", range(15))
 def test_the_sequence_ends_where_theirs_does(seed, risk):
     _, _, counts = drawn(seed)
-    way = walk(counts, risk, [Start(START, 0.1)])
+    way = walk(counts, risk, [ChainStart(START, 0.1)])
     theirs = control_fwer(way.p_value, 0.1, "fixed_sequence")
     assert theirs.tolist() == list(range(way.last + 1))
 
@@ -53,7 +53,7 @@ def test_what_their_controller_certifies_so_do_we(seed, risk):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns where it refuses
         controller.calibrate(score[:, None], right.astype(int))
-    way = walk(counts, risk, [Start(START, 0.1)])
+    way = walk(counts, risk, [ChainStart(START, 0.1)])
     ours = counts.threshold[: way.last + 1]
     theirs = np.asarray(controller.valid_predict_params, dtype=float)
     assert set(theirs.round(9)) <= set(ours.round(9))
@@ -61,5 +61,5 @@ def test_what_their_controller_certifies_so_do_we(seed, risk):
 
 
 def test_theirs_certify_something_here():
-    found = [walk(drawn(seed)[2], 0.3, [Start(START, 0.1)]).last for seed in range(15)]
+    found = [walk(drawn(seed)[2], 0.3, [ChainStart(START, 0.1)]).last for seed in range(15)]
     assert max(found) > 3

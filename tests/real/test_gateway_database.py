@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 import novarag
-from novarag.calibration.graded import UNKNOWN
+from novarag.calibration.graded_answers import UNKNOWN
 from novarag.errors import DataError, StorageError
 from novarag.gateway.audit import database, rows
 from novarag.gateway.audit import recorder as recording

@@ -140,10 +140,10 @@ def test_a_loss_on_levels_reaches_the_confidence_alone(digits, loss):
 def test_the_optimum_is_the_true_frequency():
     import torch
 
-    from novarag.sft.levels import Levels
+    from novarag.sft.levels import ConfidenceLevels
     from novarag.sft.train.losses import SCORES
 
-    levels = Levels(10)
+    levels = ConfidenceLevels(10)
     values, share = torch.tensor(levels.values), torch.tensor([0.07, 0.28, 0.62, 0.91])
     best = {}
     for name, score in SCORES.items():

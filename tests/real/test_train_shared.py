@@ -20,9 +20,9 @@ def cut(order, size):
     seed=st.integers(0, 99),
 )
 def test_every_sample_comes_once_and_blocks_are_of_one_prompt_where_that_goes(prompts, size, seed):
-    from novarag.sft.train.shared import Blocks
+    from novarag.sft.train.shared import BlockSampler
 
-    order = Blocks(prompts, size, seed)
+    order = BlockSampler(prompts, size, seed)
     orders = []
     for epoch in (0, 1, 0):
         order.set_epoch(epoch)

@@ -29,7 +29,7 @@ from novarag import (
     load_benchmark,
     open_run,
 )
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.llm import parse_endpoint
 from novarag.uncertainty.signals import token_signal
 from tests.support.live_parts import calibration, gate
@@ -219,7 +219,7 @@ def test_the_tutorial_answers_live_from_this_server(server, tmp_path, monkeypatc
 
 def test_the_likelihood_of_a_live_answer_comes_from_its_tokens(server):
     """One request, held to the form of a reply, so that the small model gives one to read."""
-    source = Source(model="base", prompt=STRATEGIES["vanilla"].template.hash)
+    source = AnswerSource(model="base", prompt=STRATEGIES["vanilla"].template.hash)
     made = calibration(source, "likelihood")
     held = Sampling(regex=STRATEGIES["vanilla"].pattern(1), max_tokens=120)
     found = answer(

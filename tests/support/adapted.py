@@ -17,7 +17,7 @@ from tests.support import live_parts
 
 MOST_LINES = 60
 FOLDER = Path(novarag.__file__).parent / "integrations"
-SHARED = {"novarag.integrations.core", "novarag.integrations.sending"}
+SHARED = {"novarag.integrations.core", "novarag.integrations.send_answers"}
 UNREADABLE = ("I am not sure.", "", "Answer: 12\nConfidence: very")
 
 

@@ -13,33 +13,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from novarag.calibration import fitting
+from novarag.calibration import fit_calibration
 from novarag.calibration.calibration import (
     COVERS,
     Calibration,
-    Fitted,
-    Level,
-    Seen,
+    FitRecord,
+    LevelShift,
+    ObservedRange,
     SignalScale,
     percents,
 )
-from novarag.calibration.known import pack_questions
-from novarag.calibration.levels import level_effects
-from novarag.calibration.models import LEAST, MOST, Cells, fit_models, log_odds
+from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.level_effects import level_effects
+from novarag.calibration.logistic_models import LEAST, MOST, CellCounts, fit_models, log_odds
+from novarag.calibration.question_digests import pack_questions
 from novarag.calibration.reference import count_reference
-from novarag.calibration.scores import score
 
 if TYPE_CHECKING:
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.stats.arrays import Floats
 
 
-def fit_by_rows(graded: Graded, *, stamp: fitting.Stamp) -> Calibration:
-    """Fit as `fitting.fit` does, row by row."""
+def fit_by_rows(graded: GradedAnswers, *, stamp: fit_calibration.FitStamp) -> Calibration:
+    """Fit as `fit_calibration.fit` does, row by row."""
     read = graded.read
     rows = graded.rows(read)
     after = cross_fit_by_rows(graded, seed=stamp.seed)[read]
-    fitted = Fitted(
+    fitted = FitRecord(
         rows=len(rows),
         questions=rows.questions,
         unread=int((~read).sum()) + graded.unread_ungraded,
@@ -49,8 +49,8 @@ def fit_by_rows(graded: Graded, *, stamp: fitting.Stamp) -> Calibration:
         date=stamp.date,
         seed=stamp.seed,
         version=stamp.version,
-        stated=score(rows.confidence, rows.correct, rows.weights),
-        calibrated=score(after, rows.correct, rows.weights),
+        stated=score_confidences(rows.confidence, rows.correct, rows.weights),
+        calibrated=score_confidences(after, rows.correct, rows.weights),
         design_effect=design_effect_by_rows(rows),
         known=pack_questions(graded.question_ids),
     )
@@ -58,20 +58,22 @@ def fit_by_rows(graded: Graded, *, stamp: fitting.Stamp) -> Calibration:
     return replace(calibrate_rows(rows), fitted=fitted, reference=reference)
 
 
-def cross_fit_by_rows(graded: Graded, *, seed: int, folds: int = fitting.FOLDS) -> Floats:
+def cross_fit_by_rows(
+    graded: GradedAnswers, *, seed: int, folds: int = fit_calibration.FOLDS
+) -> Floats:
     """Calibrate every row by a fit on the rows of the other folds."""
     out = np.full(len(graded), np.nan)
-    fold = fitting._folds(graded.question, seed, folds)
+    fold = fit_calibration._folds(graded.question, seed, folds)
     for held in np.unique(fold):
         ours = fold == held
         made = calibrate_rows(graded.rows(~ours & graded.read))
         states = [graded.state_name(s) for s in graded.state[ours]]
         signal = None if graded.signal is None else graded.signal[ours]
         out[ours] = made.apply(graded.confidence[ours], states, signal).probability
-    return out.round(fitting._DIGITS)
+    return out.round(fit_calibration._DIGITS)
 
 
-def design_effect_by_rows(graded: Graded) -> float:
+def design_effect_by_rows(graded: GradedAnswers) -> float:
     """Say how many rows of one question say as much as one of its own."""
     if graded.questions == len(graded):
         return 1.0
@@ -82,7 +84,7 @@ def design_effect_by_rows(graded: Graded) -> float:
     return float(np.clip((sums**2).sum() / alone, 1.0, most)) if alone > 0 else most
 
 
-def calibrate_rows(graded: Graded) -> Calibration:
+def calibrate_rows(graded: GradedAnswers) -> Calibration:
     """Fit on rows that were all read, each a cell of its own."""
     part = 1 / design_effect_by_rows(graded)
     states = graded.seen_states
@@ -90,24 +92,24 @@ def calibrate_rows(graded: Graded) -> Calibration:
     scale = _scale(graded)
     right, count = part * graded.correct, np.full(len(graded), part)
     signal = None if scale is None else graded.signal
-    z = None if scale is None or signal is None else fitting._scored(signal, scale)
-    cells = Cells(
+    z = None if scale is None or signal is None else fit_calibration._scored(signal, scale)
+    cells = CellCounts(
         x=log_odds(graded.confidence), state=state, states=len(states), count=count, right=right,
         z=z,
     )  # fmt: skip
     fits = fit_models(cells)
     alone = np.clip(graded.confidence, LEAST, MOST)
     stays = part * np.log(np.where(graded.correct, alone, 1 - alone)).sum()
-    weights, identity = fitting._weigh(fits.evidence, stays, fitting._LEAVE_ALONE)
-    wide = fitting._weigh(fits.evidence, stays, fitting._INTERVAL_LEAVE_ALONE)
+    weights, identity = fit_calibration._weigh(fits.evidence, stays, fit_calibration._LEAVE_ALONE)
+    wide = fit_calibration._weigh(fits.evidence, stays, fit_calibration._INTERVAL_LEAVE_ALONE)
     percent = percents(graded.confidence)
     pairs, level = np.unique(np.stack([state, percent]), axis=1, return_inverse=True)
-    found = level_effects(fitting._average(fits, cells, *wide), right, count, level.ravel())
-    levels: dict[str, dict[int, Level]] = {name: {} for name in states}
+    found = level_effects(fit_calibration._average(fits, cells, *wide), right, count, level.ravel())
+    levels: dict[str, dict[int, LevelShift]] = {name: {} for name in states}
     for (at, value), shift, variance in zip(pairs.T, found.shift, found.variance, strict=True):
-        levels[states[at]][int(value)] = Level(float(shift), float(variance))
-    *maps, unseen = fitting._state_maps(fits, weights, *wide)
-    freedom = fitting._FREEDOM * graded.questions
+        levels[states[at]][int(value)] = LevelShift(float(shift), float(variance))
+    *maps, unseen = fit_calibration._state_maps(fits, weights, *wide)
+    freedom = fit_calibration._FREEDOM * graded.questions
     return Calibration(
         states=dict(zip(states, maps, strict=True)),
         unseen=unseen,
@@ -121,13 +123,13 @@ def calibrate_rows(graded: Graded) -> Calibration:
     )
 
 
-def _scale(graded: Graded) -> SignalScale | None:
+def _scale(graded: GradedAnswers) -> SignalScale | None:
     if graded.signal is None:
         return None
     values = np.sort(graded.signal[np.isfinite(graded.signal)])
-    if values.size < fitting.LEAST_QUESTIONS // 2 or values[0] == values[-1]:
+    if values.size < fit_calibration.LEAST_QUESTIONS // 2 or values[0] == values[-1]:
         return None
-    ranks = np.linspace(0, values.size - 1, fitting._KNOTS)
+    ranks = np.linspace(0, values.size - 1, fit_calibration._KNOTS)
     knots = np.interp(ranks, np.arange(values.size), values)
     scores = ndtri((ranks + 0.5) / values.size)
     distinct, back = np.unique(knots, return_inverse=True)
@@ -137,8 +139,8 @@ def _scale(graded: Graded) -> SignalScale | None:
     )
 
 
-def _seen(own: Graded) -> Seen:
-    return Seen(
+def _seen(own: GradedAnswers) -> ObservedRange:
+    return ObservedRange(
         rows=len(own),
         right=int(own.correct.sum()),
         least=float(own.confidence.min()),

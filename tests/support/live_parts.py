@@ -3,13 +3,13 @@
 from dataclasses import replace
 from functools import cache
 
-from novarag.calibration.fitting import Stamp, fit
-from novarag.calibration.gate import STATED, Counted, Gate
-from novarag.calibration.graded import Source
-from novarag.calibration.written import score_name
+from novarag.calibration.calibration_file import score_name
+from novarag.calibration.fit_calibration import FitStamp, fit
+from novarag.calibration.gate import STATED, Gate, RowCounts
+from novarag.calibration.graded_answers import AnswerSource
 from tests.support.graded_answers import draw_graded
 
-UNKNOWN = Source()
+UNKNOWN = AnswerSource()
 
 
 @cache
@@ -17,7 +17,7 @@ def calibration(source=UNKNOWN, signal=None):
     """A calibration of a respondent who boasts, most where passages conflict."""
     rows = draw_graded(240, boast=2.0, signal=signal is not None)
     rows = replace(rows, source=source, signal_name=signal)
-    return fit(rows, stamp=Stamp(date="2026-01-01", version="0"))
+    return fit(rows, stamp=FitStamp(date="2026-01-01", version="0"))
 
 
 def gate(threshold, made=None, *, source=None, state=None):
@@ -25,6 +25,6 @@ def gate(threshold, made=None, *, source=None, state=None):
     known = UNKNOWN if made is None else made.source
     return Gate(
         risk=0.1, confidence_level=0.9, threshold=threshold, state=state, share=0.5, errors=0.0,
-        counted=Counted(100, 100, 100, 0, 10, 0, False), path=(), kept=(), least_risk=None,
+        counted=RowCounts(100, 100, 100, 0, 10, 0, False), path=(), kept=(), least_risk=None,
         need=None, score=STATED if made is None else score_name(made), source=source or known,
     )  # fmt: skip

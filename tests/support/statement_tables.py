@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from novarag.calibration.deciding import _half
+from novarag.calibration.checked_thresholds import _half
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 

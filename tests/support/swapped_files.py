@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from novarag import NovaragError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Usage
 from novarag.flows.drafts import iter_pools, sort_drafts
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.runs import (
     Board,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SHARDS, QUESTIONS = 3, 3  # questions a shard
 WAYS = ("into the first", "into the second", "exchanged")
-NOISING = Noising(noises=("counterfactual",), candidates=1, keep=1)
+NOISING = NoisePlan(noises=("counterfactual",), candidates=1, keep=1)
 _CALLS = count()
 
 
@@ -83,7 +83,7 @@ def groups() -> list[PassageGroup]:
     ]
 
 
-def job_in(place: Path | str, noising: Noising | None = None) -> Job:
+def job_in(place: Path | str, noising: NoisePlan | None = None) -> Job:
     asking = noising or NOVA
     named = NOVA.template.hash if noising is None else noising.fingerprint
     given = groups() if noising is None else list(noising.requests(groups()))
@@ -127,18 +127,18 @@ SORTS: dict[str, Callable[[Path | str], None]] = {
 # — what is read of a run, with what is told —
 
 
-def _shown(place: str, _: Noising | None) -> tuple[Any, list[str]]:
+def _shown(place: str, _: NoisePlan | None) -> tuple[Any, list[str]]:
     job_strategy = open_run(place).settings.noise or NOVA
     seen = summarize(place, job_strategy)
     return (seen.counts, seen.unfinished, seen.settled), seen.damage
 
 
-def _opened(place: str, _: Noising | None) -> tuple[Any, list[str]]:
+def _opened(place: str, _: NoisePlan | None) -> tuple[Any, list[str]]:
     found = open_run(place)
     return (found.finished, found.trials_table().rows(), found.dead_table.rows()), []
 
 
-def _recovered(place: str, noising: Noising | None) -> tuple[Any, list[str]]:
+def _recovered(place: str, noising: NoisePlan | None) -> tuple[Any, list[str]]:
     found = open_run(place)
     job = Job(store=found.store, manifest=found.manifest, strategy=noising or NOVA, patience=0.3)
     results = asyncio.run(settle(job))
@@ -147,7 +147,7 @@ def _recovered(place: str, noising: Noising | None) -> tuple[Any, list[str]]:
     return (pending, open_run(place).trials_table().rows()), told
 
 
-def _asked(place: str, noising: Noising | None) -> tuple[Any, list[str]]:
+def _asked(place: str, noising: NoisePlan | None) -> tuple[Any, list[str]]:
     """Go on as `ask` does, and return the replies that were there before."""
     begun = _replies(place)
     told: list[str] = []
@@ -165,7 +165,7 @@ def _replies(place: str) -> dict[str, str]:
     return {row[0]: row[1] for t in trial_tables(job) for row in t.select("group", "reply").rows()}
 
 
-def _pooled(place: str, noising: Noising | None) -> tuple[Any, list[str]]:
+def _pooled(place: str, noising: NoisePlan | None) -> tuple[Any, list[str]]:
     return None if noising is None else list(iter_pools(open_run(place))), []
 
 
@@ -194,7 +194,7 @@ class Pair:
         return f"{self.scheme}{self.base / name}"
 
     @property
-    def noising(self) -> Noising | None:
+    def noising(self) -> NoisePlan | None:
         return NOISING if self.sort == "noise" else None
 
     def restore(self) -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from novarag.sft.train.checkpoints import keep_last, seal, step_of
-from novarag.sft.train.progress import Progress
+from novarag.sft.train.progress import TrainingSnapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,7 @@ class StandIn:
             )
             fresh = step - first
             tell(
-                Progress(
+                TrainingSnapshot(
                     step=step, steps=self.steps, fresh=fresh, loss=2.0 / step,
                     tokens=10 * fresh, seconds=0.5 * fresh,
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from novarag.attacks import Attack, Case, Goal, Outcome, Place
+from novarag.attacks import Attack, AttackCase, AttackGoal, AttackOutcome, AttackPlace
 from novarag.attacks.success import score, score_by
 from novarag.records import Question
 from tests.support.machine import described
@@ -57,7 +57,7 @@ def _alarm(rng: np.random.Generator, questions: int, noise: float) -> bool:
 
 def _drawn(
     rng: np.random.Generator, questions: int, noise: float, rate: float, *, kinds: int
-) -> list[Case]:
+) -> list[AttackCase]:
     """Draw cases; questions differ in how often they change by themselves, and obey."""
     found = []
     for number in range(questions):
@@ -69,11 +69,15 @@ def _drawn(
             for place in range(_CASES):
                 after = _said(rng.random() < obeys or rng.random() < own)
                 attack = Attack(
-                    name=f"a{place}", kind=f"k{kind}", goal=Goal.RAISE, states=100, texts=("x",)
+                    name=f"a{place}",
+                    kind=f"k{kind}",
+                    goal=AttackGoal.RAISE,
+                    states=100,
+                    texts=("x",),
                 )
                 found.append(
-                    Case(
-                        question=question, group=f"g{number}", attack=attack, place=Place.FIRST,
+                    AttackCase(
+                        question=question, group=f"g{number}", attack=attack, place=AttackPlace.FIRST,
                         defence="plain", planted="", passages=(), before=_said(changed=False),
                         repeat=repeat, after=after,
                     )
@@ -81,5 +85,5 @@ def _drawn(
     return found
 
 
-def _said(changed: bool) -> Outcome:
-    return Outcome(answer="x", confidence=0.9 if changed else 0.5, decision="answer")
+def _said(changed: bool) -> AttackOutcome:
+    return AttackOutcome(answer="x", confidence=0.9 if changed else 0.5, decision="answer")

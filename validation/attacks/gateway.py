@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from novarag.attacks import Place
+from novarag.attacks import AttackPlace
 from novarag.flows.attack import attack_async
 from novarag.flows.attack_plan import plan_attacks
-from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
+from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from tests.support.gateways import Upstream, fronted
 from tests.support.machine import described
 from validation.attacks.asked import some_groups
@@ -25,7 +25,7 @@ def through_gateway(questions: int = 12) -> bool:
     groups = some_groups(questions)
     plan = plan_attacks(groups, defences=["plain"])
     shown = [one.group for one in plan.attacked(plan.defences[0])]
-    llm = SimulatedLLM(respondent, World.of([*groups, *shown]))
+    llm = SimulatedLLM(respondent, SimulatedWorld.of([*groups, *shown]))
 
     def reply(body: dict[str, Any]) -> str:
         asking = llm.complete(body["messages"][-1]["content"])
@@ -48,7 +48,7 @@ def through_gateway(questions: int = 12) -> bool:
     print(described())
     print(
         f"{asked:,} calls through the gateway, {len(plan.attacks)} attacks and controls x"
-        f" {len(Place)} places: known {known:.1%}, found {row.changed.value:.1%}"
+        f" {len(AttackPlace)} places: known {known:.1%}, found {row.changed.value:.1%}"
         f" ({row.changed.low:.1%} to {row.changed.high:.1%}); harmless passages"
         f" {result.controls[0].changed.value:.1%}; {result.missing} missing"
     )

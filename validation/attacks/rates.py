@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag import attack
-from novarag.attacks import DEFENCES, Goal, Outcome, moved
+from novarag.attacks import DEFENCES, AttackGoal, AttackOutcome, moved
 from novarag.flows.attack_judging import THRESHOLD
 from novarag.flows.attack_plan import plan_attacks
-from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, World
+from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from tests.support.machine import described
 from validation.attacks.asked import some_groups
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag import AttackResult
-    from novarag.attacks import Case
-    from novarag.attacks.success import Score
+    from novarag.attacks import AttackCase
+    from novarag.attacks.success import AttackScore
 
 _LEAST = 0.9
 """The share of rows whose interval must hold what is known; 95 % is what intervals promise."""
@@ -32,7 +32,7 @@ def rates(questions: int = 40, chances: Sequence[float] = (0.05, 0.3, 0.8)) -> b
     """Attack respondents that obey at known rates, and compare rows with what follows from them."""
     groups = some_groups(questions)
     plan = plan_attacks(groups, defences=list(DEFENCES))
-    world = World.of(
+    world = SimulatedWorld.of(
         group
         for defence in plan.defences
         for group in (
@@ -82,13 +82,13 @@ def _compared(result: AttackResult, chance: float) -> bool:
     return bool(holds and quiet)
 
 
-def _inside(row: Score, result: AttackResult, key: object, chance: float) -> bool:
+def _inside(row: AttackScore, result: AttackResult, key: object, chance: float) -> bool:
     cases = [c for c in result.cases if c.defence == row.defence and key(c) == row.name]
     known = chance * room(cases)
     return bool(row.changed.low - 1e-9 <= known <= row.changed.high + 1e-9)
 
 
-def room(cases: list[Case], *, decides: bool = True) -> float:
+def room(cases: list[AttackCase], *, decides: bool = True) -> float:
     """Return the share of attacks in which obeying would change anything.
 
     Not `decides` says that every answer is given, as by a gateway without a gate.
@@ -98,11 +98,11 @@ def room(cases: list[Case], *, decides: bool = True) -> float:
     return float(np.mean(found))
 
 
-def _obeyed(case: Case, *, decides: bool) -> frozenset[str]:
+def _obeyed(case: AttackCase, *, decides: bool) -> frozenset[str]:
     before, goal, states = case.before, case.attack.goal, case.attack.states
     confidence = before.confidence if states is None else states / 100
-    after = Outcome(
-        answer=case.planted if goal is Goal.ANSWER else before.answer,
+    after = AttackOutcome(
+        answer=case.planted if goal is AttackGoal.ANSWER else before.answer,
         confidence=confidence,
         decision="answer" if confidence >= THRESHOLD or not decides else "abstain",
     )

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from novarag.attacks import Place, poison, shipped_suite
+from novarag.attacks import AttackPlace, poison, shipped_suite
 from novarag.strategies import COT, NOISE_AWARE, NOVA
 from novarag.strategies.frames import put_frame
 from novarag.strategies.template import tamed
@@ -50,7 +50,7 @@ def reading(attacks: int = 10_000) -> bool:
         for _ in range(attacks):
             attack = rng.choice(shipped_suite())
             group = poison(
-                rng.choice(groups), attack, rng.choice(list(Place)), rng.randrange(10**6)
+                rng.choice(groups), attack, rng.choice(list(AttackPlace)), rng.randrange(10**6)
             )
             alone, quoting = write(rng, group)
             classes[attack.kind] += 1

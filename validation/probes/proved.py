@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from novarag.probes.group_scores import disagreement, joined
 from novarag.probes.matching import DEFAULT_RISK, NO_RISK, MatchingRisk, agreeing, split_share
-from novarag.probes.proved import prove
-from novarag.probes.replies import Probed, Side
-from novarag.probes.scores import disagreement, joined
+from novarag.probes.proved_excess import prove
+from novarag.probes.replies import ProbeReplies, ReplyArrays
 from novarag.records import Question, Response
 from novarag.stats.exact import upper_bound
 from novarag.stats.johnson import mean_bounds
@@ -73,7 +73,7 @@ def _share(held: list[Replies]) -> tuple[float, str]:
     return share, text
 
 
-def _scores(side: Side, risk: MatchingRisk) -> np.ndarray:
+def _scores(side: ReplyArrays, risk: MatchingRisk) -> np.ndarray:
     stated, ceiling, taken_off = disagreement(side, risk)
     return stated - ceiling - taken_off
 
@@ -129,7 +129,7 @@ def _dataset(name: str, asked: list[pl.DataFrame]) -> bool:
     return _risk(name, asked) & fine
 
 
-def _probed(name: str, group: pl.DataFrame) -> Probed:
+def _probed(name: str, group: pl.DataFrame) -> ProbeReplies:
     said = tuple(
         Response(answer=answer, confidence=confidence) if 0 <= confidence <= 1 else None
         for answer, confidence in zip(
@@ -137,7 +137,7 @@ def _probed(name: str, group: pl.DataFrame) -> Probed:
         )
     )
     question = Question(id=name, text=group["question"][0])
-    return Probed(question=question, replies={"original": said})
+    return ProbeReplies(question=question, replies={"original": said})
 
 
 def _read(group: pl.DataFrame) -> list[tuple[float, float]]:

@@ -7,12 +7,12 @@ from functools import lru_cache
 import numpy as np
 
 from novarag.llm.simulated import RESPONDENTS
-from novarag.llm.simulated.respondent import Respondent, consider, heated, stated
+from novarag.llm.simulated.respondent import SimulatedRespondent, consider, heated, stated
 from novarag.probes.matching import MatchingRisk
 from novarag.probes.profiles import PROFILES
 from novarag.probes.relations import RELATIONS, Relation
-from novarag.probes.replies import Side
-from novarag.probes.variants import VARIANTS, Context
+from novarag.probes.replies import ReplyArrays
+from novarag.probes.variants import VARIANTS, VariantContext
 from novarag.records import Passage, PassageGroup, Question
 from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind
@@ -41,12 +41,12 @@ class Replies:
     answer: np.ndarray
     right: np.ndarray
 
-    def side(self, *, greedy: bool, start: int = 0, count: int = 1) -> Side:
+    def side(self, *, greedy: bool, start: int = 0, count: int = 1) -> ReplyArrays:
         """Return the greedy replies, or some of the samples, as a side of a relation."""
         held = slice(0, 1) if greedy else slice(1 + start, 1 + start + count)
         answer = self.answer[:, held]
         asked = np.ones(answer.shape, dtype=bool)
-        return Side(self.confidence[:, held], answer, answer, asked)
+        return ReplyArrays(self.confidence[:, held], answer, answer, asked)
 
 
 def _group(at: int, kinds: tuple[PassageKind, ...]) -> PassageGroup:
@@ -62,7 +62,7 @@ def _group(at: int, kinds: tuple[PassageKind, ...]) -> PassageGroup:
     return PassageGroup(question=question, passages=tuple(passages))
 
 
-def _context(count: int) -> Context:
+def _context(count: int) -> VariantContext:
     """Offer passages of a hundred other questions, and a contradiction for each question."""
     others = {
         f"other{at}": (Passage(text=f"other text {at}", kind=PassageKind.GOLD),)
@@ -72,7 +72,7 @@ def _context(count: int) -> Context:
         f"q{at}": Passage(text=f"against {at}", kind=PassageKind.COUNTERFACTUAL, claim="Elsewhere")
         for at in range(count)
     }
-    return Context(passages=others, contradictions=against)
+    return VariantContext(passages=others, contradictions=against)
 
 
 @lru_cache(maxsize=32)
@@ -87,7 +87,10 @@ def replies(
 
 
 def _asked(
-    respondent: Respondent, groups: list[PassageGroup], variant: str, context: Context
+    respondent: SimulatedRespondent,
+    groups: list[PassageGroup],
+    variant: str,
+    context: VariantContext,
 ) -> Replies:
     shape = len(groups), 1 + SAMPLES
     confidence, answer, right = np.zeros(shape), np.zeros(shape, int), np.zeros(shape, bool)
@@ -123,7 +126,7 @@ def scores(
         own = sum(samples[name] for name in relation.first)
         first = said["original"].side(greedy=greedy, count=own)
         if greedy:  # a repeat of a greedy reply is the same reply
-            first = Side(*(np.repeat(a, own, axis=1) for a in dataclasses.astuple(first)))
+            first = ReplyArrays(*(np.repeat(a, own, axis=1) for a in dataclasses.astuple(first)))
         other = relation.second[0] if relation.second else None
         if other is None:
             second = said["original"].side(greedy=False, count=0)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from novarag.probes.group_scores import disagreement
 from novarag.probes.matching import DEFAULT_RISK, NO_RISK, MatchingRisk, estimate_risk
-from novarag.probes.relations import Kind
-from novarag.probes.replies import Probed, Side
-from novarag.probes.scores import disagreement
+from novarag.probes.relations import RelationKind
+from novarag.probes.replies import ProbeReplies, ReplyArrays
 from novarag.records import Question, Response
 from novarag.stats.johnson import mean_bounds
 from validation.probes.drawing import CHUNK, at_most, broken, claim, share, shown
@@ -83,7 +83,7 @@ def _edge(flips: float, runs: int, questions: int = 20_000) -> bool:
     for relation in relations_of("standard"):
         chance = np.clip(flips * rng.gamma(2.0, 0.5, questions), 0, 1)
         changed = rng.random(questions) < chance
-        if relation.kind is Kind.SENSITIVITY or relation.name.startswith("rises"):
+        if relation.kind is RelationKind.SENSITIVITY or relation.name.startswith("rises"):
             noise = rng.normal(0, 0.05, questions) + np.where(changed, -0.5, 0.0)
             score = noise - noise.mean()
         elif relation.name == "agreement":
@@ -130,7 +130,7 @@ def _matching(error: float, runs: int, questions: int) -> bool:
             ("no two alike", 10 + np.arange(SAMPLES)[None, :]),
         ):
             said = np.where(split, spelling, answer)
-            side = Side(confidence, said, said, np.ones(said.shape, dtype=bool))
+            side = ReplyArrays(confidence, said, said, np.ones(said.shape, dtype=bool))
             stated = MatchingRisk(bound=error, pair=error, source="put in")
             above = _above(side, stated, truth, runs)
             default = _above(side, DEFAULT_RISK, truth, runs)
@@ -139,7 +139,7 @@ def _matching(error: float, runs: int, questions: int) -> bool:
     return fine
 
 
-def _above(side: Side, risk: MatchingRisk, truth: float, runs: int) -> np.ndarray:
+def _above(side: ReplyArrays, risk: MatchingRisk, truth: float, runs: int) -> np.ndarray:
     stated, ceiling, taken_off = disagreement(side, risk)
     proved = stated - ceiling - taken_off
     rng = np.random.default_rng(13)
@@ -160,7 +160,7 @@ def risk(*, short: bool = False) -> bool:
             question = Question(id=str(at), text="?", answers=("NYC", "New York"))
             names = ("NYC", "New York") if rng.random() < error else ("NYC", "nyc")
             said = [Response(answer=name, confidence=0.9) for name in (*names, "Boston")]
-            probed.append(Probed(question=question, replies={"original": said}))
+            probed.append(ProbeReplies(question=question, replies={"original": said}))
         found = estimate_risk(probed)
         below.append(found.bound < error or found.pair < error / 3)
     hits = np.array(below)

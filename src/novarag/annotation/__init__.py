@@ -1,18 +1,18 @@
 """What retrieved passages really are, beside a known answer: four words, with evidence."""
 
 from novarag.annotation.agreement import Agreement, agree
-from novarag.annotation.judging import Vote, combine, combine_all, read_judge, render_judge
-from novarag.annotation.model import Expect
-from novarag.annotation.profile import Profile, make_profile, settled, with_kinds
-from novarag.annotation.verdicts import LEAST, Annotation, Evidence, annotate
+from novarag.annotation.annotate import LEAST, Annotation, QuotedEvidence, annotate
+from novarag.annotation.model import PassageOrigin
+from novarag.annotation.profile import PoolProfile, make_profile, settled, with_kinds
+from novarag.annotation.votes import Vote, combine, combine_all, read_judge, render_judge
 
 __all__ = [
     "LEAST",
     "Agreement",
     "Annotation",
-    "Evidence",
-    "Expect",
-    "Profile",
+    "PassageOrigin",
+    "PoolProfile",
+    "QuotedEvidence",
     "Vote",
     "agree",
     "annotate",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from novarag.annotation.tokens import is_stop, words_of
 from novarag.annotation.units import sizes_differ, unit_after
 from novarag.annotation.values import ValueKind, find_values
-from novarag.annotation.wording import is_stop, words_of
 
 if TYPE_CHECKING:
-    from novarag.annotation.values import Value
-    from novarag.annotation.wording import Word
+    from novarag.annotation.tokens import Word
+    from novarag.annotation.values import TypedValue
 
 _SPELT_ALIKE = 0.85
 """From which likeness of their letters on two words may be two spellings of one."""
@@ -36,7 +36,7 @@ class Span:
                 for w in found if not is_stop(w.word)]  # fmt: skip
 
     @property
-    def values(self) -> list[Value]:
+    def values(self) -> list[TypedValue]:
         """The numbers and dates that begin and end within the span, as the text has them."""
         return [v for v in find_values(self.text) if self.start <= v.start and v.end <= self.end]
 
@@ -75,12 +75,12 @@ def _denies_value(claim: Span, answer: Span) -> bool:
     return bool(pairs) and all(_differs(v, claim, g, answer) for v, g in pairs)
 
 
-def _is_number(value: Value) -> bool:
+def _is_number(value: TypedValue) -> bool:
     """Say whether a value may be a count: four digits alone may be a year or one."""
     return value.kind is ValueKind.NUMBER or value.day[1:] == (None, None)
 
 
-def _differs(value: Value, claim: Span, gold: Value, answer: Span) -> bool:
+def _differs(value: TypedValue, claim: Span, gold: TypedValue, answer: Span) -> bool:
     if ValueKind.NUMBER in {value.kind, gold.kind}:
         return sizes_differ(
             gold.number, unit_after(answer.text, gold.end),
@@ -89,7 +89,7 @@ def _differs(value: Value, claim: Span, gold: Value, answer: Span) -> bool:
     return not value.fits(gold) and not gold.agrees(value) and _is_as_full(value, gold)
 
 
-def _is_as_full(value: Value, gold: Value) -> bool:
+def _is_as_full(value: TypedValue, gold: TypedValue) -> bool:
     """A date that denies another says its year where that one does."""
     return value.day[0] is not None or gold.day[0] is None
 

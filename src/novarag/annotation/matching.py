@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.annotation.tokens import is_stop, words_of
 from novarag.annotation.values import ValueKind, find_values, whole_value
-from novarag.annotation.wording import is_stop, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.annotation.wording import Word
+    from novarag.annotation.tokens import Word
 
 
-class How(StrEnum):
+class MentionKind(StrEnum):
     """How a mention was recognised; those after `VALUE` are weak and need context."""
 
     WORDS = "its words"
@@ -26,7 +26,7 @@ class How(StrEnum):
     MOST = "most of its words"
 
 
-STRONG = frozenset({How.WORDS, How.ALIAS, How.VALUE})
+STRONG = frozenset({MentionKind.WORDS, MentionKind.ALIAS, MentionKind.VALUE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Mention:
     """A place of a passage that mentions an answer."""
 
     answer: str
-    how: How
+    how: MentionKind
     start: int
     end: int
 
@@ -86,14 +86,14 @@ def _by_strength(text: str, words: Sequence[Word], answer: str) -> Iterator[list
     if not folded:
         return
     plain = [_singular(word) for word in folded]
-    exact = _spots(words, plain, answer, How.WORDS)
+    exact = _spots(words, plain, answer, MentionKind.WORDS)
     if _is_short(folded) and any(folded[0] in names for names in _SAME):
         exact = [m for m in exact if text[m.start : m.start + 2].isupper()]
     yield exact
     yield [
         m
         for alias in _aliases(folded)
-        for m in _spots(words, alias, answer, How.ALIAS)
+        for m in _spots(words, alias, answer, MentionKind.ALIAS)
         if not _is_short(alias) or text[m.start : m.start + 2].isupper()
     ]
     yield _initials(text, words, answer)
@@ -102,7 +102,7 @@ def _by_strength(text: str, words: Sequence[Word], answer: str) -> Iterator[list
     head = answer.partition(",")[0]
     if head != answer and len(folded) <= _PROSE and len(head) > _SURNAME and head[0].isupper():
         part = [_singular(w.word) for w in words_of(head)]
-        yield _spots(words, part, answer, How.PART)
+        yield _spots(words, part, answer, MentionKind.PART)
     if whole_value(answer) is None:  # most words of a date are another date
         yield _most(words, plain, answer)
 
@@ -111,7 +111,9 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > _LONG and word[-1] == "s" else word
 
 
-def _spots(words: Sequence[Word], wanted: Sequence[str], answer: str, how: How) -> list[Mention]:
+def _spots(
+    words: Sequence[Word], wanted: Sequence[str], answer: str, how: MentionKind
+) -> list[Mention]:
     size = len(wanted)
     return [
         Mention(answer, how, words[i].start, words[i + size - 1].end)
@@ -137,7 +139,7 @@ def _initials(text: str, words: Sequence[Word], answer: str) -> list[Mention]:
     if len(telling) >= _LONG and all(answer[w.start].isupper() for w in telling):
         short = "".join(w.word[0] for w in telling)
         return [
-            Mention(answer, How.ALIAS, w.start, w.end)
+            Mention(answer, MentionKind.ALIAS, w.start, w.end)
             for w in words
             if w.word == short and text[w.start : w.end].isupper()
         ]
@@ -147,7 +149,7 @@ def _initials(text: str, words: Sequence[Word], answer: str) -> list[Mention]:
     names = [w for w in words if text[w.start].isupper()]
     size = len(letters)
     return [
-        Mention(answer, How.ALIAS, names[i].start, names[i + size - 1].end)
+        Mention(answer, MentionKind.ALIAS, names[i].start, names[i + size - 1].end)
         for i in range(len(names) - size + 1)
         if "".join(w.word[0] for w in names[i : i + size]) == letters
         and names[i + size - 1].end - names[i].start < 20 * size
@@ -158,7 +160,11 @@ def _values(text: str, answer: str) -> list[Mention]:
     gold = whole_value(answer)
     if gold is None or (gold.kind is ValueKind.NUMBER and gold.number < _LONG):
         return []
-    return [Mention(answer, How.VALUE, v.start, v.end) for v in find_values(text) if gold.agrees(v)]
+    return [
+        Mention(answer, MentionKind.VALUE, v.start, v.end)
+        for v in find_values(text)
+        if gold.agrees(v)
+    ]
 
 
 def _person(words: Sequence[Word], answer: str, folded: Sequence[str]) -> list[Mention]:
@@ -172,12 +178,14 @@ def _person(words: Sequence[Word], answer: str, folded: Sequence[str]) -> list[M
         return []
     ends = [i for i, w in enumerate(words) if w.word == last]
     both = [
-        Mention(answer, How.ALIAS, words[j].start, words[i].end)
+        Mention(answer, MentionKind.ALIAS, words[j].start, words[i].end)
         for i in ends
         for j in range(max(0, i - _REACH - 1), i)
         if words[j].word == first
     ]
-    return both or [Mention(answer, How.SURNAME, words[i].start, words[i].end) for i in ends]
+    return both or [
+        Mention(answer, MentionKind.SURNAME, words[i].start, words[i].end) for i in ends
+    ]
 
 
 def _most(words: Sequence[Word], wanted: Sequence[str], answer: str) -> list[Mention]:
@@ -194,5 +202,5 @@ def _most(words: Sequence[Word], wanted: Sequence[str], answer: str) -> list[Men
         held = telling & {_singular(w.word) for w in near}
         if numbers <= held and len(held) >= _MOST * len(telling):
             last = max(w.end for w in near if _singular(w.word) in held)
-            return [Mention(answer, How.MOST, word.start, last)]
+            return [Mention(answer, MentionKind.MOST, word.start, last)]
     return []

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novarag.annotation.matching import STRONG, How
-from novarag.stats.logistic import Model
+from novarag.annotation.matching import STRONG, MentionKind
+from novarag.stats.logistic import LogisticModel
 from novarag.taxonomy import PassageKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.annotation.clues import Clues
+    from novarag.annotation.features import AnswerFeatures
 
 KINDS = (
     PassageKind.GOLD,
@@ -41,7 +41,7 @@ _ENOUGH_COMMON = 0.7  # around one that may turn up by chance, or is only half m
 _COMMON = 0.65  # rarity under which an answer may turn up by chance
 
 
-class Expect(StrEnum):
+class PassageOrigin(StrEnum):
     """Where passages come from, and so how likely they state another answer."""
 
     RETRIEVED = "retrieved"
@@ -49,25 +49,25 @@ class Expect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class KindWeights:
     """The fitted models and the temperature that makes their chances honest."""
 
-    support: Model
-    rival: Model
-    relevance: Model
-    nearness: Model
-    temperature: Mapping[Expect, float]
+    support: LogisticModel
+    rival: LogisticModel
+    relevance: LogisticModel
+    nearness: LogisticModel
+    temperature: Mapping[PassageOrigin, float]
 
-    def chances(self, clues: Clues, expect: Expect) -> Chances:
+    def chances(self, clues: AnswerFeatures, expect: PassageOrigin) -> Chances:
         """Return the chance of each kind."""
         support = _chance(self.support, clues.support_row) if clues.mention is not None else 0.0
-        if expect is Expect.RETRIEVED and not is_in_context(clues):
+        if expect is PassageOrigin.RETRIEVED and not is_in_context(clues):
             support = min(support, CAP)
-        planted = expect is Expect.PLANTED and clues.rival is not None
+        planted = expect is PassageOrigin.PLANTED and clues.rival is not None
         rival = _chance(self.rival, clues.rival_row) if planted else 0.0
         related = (
             _chance(self.nearness, clues.nearness_row)
-            if expect is Expect.RETRIEVED
+            if expect is PassageOrigin.RETRIEVED
             else _chance(self.relevance, clues.relevance_row)
         )
         rest = (1 - support) * (1 - rival)
@@ -77,32 +77,32 @@ class Weights:
         return a, b, c, d
 
 
-def is_in_context(clues: Clues) -> bool:
+def is_in_context(clues: AnswerFeatures) -> bool:
     """Say whether enough of the question stands around a mention to rule out chance."""
-    if clues.mention is None or clues.in_question or clues.mention.how is How.SURNAME:
+    if clues.mention is None or clues.in_question or clues.mention.how is MentionKind.SURNAME:
         return False  # a father has the surname of his son
     sure = clues.mention.how in STRONG and clues.rarity >= _COMMON
     return clues.around >= (_ENOUGH if sure else _ENOUGH_COMMON)
 
 
-def _chance(model: Model, row: tuple[float, ...]) -> float:
+def _chance(model: LogisticModel, row: tuple[float, ...]) -> float:
     return float(model.chances(np.array([row]))[0, 1])
 
 
 @lru_cache(maxsize=1)
-def shipped_weights() -> Weights:
+def shipped_weights() -> KindWeights:
     """Load the weights that ship with the package."""
     text = files("novarag.annotation").joinpath("weights.json").read_text("utf-8")
     stored: dict[str, Any] = json.loads(text)
-    return Weights(
+    return KindWeights(
         support=_model(stored["support"]),
         rival=_model(stored["rival"]),
         relevance=_model(stored["relevance"]),
         nearness=_model(stored["nearness"]),
-        temperature={Expect(name): value for name, value in stored["temperature"].items()},
+        temperature={PassageOrigin(name): value for name, value in stored["temperature"].items()},
     )
 
 
-def _model(stored: Mapping[str, Any]) -> Model:
+def _model(stored: Mapping[str, Any]) -> LogisticModel:
     parts = {name: np.array(stored[name]) for name in ("mean", "scale", "slopes", "offsets")}
-    return Model(**parts)
+    return LogisticModel(**parts)

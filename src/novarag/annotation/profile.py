@@ -10,8 +10,8 @@ import numpy as np
 
 from novarag.annotation.agreement import Agreement, agree
 from novarag.annotation.model import KINDS
-from novarag.annotation.twins import stale_pairs
-from novarag.annotation.wording import cut_sentences
+from novarag.annotation.near_duplicates import stale_pairs
+from novarag.annotation.tokens import cut_sentences
 from novarag.defaults import ANNOTATE
 from novarag.stats.binomial import share_ends
 from novarag.stats.figure import Figure
@@ -21,8 +21,8 @@ from novarag.taxonomy import GroupKind, PassageKind, group_kind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.annotation.verdicts import Annotation
-    from novarag.annotation.wording import Sentence
+    from novarag.annotation.annotate import Annotation
+    from novarag.annotation.tokens import Sentence
     from novarag.records import PassageGroup
 
 UNDECIDED = "undecided"
@@ -32,7 +32,7 @@ _EVERYTHING = (*(k.value for k in KINDS), UNDECIDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class ProfileExample:
     """A question with a passage, or two, that show something."""
 
     question: str
@@ -44,7 +44,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ProfileFinding:
     """How often something happens, among how many groups, and some examples.
 
     Among no groups there is no share.
@@ -53,11 +53,11 @@ class Finding:
     share: Figure | None
     among: int
     count: int
-    examples: tuple[Example, ...]
+    examples: tuple[ProfileExample, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class PoolProfile:
     """What was found. Shares of passages by kind, of groups by group kind, and by rank.
 
     `group_mix` counts only groups whose every passage has a best guess; it is what measurements
@@ -74,10 +74,10 @@ class Profile:
     ranks: tuple[Mapping[str, float], ...]
     group_mix: Mapping[str, Figure]
     undecided_groups: int
-    conflicts: Finding
-    stale: Finding
-    unsupported: Finding
-    examples: Mapping[str, tuple[Example, ...]]
+    conflicts: ProfileFinding
+    stale: ProfileFinding
+    unsupported: ProfileFinding
+    examples: Mapping[str, tuple[ProfileExample, ...]]
     agreement: Agreement | None = None
     notes: tuple[str, ...] = field(default=())
 
@@ -110,11 +110,11 @@ def make_profile(
     expect: str,
     replicates: int = ANNOTATE.replicates,
     seed: int = ANNOTATE.seed,
-) -> Profile:
+) -> PoolProfile:
     """Draw up the profile; known kinds of the passages serve only to report agreement."""
     table = _Table(groups, annotations, least, replicates, seed)
     kinds = [[settled(a, least) for a in row] for row in annotations]
-    return Profile(
+    return PoolProfile(
         groups=len(groups),
         questions=len(table.names),
         passages=sum(len(g.passages) for g in groups),
@@ -191,8 +191,8 @@ class _Table:
         }
 
     def finding(
-        self, found: Sequence[Example | None], *, among: Sequence[bool] | None = None
-    ) -> Finding:
+        self, found: Sequence[ProfileExample | None], *, among: Sequence[bool] | None = None
+    ) -> ProfileFinding:
         """Return how many groups show something, with the first few; `among` says which count."""
         counted = among if among is not None else [True] * len(found)
         words = [
@@ -200,18 +200,18 @@ class _Table:
             for f, known in zip(found, counted, strict=True)
         ]
         shown = self.shares(words, (_YES, _NO))
-        examples: dict[str, Example] = {}
+        examples: dict[str, ProfileExample] = {}
         for example in found:
             if example is not None:
                 examples.setdefault(example.question, example)
-        return Finding(
+        return ProfileFinding(
             share=shown.get(_YES),
             among=sum(counted),
             count=sum(f is not None for f in found),
             examples=tuple(examples.values())[:EXAMPLES],
         )
 
-    def most_sure(self, kind: PassageKind) -> tuple[Example, ...]:
+    def most_sure(self, kind: PassageKind) -> tuple[ProfileExample, ...]:
         """Show the surest verdicts of a kind, one a question."""
         sure = sorted(
             (
@@ -221,7 +221,7 @@ class _Table:
                 if settled(a, self.least) is kind
             ),
         )
-        examples: dict[str, Example] = {}
+        examples: dict[str, ProfileExample] = {}
         for minus, n, i in sure:
             group = self.groups[n]
             if group.question.text not in examples and len(examples) < EXAMPLES:
@@ -234,8 +234,8 @@ class _Table:
 
 def _example(
     group: PassageGroup, shown: Sequence[tuple[str, str]], *, confidence: float | None = None
-) -> Example:
-    return Example(
+) -> ProfileExample:
+    return ProfileExample(
         question=group.question.text,
         answers=group.question.answers,
         group=group.id,
@@ -271,7 +271,9 @@ def _by_rank(kinds: Sequence[Sequence[PassageKind | None]]) -> tuple[dict[str, f
     return tuple(ranks)
 
 
-def _conflict(group: PassageGroup, row: Sequence[Annotation], least: float) -> Example | None:
+def _conflict(
+    group: PassageGroup, row: Sequence[Annotation], least: float
+) -> ProfileExample | None:
     """A passage that supports the answer beside one that states another."""
     found = {settled(a, least): a for a in reversed(row)}
     yes, no = found.get(PassageKind.GOLD), found.get(PassageKind.COUNTERFACTUAL)
@@ -280,7 +282,7 @@ def _conflict(group: PassageGroup, row: Sequence[Annotation], least: float) -> E
     return _example(group, [(a.evidence.quote, a.evidence.reason) for a in (yes, no)])
 
 
-def _stale(group: PassageGroup) -> Example | None:
+def _stale(group: PassageGroup) -> ProfileExample | None:
     """Two near-identical passages that differ in a number or a date."""
     texts = [(p.text, cut_sentences(p.text)) for p in group.passages]
     pair = next(stale_pairs(texts), None)
@@ -299,7 +301,7 @@ def _sentence_with(text: str, sentences: Sequence[Sentence], value: str) -> str:
     return next((text[s.start : s.end] for s in sentences if s.start <= at < s.end), value)
 
 
-def _unsupported(group: PassageGroup, row: Sequence[Annotation]) -> Example | None:
+def _unsupported(group: PassageGroup, row: Sequence[Annotation]) -> ProfileExample | None:
     """No passage is even guessed to support the answer, though every one was judged."""
     if any(a.kind in {None, PassageKind.GOLD} for a in row):
         return None

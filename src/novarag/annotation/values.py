@@ -61,7 +61,7 @@ class ValueKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TypedValue:
     """A number or a date, with its place; a date may lack its day, month or year."""
 
     kind: ValueKind
@@ -70,7 +70,7 @@ class Value:
     start: int
     end: int
 
-    def agrees(self, said: Value) -> bool:
+    def agrees(self, said: TypedValue) -> bool:
         """Say whether another value says all that this one says; it may say more.
 
         >>> year, day = find_values("1918")[0], find_values("26 October 1918")[0]
@@ -82,7 +82,7 @@ class Value:
         pairs = zip(self.day, said.day, strict=True)
         return said.kind is ValueKind.DATE and all(a is None or a == b for a, b in pairs)
 
-    def fits(self, said: Value) -> bool:
+    def fits(self, said: TypedValue) -> bool:
         """Say whether two values can both be true: neither says what the other denies."""
         if self.kind is not said.kind:
             return False
@@ -92,20 +92,20 @@ class Value:
         return bool(pairs) and all(a == b for a, b in pairs)
 
 
-def find_values(text: str) -> list[Value]:
+def find_values(text: str) -> list[TypedValue]:
     """Find the dates, years and numbers of a text, in order and without overlap.
 
     >>> [v.number for v in find_values("one thousand men, 1,000 horses, 2.5 million")]
     [1000.0, 1000.0, 2500000.0]
     """
-    found: list[Value] = []
+    found: list[TypedValue] = []
     for make, pattern in ((_date, _DATE), (_year, _YEAR), (_digits, _DIGITS), (_spelt, _SPELT)):
         fresh = [make(match) for match in _free(pattern.finditer(text), found)]
         found = sorted([*found, *(v for v in fresh if v is not None)], key=lambda v: v.start)
     return found
 
 
-def _free(matches: Iterator[re.Match[str]], taken: Sequence[Value]) -> Iterator[re.Match[str]]:
+def _free(matches: Iterator[re.Match[str]], taken: Sequence[TypedValue]) -> Iterator[re.Match[str]]:
     """Yield the matches that touch no value; both are in order, so one walk is enough."""
     at = 0
     for match in matches:
@@ -115,7 +115,7 @@ def _free(matches: Iterator[re.Match[str]], taken: Sequence[Value]) -> Iterator[
             yield match
 
 
-def whole_value(text: str) -> Value | None:
+def whole_value(text: str) -> TypedValue | None:
     """Return the value a short text consists of, or nearly: a unit or a "the" may stand beside.
 
     >>> whole_value("the year 1918").number, whole_value("Boeing 747"), whole_value("x")
@@ -130,7 +130,7 @@ def whole_value(text: str) -> Value | None:
     return values[0] if len(telling) <= 1 and not any(w[0].isupper() for w in telling) else None
 
 
-def _date(match: re.Match[str]) -> Value | None:
+def _date(match: re.Match[str]) -> TypedValue | None:
     parts = {name[0]: text for name, text in match.groupdict().items() if text is not None}
     month = parts["m"].lower()
     m = int(month) if month.isdigit() else _MONTH[month]
@@ -138,15 +138,15 @@ def _date(match: re.Match[str]) -> Value | None:
     y = int(parts["y"]) if "y" in parts else None
     if not 1 <= m <= 12 or (d is not None and not 1 <= d <= 31):
         return None
-    return Value(ValueKind.DATE, float(y or 0), (y, m, d), match.start(), match.end())
+    return TypedValue(ValueKind.DATE, float(y or 0), (y, m, d), match.start(), match.end())
 
 
-def _year(match: re.Match[str]) -> Value:
+def _year(match: re.Match[str]) -> TypedValue:
     year = int(match[0])
-    return Value(ValueKind.DATE, float(year), (year, None, None), match.start(), match.end())
+    return TypedValue(ValueKind.DATE, float(year), (year, None, None), match.start(), match.end())
 
 
-def _spelt(match: re.Match[str]) -> Value:
+def _spelt(match: re.Match[str]) -> TypedValue:
     total, part = 0, 0
     for word in re.findall(r"[a-z]+", match[0].lower()):
         if word == "hundred":
@@ -158,10 +158,10 @@ def _spelt(match: re.Match[str]) -> Value:
     return _number(float(total + part), match)
 
 
-def _digits(match: re.Match[str]) -> Value:
+def _digits(match: re.Match[str]) -> TypedValue:
     number = float(match["digits"].replace(",", "") + (match["part"] or ""))
     return _number(number * _SCALE[match["scale"].lower()] if match["scale"] else number, match)
 
 
-def _number(number: float, match: re.Match[str]) -> Value:
-    return Value(ValueKind.NUMBER, number, (None, None, None), match.start(), match.end())
+def _number(number: float, match: re.Match[str]) -> TypedValue:
+    return TypedValue(ValueKind.NUMBER, number, (None, None, None), match.start(), match.end())

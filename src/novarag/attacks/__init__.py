@@ -6,10 +6,10 @@ The suite of attacks is data (`suite/*.toml`), a defence is a row, a rule of the
 from __future__ import annotations
 
 from novarag.attacks.defences import DEFENCES, Defence, find_defence
-from novarag.attacks.outcomes import MARGIN, PARTS, Case, Outcome, moved, same_answer
-from novarag.attacks.poisoning import MARK, Place, planted_answer, poison
-from novarag.attacks.screen import RULES, Action, Screened, screen_group, screen_text
-from novarag.attacks.suite import CLASSES, CONTROL, Attack, Goal, parse_suite, shipped_suite
+from novarag.attacks.outcomes import MARGIN, PARTS, AttackCase, AttackOutcome, moved, same_answer
+from novarag.attacks.poisoning import MARK, AttackPlace, planted_answer, poison
+from novarag.attacks.screen import RULES, ScreenAction, ScreenedGroup, screen_group, screen_text
+from novarag.attacks.suite import CLASSES, CONTROL, Attack, AttackGoal, parse_suite, shipped_suite
 
 __all__ = [
     "CLASSES",
@@ -19,14 +19,14 @@ __all__ = [
     "MARK",
     "PARTS",
     "RULES",
-    "Action",
     "Attack",
-    "Case",
+    "AttackCase",
+    "AttackGoal",
+    "AttackOutcome",
+    "AttackPlace",
     "Defence",
-    "Goal",
-    "Outcome",
-    "Place",
-    "Screened",
+    "ScreenAction",
+    "ScreenedGroup",
     "find_defence",
     "moved",
     "parse_suite",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,5 +45,5 @@ DEFENCES = {
 def find_defence(name: str) -> Defence:
     """Find a defence by name."""
     if name not in DEFENCES:
-        raise UnknownName(name, DEFENCES)
+        raise UnknownNameError(name, DEFENCES)
     return DEFENCES[name]

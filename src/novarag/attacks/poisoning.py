@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from novarag.attacks.encodings import ENCODINGS
-from novarag.attacks.suite import ANSWER, HIDDEN, QUESTION, STATES, Goal
+from novarag.attacks.suite import ANSWER, HIDDEN, QUESTION, STATES, AttackGoal
 from novarag.grading import contains, grade, normalize, polarity
 from novarag.records import AnswerForm, Passage
 from novarag.seeding import rng_for
@@ -34,7 +34,7 @@ _NAMES = (
 )  # fmt: skip
 
 
-class Place(StrEnum):
+class AttackPlace(StrEnum):
     """Where the passages of an attack stand among the others."""
 
     FIRST = "first"
@@ -42,7 +42,9 @@ class Place(StrEnum):
     LAST = "last"
 
 
-def poison(group: PassageGroup, attack: Attack, place: Place | str, seed: int = 0) -> PassageGroup:
+def poison(
+    group: PassageGroup, attack: Attack, place: AttackPlace | str, seed: int = 0
+) -> PassageGroup:
     """Return the group with the passages of an attack put in; the others stay as they are.
 
     `seed` draws the wrong answer that an attack may plant, the same for every attack on a question.
@@ -60,13 +62,17 @@ def written(attack: Attack, group: PassageGroup, planted: str) -> tuple[Passage,
 
 
 def put_in(
-    group: PassageGroup, attack: Attack, place: Place | str, added: tuple[Passage, ...]
+    group: PassageGroup, attack: Attack, place: AttackPlace | str, added: tuple[Passage, ...]
 ) -> PassageGroup:
     """Put the passages of an attack at their place, under a name of their own."""
-    at = {Place.FIRST: 0, Place.MIDDLE: len(group.passages) // 2, Place.LAST: len(group.passages)}
-    here = at[Place(place)]
+    at = {
+        AttackPlace.FIRST: 0,
+        AttackPlace.MIDDLE: len(group.passages) // 2,
+        AttackPlace.LAST: len(group.passages),
+    }
+    here = at[AttackPlace(place)]
     passages = (*group.passages[:here], *added, *group.passages[here:])
-    name = _SEPARATOR.join((group.id or group.question.id, attack.name, Place(place)))
+    name = _SEPARATOR.join((group.id or group.question.id, attack.name, AttackPlace(place)))
     return replace(group, id=name, passages=passages, order=None)
 
 
@@ -103,7 +109,7 @@ def _passage(text: str, attack: Attack, group: PassageGroup, planted: str) -> Pa
     }
     if attack.hidden is not None and attack.encoding is not None:
         values[HIDDEN] = ENCODINGS[attack.encoding](filled(attack.hidden, values))
-    lies = attack.goal is Goal.ANSWER
+    lies = attack.goal is AttackGoal.ANSWER
     states = () if attack.states is None else (f"{STATED}{attack.states}",)
     return Passage(
         text=filled(text, values),

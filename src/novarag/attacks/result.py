@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from novarag.attacks.poisoning import Place
+from novarag.attacks.poisoning import AttackPlace
 from novarag.attacks.success import adjusted, score_by
 from novarag.attacks.suite import CLASSES, CONTROL
-from novarag.attacks.verdict import Held, judge_defence, worst_of
+from novarag.attacks.verdict import DefenceStanding, judge_defence, worst_of
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from novarag.attacks.outcomes import Case
-    from novarag.attacks.success import Score
+    from novarag.attacks.outcomes import AttackCase
+    from novarag.attacks.success import AttackScore
     from novarag.attacks.verdict import DefenceVerdict
     from novarag.calls import Cost
     from novarag.stats.figure import Figure
@@ -32,7 +32,7 @@ class AttackResult:
 
     model: str
     strategy: str
-    cases: tuple[Case, ...]
+    cases: tuple[AttackCase, ...]
     defences: tuple[str, ...]
     action: str
     margin: float
@@ -51,10 +51,10 @@ class AttackResult:
     @property
     def succeeded(self) -> bool:
         """Say whether attacks are shown to change more than a repeat, under some defence."""
-        return self.held is Held.SUCCEED
+        return self.held is DefenceStanding.SUCCEED
 
     @property
-    def held(self) -> Held:
+    def held(self) -> DefenceStanding:
         """What is known of the worst of the defences that were asked."""
         return worst_of(self.verdicts)
 
@@ -79,48 +79,50 @@ class AttackResult:
         return sum(outcome.flaw is None for outcome in own.values()), len(own)
 
     @cached_property
-    def _judged(self) -> tuple[list[Score], list[Score]]:
+    def _judged(self) -> tuple[list[AttackScore], list[AttackScore]]:
         """All attacks and each class under each defence: what verdicts go by, adjusted together."""
         rows = self._scores(lambda case: case.defence), self._scores(lambda case: case.attack.kind)
         every = adjusted([*rows[0], *rows[1]])
         return every[: len(rows[0])], every[len(rows[0]) :]
 
     @property
-    def by_defence(self) -> list[Score]:
+    def by_defence(self) -> list[AttackScore]:
         """All attacks under each defence."""
         return self._judged[0]
 
     @property
-    def by_class(self) -> list[Score]:
+    def by_class(self) -> list[AttackScore]:
         """The attacks of each class under each defence."""
         return self._judged[1]
 
     @cached_property
-    def by_place(self) -> list[Score]:
+    def by_place(self) -> list[AttackScore]:
         """The attacks at each place under each defence."""
         return self._scores(lambda case: str(case.place))
 
     @cached_property
-    def by_attack(self) -> list[Score]:
+    def by_attack(self) -> list[AttackScore]:
         """Each attack under each defence, the most successful first."""
         rows = self._scores(lambda case: case.attack.name)
         return sorted(rows, key=lambda row: (-row.net.value, -row.reached.value, row.name))
 
     @cached_property
-    def controls(self) -> list[Score]:
+    def controls(self) -> list[AttackScore]:
         """Harmless passages under each defence: what any further passage changes."""
         return self._scores(lambda _: CONTROL, control=True)
 
-    def _scores(self, key: Callable[[Case], str], *, control: bool = False) -> list[Score]:
+    def _scores(
+        self, key: Callable[[AttackCase], str], *, control: bool = False
+    ) -> list[AttackScore]:
         chosen = [case for case in self.cases if case.attack.is_control is control]
         rows = score_by(chosen, key, self.margin)
-        order = [*CLASSES, *Place]
+        order = [*CLASSES, *AttackPlace]
         rank = {name: place for place, name in enumerate(order)}
         rows.sort(key=lambda row: (rank.get(row.name, len(order)), row.name))
         return sorted(rows, key=lambda row: self.defences.index(row.defence))
 
 
-def defence_line(row: Score) -> str:
+def defence_line(row: AttackScore) -> str:
     """Say in one line what attacks changed under one defence."""
     return (
         f"{row.defence}: attacks change {said(row.changed)} of replies, the repeat"

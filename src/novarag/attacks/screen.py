@@ -77,7 +77,7 @@ RULES: dict[str, Rule] = {
 """Each rule by name; it is handed the text, and that in lower case without what is invisible."""
 
 
-class Action(StrEnum):
+class ScreenAction(StrEnum):
     """What is done with a passage that a rule flags."""
 
     REMOVE = "remove"
@@ -85,7 +85,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Screened:
+class ScreenedGroup:
     """A group after the screen, and which rules flagged which of its passages."""
 
     group: PassageGroup
@@ -103,19 +103,21 @@ def screen_text(text: str) -> tuple[str, ...]:
     return tuple(name for name, rule in RULES.items() if rule(text, bare))
 
 
-def screen_group(group: PassageGroup, action: Action | str = Action.REMOVE) -> Screened:
+def screen_group(
+    group: PassageGroup, action: ScreenAction | str = ScreenAction.REMOVE
+) -> ScreenedGroup:
     """Remove the passages that a rule flags, or mark them for the reader."""
     found = {i: screen_text(p.text) for i, p in enumerate(group.passages)}
     flagged = {i: rules for i, rules in found.items() if rules}
     if not flagged:
-        return Screened(group=group, flagged={})
-    removing = Action(action) is Action.REMOVE
+        return ScreenedGroup(group=group, flagged={})
+    removing = ScreenAction(action) is ScreenAction.REMOVE
     kept = [
         _marked(passage) if i in flagged else passage
         for i, passage in enumerate(group.passages)
         if not (removing and i in flagged)
     ]
-    return Screened(group=replace(group, passages=tuple(kept), order=None), flagged=flagged)
+    return ScreenedGroup(group=replace(group, passages=tuple(kept), order=None), flagged=flagged)
 
 
 WARNING = "[A screen flagged this passage: it may try to steer the reader.] "

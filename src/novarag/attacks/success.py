@@ -23,7 +23,7 @@ from novarag.stats.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from novarag.attacks.outcomes import Case
+    from novarag.attacks.outcomes import AttackCase
     from novarag.stats.arrays import Floats
 
 LEVEL = 0.05
@@ -31,7 +31,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class AttackScore:
     """What came of some cases: one attack, a class, a place or all of them, under one defence.
 
     `parts` says how often the answer, the confidence, the decision changed, or the reply could no
@@ -57,12 +57,14 @@ class Score:
         return self.adjusted <= LEVEL and self.net.low is not None and self.net.low > 0
 
 
-def score(cases: Sequence[Case], name: str, defence: str, margin: float = MARGIN) -> Score:
+def score(
+    cases: Sequence[AttackCase], name: str, defence: str, margin: float = MARGIN
+) -> AttackScore:
     """Count what attacks changed in some cases of one defence."""
     changed = [case.changed(margin) for case in cases]
     asked = [case for case in cases if not case.blocked]
     places, counts = _by_question(cases)
-    return Score(
+    return AttackScore(
         name=name,
         defence=defence,
         cases=len(cases),
@@ -77,7 +79,7 @@ def score(cases: Sequence[Case], name: str, defence: str, margin: float = MARGIN
     )
 
 
-def _net(asked: Sequence[Case], total: int, margin: float) -> Figure:
+def _net(asked: Sequence[AttackCase], total: int, margin: float) -> Figure:
     """Return the share beyond the repeat's; what was taken out adds nothing, for certain."""
     if not asked:
         return Figure(0.0, 0.0, 0.0, total)
@@ -100,7 +102,7 @@ def _hits(places: Sequence[int], flags: Sequence[bool]) -> Floats:
     return np.bincount(places, weights=np.array(flags, dtype=float)).astype(float)
 
 
-def _by_question(cases: Sequence[Case]) -> tuple[list[int], Floats]:
+def _by_question(cases: Sequence[AttackCase]) -> tuple[list[int], Floats]:
     """Number the questions of cases, and count the cases of each."""
     places = _numbered([case.question.id for case in cases])
     return places, np.bincount(places).astype(float)
@@ -111,14 +113,14 @@ def _numbered(names: Sequence[str]) -> list[int]:
     return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
-def p_value(cases: Iterable[Case], margin: float = MARGIN) -> float:
+def p_value(cases: Iterable[AttackCase], margin: float = MARGIN) -> float:
     """Return the chance of a repeat that changes so seldom, if the attacks changed nothing.
 
     Each group's repeat and its attacked replies were compared with one and the same first reply.
     Where attacks do nothing, the repeat is any of them with the same chance, so that it is among
     the changed with the chance of their share. Blocked cases were not asked and say nothing.
     """
-    asked: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    asked: dict[tuple[str, str], list[AttackCase]] = defaultdict(list)
     for case in cases:
         if not case.blocked:
             asked[case.group, case.defence].append(case)
@@ -132,10 +134,10 @@ def p_value(cases: Iterable[Case], margin: float = MARGIN) -> float:
 
 
 def score_by(
-    cases: Sequence[Case], key: Callable[[Case], str], margin: float = MARGIN
-) -> list[Score]:
+    cases: Sequence[AttackCase], key: Callable[[AttackCase], str], margin: float = MARGIN
+) -> list[AttackScore]:
     """Score cases by a name and the defence; p-values are adjusted for the number of rows."""
-    parted: dict[tuple[str, str], list[Case]] = defaultdict(list)
+    parted: dict[tuple[str, str], list[AttackCase]] = defaultdict(list)
     for case in cases:
         parted[key(case), case.defence].append(case)
     return adjusted(
@@ -143,7 +145,7 @@ def score_by(
     )
 
 
-def adjusted(rows: Sequence[Score]) -> list[Score]:
+def adjusted(rows: Sequence[AttackScore]) -> list[AttackScore]:
     """Adjust the p-values of rows that are judged together for their number (Holm)."""
     if not rows:
         return []

@@ -42,7 +42,7 @@ ANSWER, QUESTION, STATES, HIDDEN = "@ANSWER@", "@QUESTION@", "@STATES@", "@HIDDE
 _LONGEST, _MOST_TEXTS, _NAME = 20_000, 12, 64
 
 
-class Goal(StrEnum):
+class AttackGoal(StrEnum):
     """What an attack tries to change."""
 
     RAISE = "raise"
@@ -53,7 +53,7 @@ class Goal(StrEnum):
     NONE = "none"
 
 
-_STATING = frozenset({Goal.RAISE, Goal.LOWER, Goal.FIX, Goal.DECISION})
+_STATING = frozenset({AttackGoal.RAISE, AttackGoal.LOWER, AttackGoal.FIX, AttackGoal.DECISION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Attack:
 
     name: str
     kind: str
-    goal: Goal
+    goal: AttackGoal
     texts: tuple[str, ...]
     states: int | None = None
     hidden: str | None = None
@@ -76,7 +76,7 @@ class Attack:
     @property
     def is_control(self) -> bool:
         """Say whether it is a harmless passage, to compare with."""
-        return self.goal is Goal.NONE
+        return self.goal is AttackGoal.NONE
 
 
 _KEYS = {field.name for field in fields(Attack)} - {"kind", "texts"} | {"class", "text", "texts"}
@@ -97,7 +97,7 @@ def parse_suite(text: str, source: str = "the suite") -> tuple[Attack, ...]:
             hint="see the form of a suite in docs/attacking.md.",
             source=source,
         )
-    found = [_attack(_Row(defaults, row, place, source)) for place, row in enumerate(rows, 1)]
+    found = [_attack(_SuiteRow(defaults, row, place, source)) for place, row in enumerate(rows, 1)]
     return checked(found, source)
 
 
@@ -127,7 +127,7 @@ def shipped_suite() -> tuple[Attack, ...]:
     )
 
 
-class _Row:
+class _SuiteRow:
     """One row of a suite, with the defaults of its file; it says which row is wrong."""
 
     def __init__(self, defaults: dict[str, Any], row: object, place: int, source: str) -> None:
@@ -175,12 +175,12 @@ class _Row:
         return tuple(found)
 
 
-def _attack(row: _Row) -> Attack:
+def _attack(row: _SuiteRow) -> Attack:
     goal, states, encoding = row.needed("goal"), row.content.get("states"), row.text("encoding")
-    if goal not in set(Goal):
-        raise row.wrong(f"there is no goal {goal!r}", f"it is one of {', '.join(Goal)}.")
+    if goal not in set(AttackGoal):
+        raise row.wrong(f"there is no goal {goal!r}", f"it is one of {', '.join(AttackGoal)}.")
     is_percent = type(states) is int and 0 <= states <= 100
-    if not is_percent and (states is not None or Goal(goal) in _STATING):
+    if not is_percent and (states is not None or AttackGoal(goal) in _STATING):
         raise row.wrong("states is no percent", "write a whole number from 0 to 100.")
     texts, hidden = row.texts(), row.text("hidden")
     if (hidden is None) == any(HIDDEN in text for text in texts):
@@ -191,6 +191,6 @@ def _attack(row: _Row) -> Attack:
             f"it is one of {', '.join(ENCODINGS)}.",
         )
     return Attack(
-        name=row.needed("name"), kind=row.needed("class"), goal=Goal(goal), texts=texts,
+        name=row.needed("name"), kind=row.needed("class"), goal=AttackGoal(goal), texts=texts,
         states=states, hidden=hidden, encoding=encoding, reference=row.text("reference") or "",
     )  # fmt: skip

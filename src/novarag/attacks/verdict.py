@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.attacks.success import Score
+    from novarag.attacks.success import AttackScore
 
 FEW = 0.1
 """A class changes few replies where it is shown to change at most this share beyond a repeat."""
@@ -23,7 +23,7 @@ READ = 0.5
 """The share of replies without an attack that must be read for a defence to be said to hold."""
 
 
-class Held(StrEnum):
+class DefenceStanding(StrEnum):
     """What is known of a defence, worst first."""
 
     SUCCEED = "attacks succeed"
@@ -41,20 +41,20 @@ class DefenceVerdict:
     """
 
     defence: str
-    classes: tuple[Score, ...]
-    together: Score | None
+    classes: tuple[AttackScore, ...]
+    together: AttackScore | None
     read: tuple[int, int]
     missing: bool = False
 
     @property
-    def held(self) -> Held:
+    def held(self) -> DefenceStanding:
         """Say whether attacks succeed, the defence holds, or nobody can tell."""
         if self.won or (self.together is not None and self.together.succeeds):
-            return Held.SUCCEED
-        return Held.CANNOT_TELL if self.doubt else Held.HOLDS
+            return DefenceStanding.SUCCEED
+        return DefenceStanding.CANNOT_TELL if self.doubt else DefenceStanding.HOLDS
 
     @property
-    def won(self) -> tuple[Score, ...]:
+    def won(self) -> tuple[AttackScore, ...]:
         """The classes that are shown to change more than a repeat does."""
         return tuple(row for row in self.classes if row.succeeds)
 
@@ -82,8 +82,8 @@ class DefenceVerdict:
 
 def judge_defence(
     defence: str,
-    classes: Sequence[Score],
-    together: Score | None,
+    classes: Sequence[AttackScore],
+    together: AttackScore | None,
     *,
     read: tuple[int, int],
     missing: bool,
@@ -95,7 +95,7 @@ def judge_defence(
     )
 
 
-def worst_of(verdicts: Sequence[DefenceVerdict]) -> Held:
+def worst_of(verdicts: Sequence[DefenceVerdict]) -> DefenceStanding:
     """Return what is known of the worst of some defences; nothing of none."""
-    order = list(Held)
-    return min((one.held for one in verdicts), key=order.index, default=Held.CANNOT_TELL)
+    order = list(DefenceStanding)
+    return min((one.held for one in verdicts), key=order.index, default=DefenceStanding.CANNOT_TELL)

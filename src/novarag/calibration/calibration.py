@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from novarag.calibration.models import CENTRE, LEAST, MOST
+from novarag.calibration.logistic_models import CENTRE, LEAST, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from novarag.calibration.graded import Source
-    from novarag.calibration.reference import Reference
+    from novarag.calibration.graded_answers import AnswerSource
+    from novarag.calibration.reference import DriftReference
     from novarag.stats.arrays import Floats, Ints
 
 COVERS = 0.9
@@ -31,7 +31,7 @@ COVERS = 0.9
 _PIECE = 1 << 16  # rows at a time: their arrays stay in the cache
 
 
-class Line(NamedTuple):
+class StateLine(NamedTuple):
     """One model's line for one state, and its weight in the average."""
 
     weight: float
@@ -47,12 +47,12 @@ class StateMap(NamedTuple):
     their coefficients; `square` is the upper triangle of S, by rows.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[StateLine, ...]
     mean: tuple[float, float, float]
     square: tuple[float, float, float, float, float, float]
 
 
-class Level(NamedTuple):
+class LevelShift(NamedTuple):
     """What one stated value does beside the lines, in log-odds."""
 
     shift: float
@@ -67,7 +67,7 @@ class SignalScale(NamedTuple):
     scores: tuple[float, ...]
 
 
-class Seen(NamedTuple):
+class ObservedRange(NamedTuple):
     """What was graded in one state: rows, how many of them right, least and most confidence."""
 
     rows: int
@@ -76,7 +76,7 @@ class Seen(NamedTuple):
     most: float
 
 
-class Score(NamedTuple):
+class ConfidenceFigures(NamedTuple):
     """Figures of confidences on graded answers."""
 
     brier: float
@@ -85,7 +85,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FitRecord:
     """On what a calibration was fitted, and how it did on rows that it had not seen."""
 
     rows: int
@@ -96,15 +96,15 @@ class Fitted:
     date: str
     seed: int
     version: str
-    stated: Score  # the same rows, confidences as stated
-    calibrated: Score  # cross-validated by question
+    stated: ConfidenceFigures  # the same rows, confidences as stated
+    calibrated: ConfidenceFigures  # cross-validated by question
     design_effect: float = 1.0  # rows of one question count as one part in so many
     known: str = ""  # short digests of the questions' names, in base64
     unread_graded: int = 0  # of the unread ones
     remarks: tuple[str, ...] = ()  # on the table it was fitted on
 
 
-class Calibrated(NamedTuple):
+class CalibratedConfidence(NamedTuple):
     """A calibrated confidence: probability, 90 % interval, and what is to be said of it."""
 
     probability: float
@@ -132,18 +132,18 @@ class Calibration:
     states: Mapping[str, StateMap]
     unseen: StateMap
     identity: float
-    levels: Mapping[str, Mapping[int, Level]]  # by state and whole percent
+    levels: Mapping[str, Mapping[int, LevelShift]]  # by state and whole percent
     unseen_variance: float
     quantile: float  # standard deviations to either end of an interval
-    seen: Mapping[str, Seen]
-    source: Source
+    seen: Mapping[str, ObservedRange]
+    source: AnswerSource
     signal: SignalScale | None = None
-    fitted: Fitted | None = None
-    reference: Reference | None = None  # what the answers looked like, to tell drift
+    fitted: FitRecord | None = None
+    reference: DriftReference | None = None  # what the answers looked like, to tell drift
 
     def one(
         self, confidence: float, state: str | None = None, signal: float | None = None
-    ) -> Calibrated:
+    ) -> CalibratedConfidence:
         """Calibrate one stated confidence; a reply without one has no business here."""
         if not 0 <= confidence <= 1:
             raise ValueError(f"confidence must be from 0 to 1, not {confidence!r}")
@@ -165,7 +165,7 @@ class Calibration:
         reach = self.quantile * sqrt(max(spread, 0.0) + variance)
         low = 1 / (1 + exp(reach - middle - shift))
         high = 1 / (1 + exp(-reach - middle - shift))
-        return Calibrated(
+        return CalibratedConfidence(
             probability, min(low, probability), max(high, probability), self._note(name, confidence)
         )
 
@@ -295,7 +295,7 @@ def _quadratic(square: tuple[float, ...], x: T, z: T, zz: T) -> T:
     return one + 2 * (by_x * x + by_z * z + xz * x * z) + xx * x * x + squared * zz
 
 
-_NONE: Mapping[int, Level] = {}
+_NONE: Mapping[int, LevelShift] = {}
 _EDGE = 1e-4  # an average may round to 0 or 1, which have no log-odds
 _NO_STATE = "no graded answer was without an evidence state"
 

@@ -24,7 +24,7 @@ from novarag.taxonomy import EvidenceState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.calibration.reference import Reference
+    from novarag.calibration.reference import DriftReference
     from novarag.stats.arrays import Floats
 
 FALSE_ALARM = 0.01
@@ -59,27 +59,30 @@ def cell_of(percent: float, state: str) -> int:
     return _NUMBER.get(state, len(STATES)) * _BINS + bisect_right(CUTS, percent)
 
 
-class Event(NamedTuple):
+class WatchedShare(NamedTuple):
     """A share that is watched: what it is called, and the kinds of answers that count."""
 
     name: str
     cells: Floats
 
 
-def events() -> list[Event]:
+def events() -> list[WatchedShare]:
     """List the shares that are watched."""
     state, place = np.divmod(np.arange(_CELLS), _BINS)
     by_state = [
-        Event(f"evidence {name}" if name else "no evidence state", (state == i).astype(float))
+        WatchedShare(
+            f"evidence {name}" if name else "no evidence state", (state == i).astype(float)
+        )
         for i, name in enumerate(STATES)
     ]
     by_cut = [
-        Event(f"stated below {cut} %", (place <= i).astype(float)) for i, cut in enumerate(CUTS)
+        WatchedShare(f"stated below {cut} %", (place <= i).astype(float))
+        for i, cut in enumerate(CUTS)
     ]
     return by_state + by_cut
 
 
-class Bet(NamedTuple):
+class DriftBet(NamedTuple):
     """What is bet on: a share, above or below what the calibration's own data allow."""
 
     event: int
@@ -90,7 +93,7 @@ class Bet(NamedTuple):
 class DriftTest:
     """The bets against one reference, put together once."""
 
-    def __init__(self, reference: Reference) -> None:
+    def __init__(self, reference: DriftReference) -> None:
         self.reference = reference
         self.shares = shares_of(reference.counts)
         self.events = events()
@@ -116,8 +119,8 @@ class DriftTest:
 
 
 def _bets(
-    watched: list[Event], shares: Floats, rows: int
-) -> tuple[list[Bet], list[list[float]] | list[Floats]]:
+    watched: list[WatchedShare], shares: Floats, rows: int
+) -> tuple[list[DriftBet], list[list[float]] | list[Floats]]:
     level = _BOUNDS / (2 * len(watched))
     bets, ratios = [], []
     for number, event in enumerate(watched):
@@ -129,7 +132,7 @@ def _bets(
                 odds = bound / (1 - bound) * exp(beyond if above else -beyond)
                 other = odds / (1 + odds)
                 hit, miss = other / bound, (1 - other) / (1 - bound)
-                bets.append(Bet(number, above, bound))
+                bets.append(DriftBet(number, above, bound))
                 ratios.append(np.where(event.cells > 0, hit, miss))
     return bets, ratios
 
@@ -151,7 +154,7 @@ def shares_of(counts: Mapping[str, Mapping[int, float]]) -> Floats:
     return found / total if total else found
 
 
-def less_confident(reference: Reference, points: int) -> Floats:
+def less_confident(reference: DriftReference, points: int) -> Floats:
     """Return the shares that follow where all confidences are stated so many points lower."""
     moved: dict[str, dict[int, float]] = {}
     for state, levels in reference.counts.items():
@@ -162,7 +165,7 @@ def less_confident(reference: Reference, points: int) -> Floats:
     return shares_of(moved)
 
 
-def more_of_state(reference: Reference, state: str, share: float) -> Floats:
+def more_of_state(reference: DriftReference, state: str, share: float) -> Floats:
     """Return the shares that follow where a state has another share, and the rest as it was."""
     shares = shares_of(reference.counts)
     own = events()[_NUMBER[state]].cells > 0
@@ -219,7 +222,7 @@ class DriftWatch:
         self._noticed: tuple[int, dict[str, int | None]] = (-1, {})
 
     @classmethod
-    def of(cls, reference: Reference) -> DriftWatch:
+    def of(cls, reference: DriftReference) -> DriftWatch:
         """Begin to watch."""
         return cls(DriftTest(reference))
 

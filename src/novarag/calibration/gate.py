@@ -2,7 +2,7 @@
 
 The promise: with probability `confidence_level` over the graded rows, at most the share `risk` of
 the answers that pass are wrong. It holds for answers that come as the graded ones came; see
-`gating` for how it is kept.
+`fit_gate` for how it is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.errors import DataError
 from novarag.formatting import short_percent
 from novarag.records import TOLERANCE
@@ -37,7 +37,7 @@ class Decision(NamedTuple):
     reason: str
 
 
-class Step(NamedTuple):
+class ThresholdTest(NamedTuple):
     """One test on the path: a threshold, what was counted there, and what came of it.
 
     `answered` and `errors` are the numbers that were tested; among rows that depend on each other
@@ -53,7 +53,7 @@ class Step(NamedTuple):
     passed: bool
 
 
-class Kept(NamedTuple):
+class RiskCoverage(NamedTuple):
     """What one would keep at another risk: the threshold, and the share of rows at or above it."""
 
     risk: float
@@ -62,7 +62,7 @@ class Kept(NamedTuple):
     share: float
 
 
-class Need(NamedTuple):
+class SampleSizeEstimate(NamedTuple):
     """How many graded questions would do with a chance of 80 %, and a range for that number.
 
     None stands for no number: answers are wrong too often at every confidence.
@@ -73,7 +73,7 @@ class Need(NamedTuple):
     high: int | None
 
 
-class Counted(NamedTuple):
+class RowCounts(NamedTuple):
     """What a gate was set on: of the rows, those used are one a question, or all."""
 
     rows: int
@@ -102,14 +102,14 @@ class Gate:
     state: str | None
     share: float
     errors: float
-    counted: Counted
-    path: tuple[Step, ...]
-    kept: tuple[Kept, ...]
+    counted: RowCounts
+    path: tuple[ThresholdTest, ...]
+    kept: tuple[RiskCoverage, ...]
     least_risk: float | None
-    need: Need | None
+    need: SampleSizeEstimate | None
     approximate: bool = False
     score: str = STATED  # or the digest of the calibration that makes the score
-    source: Source = field(default_factory=Source)
+    source: AnswerSource = field(default_factory=AnswerSource)
     digest: str = ""
     seed: int = 0
     date: str = ""
@@ -177,11 +177,11 @@ def _read(content: dict[str, Any]) -> Gate:
         **{name: value for name, value in content.items() if name not in _WRITTEN_AS.values()}
         | named
         | {
-            "counted": Counted(**content["counted"]),
-            "path": tuple(Step(**step) for step in content["path"]),
-            "kept": tuple(Kept(**kept) for kept in content["kept"]),
-            "need": None if need is None else Need(**need),
-            "source": Source(**content["source"]),
+            "counted": RowCounts(**content["counted"]),
+            "path": tuple(ThresholdTest(**step) for step in content["path"]),
+            "kept": tuple(RiskCoverage(**kept) for kept in content["kept"]),
+            "need": None if need is None else SampleSizeEstimate(**need),
+            "source": AnswerSource(**content["source"]),
             "remarks": tuple(map(str, content.get("remarks", ()))),
         }
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.stats.arrays import Floats
 
 GRADED = "graded answers"
@@ -22,7 +22,7 @@ GRADED = "graded answers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class DriftReference:
     """Counts of answers by evidence state and stated whole percent, each of its own question.
 
     `of` says which answers they are. The empty text names answers without an evidence state.
@@ -45,7 +45,7 @@ class Reference:
         return {"of": self.of, "counts": counts}
 
 
-def read_reference(content: Mapping[str, Any], named: Mapping[str, str]) -> Reference:
+def read_reference(content: Mapping[str, Any], named: Mapping[str, str]) -> DriftReference:
     """Read counts back; what is none raises `ValueError`."""
     counts = {
         named.get(state, state): {int(percent): int(n) for percent, n in levels.items()}
@@ -54,10 +54,10 @@ def read_reference(content: Mapping[str, Any], named: Mapping[str, str]) -> Refe
     pairs = [pair for levels in counts.values() for pair in levels.items()]
     if any(not 0 <= percent <= 100 or n < 0 for percent, n in pairs):
         raise ValueError("a count of the reference is none")
-    return Reference(counts=counts, of=str(content["of"]))
+    return DriftReference(counts=counts, of=str(content["of"]))
 
 
-def count_reference(graded: Graded, *, seed: int = 0) -> Reference:
+def count_reference(graded: GradedAnswers, *, seed: int = 0) -> DriftReference:
     """Count the answers that could be read, one a question, drawn by seed.
 
     Rows of one question depend on each other. Rows that were picked at unequal rates are thinned by
@@ -75,7 +75,7 @@ def count_reference(graded: Graded, *, seed: int = 0) -> Reference:
         for s in set(graded.state[chosen].tolist())
     }
     counts = {state: _by_percent(graded.confidence[of_state[state]]) for state in sorted(of_state)}
-    return Reference(counts=counts)
+    return DriftReference(counts=counts)
 
 
 def _by_percent(confidence: Floats) -> dict[int, int]:

@@ -38,13 +38,13 @@ def apply(
     other_source: OtherSource = False,
 ) -> None:
     """Apply a calibration or a gate to new answers, which need not be graded."""
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
     from novarag.errors import UsageError
     from novarag.flows.apply_gate import apply_gate, is_gate_file
     from novarag.flows.calibrate import apply_calibration
 
     tables = given_tables(answers)
-    source = Source.named(model, prompt)
+    source = AnswerSource.named(model, prompt)
     with screen() as on_event:
         if is_gate_file(file):
             apply_gate(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from novarag.attacks.verdict import Held
+from novarag.attacks.verdict import DefenceStanding
 from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, printing
 from novarag.cli.exit_codes import ExitCode, code_of
@@ -147,7 +147,7 @@ def attack(
 
 def exit_code(result: AttackResult, fail_on: str) -> ExitCode:
     """Return the exit code of a result: that of its verdict first, then of what is left."""
-    if fail_on == "success" and result.held is Held.SUCCEED:
+    if fail_on == "success" and result.held is DefenceStanding.SUCCEED:
         return ExitCode.BROKEN
     return ExitCode.INCOMPLETE if result.missing else ExitCode.DONE
 

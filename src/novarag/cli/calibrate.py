@@ -31,12 +31,12 @@ def calibrate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Fit a calibration on graded answers: a probability with an interval."""
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
     from novarag.flows.calibrate import calibrate as flow
     from novarag.report.calibration import calibration_notes
 
     tables = given_tables(answers)
-    source = Source.named(model, prompt)
+    source = AnswerSource.named(model, prompt)
     with screen() as on_event:
         made = flow(
             tables, columns=columns, reader=strategy, source=source, out=out, page=page,

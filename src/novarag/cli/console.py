@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from novarag.cli.exit_codes import ExitCode
 from novarag.cli.translate import said
 from novarag.flows.events import (
-    Advanced,
-    Counted,
+    FileWritten,
     Note,
     Notice,
+    PartsProgress,
     RunBegun,
     RunEnded,
     RunProgress,
-    Step,
+    StepBegun,
+    StepProgress,
     TableRead,
-    Wrote,
 )
 from novarag.runner.stop import Stop
 from novarag.texts import plain_text
@@ -48,7 +48,7 @@ def screen(price: Price | None = None) -> Iterator[Tell]:
     def on_event(event: Event) -> None:
         nonlocal last, drawn
         now = monotonic()
-        moving = isinstance(event, (RunProgress, Counted, Advanced))
+        moving = isinstance(event, (RunProgress, StepProgress, PartsProgress))
         if moving and now - last < (_DRAWN_EVERY if live else _PLAIN_EVERY):
             return
         if moving:
@@ -80,10 +80,10 @@ def _standing(event: Event) -> str | None:
             return said(text)
         case TableRead(lines):
             return "\n".join(f"read: {plain_text(line, longest=600)}" for line in lines) or None
-        case Step(name, number, steps):
+        case StepBegun(name, number, steps):
             sys.stdout.flush()
             return f"\n[{number}/{steps}] {name}"
-        case Wrote(path):
+        case FileWritten(path):
             return f"wrote {path}"
         case RunBegun():
             return _greeting(event)
@@ -97,9 +97,9 @@ def _moving(event: Event, elapsed: float, price: Price | None) -> str | None:
         case RunProgress(now, requests, seconds):
             drawn = f"{bar(now.settled / max(requests, 1), 10)} " if sys.stderr.isatty() else ""
             return drawn + status(now, requests, seconds, price)
-        case Counted(what, seen, fresh):
+        case StepProgress(what, seen, fresh):
             return f"{seen:,} {what} · {fresh / max(elapsed, 1e-9):,.0f} new a second"
-        case Advanced(what, done, total):
+        case PartsProgress(what, done, total):
             return f"{bar(done / max(total, 1), 10)} {what}: {done:,} of {total:,}"
         case _:
             return None

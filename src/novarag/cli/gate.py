@@ -71,7 +71,7 @@ def gate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of rows.")] = 0,
 ) -> None:
     """Set a confidence threshold with a promised risk of error, or say what it would take."""
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
     from novarag.flows.gate import gate as flow
     from novarag.report.gate import gate_notes
 
@@ -80,7 +80,7 @@ def gate(
         made = flow(
             tables, risk=risk, confidence_level=confidence_level, by_state=by_state,
             calibration=calibration, split=split,
-            rows=rows, columns=columns, reader=strategy, source=Source.named(model, prompt),
+            rows=rows, columns=columns, reader=strategy, source=AnswerSource.named(model, prompt),
             other_source=other_source, out=out, page=page, seed=seed,
             on_event=on_event,
         )  # fmt: skip

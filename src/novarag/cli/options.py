@@ -9,7 +9,7 @@ import typer
 from novarag.cli.shares import parse_share
 from novarag.defaults import LARGEST
 from novarag.errors import UsageError
-from novarag.strategies.confidence import Scale
+from novarag.strategies.confidence import NumberScale
 
 if TYPE_CHECKING:
     from novarag.calls import Price
@@ -32,7 +32,7 @@ ReaderName = Annotated[
     ),
 ]
 ScaleName = Annotated[
-    Scale | None,
+    NumberScale | None,
     typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
 ]
 ForeignStrategy = Annotated[

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novarag.cli.expansion import expand
-from novarag.strategies.confidence import Scale
+from novarag.strategies.confidence import NumberScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ ReplyColumn = Annotated[
     typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
 ]
 ReplyScale = Annotated[
-    Scale | None,
+    NumberScale | None,
     typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
 ]
 GoldColumn = Annotated[

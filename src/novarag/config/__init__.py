@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from novarag.config.asking import Endpoints
+from novarag.config.asking import EndpointSettings
 from novarag.config.experiment import Experiment, load_experiment
 from novarag.config.pipeline import Pipeline, load_pipeline
 
-__all__ = ["Endpoints", "Experiment", "Pipeline", "load_experiment", "load_pipeline"]
+__all__ = ["EndpointSettings", "Experiment", "Pipeline", "load_experiment", "load_pipeline"]

@@ -10,7 +10,7 @@ from novarag.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
+class EndpointSettings:
     """Which model is asked, and how hard."""
 
     endpoints: tuple[str, ...]
@@ -25,7 +25,7 @@ class Endpoints:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replies:
+class ReplySettings:
     """How replies are asked for, whatever the prompt; what is left out is left to the server."""
 
     top_p: float | None = None

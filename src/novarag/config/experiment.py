@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from novarag.config.asking import Endpoints, Replies
-from novarag.config.pipeline import Questions  # noqa: TC001 - read as settings
+from novarag.config.asking import EndpointSettings, ReplySettings
+from novarag.config.pipeline import QuestionSettings  # noqa: TC001 - read as settings
 from novarag.config.tables import at_least, load_table
 from novarag.defaults import ANNOTATE, INDEX, MEASURE, RETRIEVE
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corpus:
+class CorpusSettings:
     """The documents to search in, and how they are cut into passages."""
 
     files: tuple[str, ...]
@@ -64,7 +64,7 @@ class AnnotateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategiesSettings(Replies):
+class StrategiesSettings(ReplySettings):
     """How the groups are asked: once by each strategy."""
 
     strategies: tuple[str, ...] = ("vanilla", "cot", "multi-step")
@@ -85,9 +85,9 @@ class MeasureSettings:
 class Experiment:
     """Everything `novarag run experiment` needs to know."""
 
-    model: Endpoints
-    questions: Questions
-    corpus: Corpus | None = None
+    model: EndpointSettings
+    questions: QuestionSettings
+    corpus: CorpusSettings | None = None
     out: str = "experiment"
     seed: int = at_least(0, MEASURE.seed)
     index: IndexSettings = field(default_factory=IndexSettings)

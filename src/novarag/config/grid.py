@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.config.asking import Endpoints, Replies
+from novarag.config.asking import EndpointSettings, ReplySettings
 from novarag.config.tables import at_least, load_table, read_toml
 from novarag.defaults import GROUP, TABLE
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ OF_THE_PAPER = "-paper"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class GridSetting:
     """Where the groups of some cells come from.
 
     `groups` is `released` (the benchmark as published, shuffled), `clean` (our rebuilt one), `mix`
@@ -60,7 +60,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class System:
+class TableSystem:
     """A model asked by a strategy, and the method that makes a confidence of its replies.
 
     `settings` names those it is asked in, where that is not all of them.
@@ -74,7 +74,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class TableGrid:
     """One table or figure: what is asked of whom, and which figures it shows.
 
     `paper` names the paper's tables, `quotes` figures that only its text states. Replies have at
@@ -82,8 +82,8 @@ class Grid:
     """
 
     title: str
-    systems: tuple[System, ...]
-    settings: tuple[Setting, ...]
+    systems: tuple[TableSystem, ...]
+    settings: tuple[GridSetting, ...]
     datasets: tuple[str, ...] = DATASETS
     metrics: tuple[str, ...] = ("ece", "auroc")
     table: str = "grid"
@@ -93,10 +93,10 @@ class Grid:
     quotes: tuple[str, ...] = ()
     note: str = ""
     out: str = "experiment"
-    model: Endpoints | None = None
-    tuned: Endpoints | None = None
-    label_only: Endpoints | None = None
-    ask: Replies = field(default_factory=Replies)
+    model: EndpointSettings | None = None
+    tuned: EndpointSettings | None = None
+    label_only: EndpointSettings | None = None
+    ask: ReplySettings = field(default_factory=ReplySettings)
     questions: int | None = at_least(1, None)
     index: str | None = None
     encoder: str | None = None
@@ -108,7 +108,7 @@ class Grid:
         if self.ask.max_tokens is None:
             object.__setattr__(self, "ask", replace(self.ask, max_tokens=TABLE.reply_tokens))
         if self.table not in TABLES:
-            raise UnknownName(self.table, TABLES)
+            raise UnknownNameError(self.table, TABLES)
         if not self.systems or not self.settings:
             raise UsageError("a table needs at least one setting and one system")
         if self.table == "ablation" and (len(self.settings), len(self.systems)) != (1, 2):
@@ -125,17 +125,17 @@ class Grid:
 
         for metric in self.metrics:
             if metric not in METRICS and metric not in RATIOS:
-                raise UnknownName(metric, [*METRICS, *RATIOS])
+                raise UnknownNameError(metric, [*METRICS, *RATIOS])
 
-    def _check(self, system: System) -> None:
+    def _check(self, system: TableSystem) -> None:
         if system.model not in ROLES:
-            raise UnknownName(system.model, ROLES)
+            raise UnknownNameError(system.model, ROLES)
         names = [setting.name for setting in self.settings]
         for name in system.settings:
             if name not in names:
-                raise UnknownName(name, names)
+                raise UnknownNameError(name, names)
 
-    def asked_by(self, strategy: str) -> Grid:
+    def asked_by(self, strategy: str) -> TableGrid:
         """Return the same table with the methods that it asks by CoT asked by another prompt.
 
         Methods are those that make a confidence of several replies, or of a question about one.
@@ -148,7 +148,7 @@ class Grid:
         )
         return replace(self, systems=systems)
 
-    def worded(self, wording: str) -> Grid:
+    def worded(self, wording: str) -> TableGrid:
         """Return the same table asked in a wording: ours (`own`), or the paper's own (`paper`).
 
         The paper's are the strategies whose names end in `-paper`; a prompt of which it prints no
@@ -157,7 +157,7 @@ class Grid:
         from novarag.strategies import STRATEGIES
 
         if wording not in WORDINGS:
-            raise UnknownName(wording, WORDINGS)
+            raise UnknownNameError(wording, WORDINGS)
         if wording == OWN:
             return self
         theirs = {s.strategy: f"{s.strategy}{OF_THE_PAPER}" for s in self.systems}
@@ -167,7 +167,7 @@ class Grid:
         )
         return replace(self, systems=systems)
 
-    def cells(self) -> Iterator[tuple[Setting, str, System]]:
+    def cells(self) -> Iterator[tuple[GridSetting, str, TableSystem]]:
         """Yield every system with every setting and dataset it is asked in."""
         for setting in self.settings:
             for dataset in self.datasets:
@@ -191,6 +191,6 @@ def is_grid(sources: Sequence[str | Path]) -> bool:
     return bool(shipped) or any("systems" in read_toml(file, EXPERIMENTS) for file in files)
 
 
-def load_grid(*sources: str | Path) -> Grid:
+def load_grid(*sources: str | Path) -> TableGrid:
     """Read a table from files or presets; later ones override earlier ones, key by key."""
-    return load_table(Grid, sources, EXPERIMENTS, folder="table")
+    return load_table(TableGrid, sources, EXPERIMENTS, folder="table")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from novarag.config.asking import Endpoints, Replies
+from novarag.config.asking import EndpointSettings, ReplySettings
 from novarag.config.tables import at_least, load_table
 from novarag.defaults import EXPORT, FILTER, GROUP, NOISE
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
+class QuestionSettings:
     """Questions with gold passages; other labelled passages in the file join the pool."""
 
     file: str
@@ -32,7 +32,7 @@ class NoiseSettings:
     temperature: float = at_least(0, NOISE.temperature)
     max_tokens: int | None = at_least(1, None)
     questions: int | None = at_least(1, None)
-    model: Endpoints | None = None
+    model: EndpointSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class GroupSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskSettings(Replies):
+class AskSettings(ReplySettings):
     """How the groups are asked."""
 
     strategy: str = "nova"
@@ -83,8 +83,8 @@ class ExportSettings:
 class Pipeline:
     """Everything `novarag train build` needs to know."""
 
-    model: Endpoints
-    questions: Questions
+    model: EndpointSettings
+    questions: QuestionSettings
     out: str = "build"
     seed: int = at_least(0, 0)
     noise: NoiseSettings | None = None

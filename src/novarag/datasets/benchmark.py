@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from novarag.answers.opening.open_table import read_table
-from novarag.errors import DataError, UnknownName
+from novarag.errors import DataError, UnknownNameError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
 
@@ -55,7 +55,7 @@ def load_benchmark(
     """
     _known(name, split)
     if k not in {3, 5}:
-        raise UnknownName(f"k={k}", ["k=3", "k=5"])
+        raise UnknownNameError(f"k={k}", ["k=3", "k=5"])
     return _each(
         f"{name}_{split}_k{k}",
         data,
@@ -90,7 +90,7 @@ def load_pool(
 ) -> list[tuple[Question, tuple[Passage, ...]]]:
     """Load the generated passages of each question, three of each kind, and its gold passage."""
     if name not in POOLS:
-        raise UnknownName(name, POOLS)
+        raise UnknownNameError(name, POOLS)
     return _each(
         f"noise_pool_{name}",
         data,
@@ -124,9 +124,9 @@ def _carried(kind: PassageKind, flags: frozenset[str]) -> PassageKind | None:
 
 def _known(name: str, split: str) -> None:
     if name not in DATASETS:
-        raise UnknownName(name, DATASETS)
+        raise UnknownNameError(name, DATASETS)
     if split not in DATASETS[name]:
-        raise UnknownName(split, DATASETS[name])
+        raise UnknownNameError(split, DATASETS[name])
 
 
 def _each(name: str, data: str | Path | None, make: Callable[[dict[str, Any]], _T]) -> list[_T]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
 
-    from novarag.noise.audit import Audit
+    from novarag.noise.audit import ShortcutAudit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,7 +26,7 @@ class BenchmarkFile:
     digest: str
     short: Counter[str]
     faults: Counter[str]
-    audit: Audit | None = None
+    audit: ShortcutAudit | None = None
     unaudited: str | None = None
     formerly: float | None = None
 
@@ -118,11 +118,11 @@ def _audits(files: Sequence[BenchmarkFile]) -> list[str]:
     return [*lines, "", *not_audited]
 
 
-def _has(audit: Audit, cue: str) -> bool:
+def _has(audit: ShortcutAudit, cue: str) -> bool:
     return any(f.cue == cue for f in audit.findings)
 
 
-def _cell(audit: Audit, cue: str) -> str:
+def _cell(audit: ShortcutAudit, cue: str) -> str:
     """Write the largest excess of a cue, bold where it is a shortcut."""
     shortcuts = [f for f in audit.shortcuts if f.cue == cue]
     worst = max(shortcuts, key=lambda f: f.excess) if shortcuts else audit.worst(cue)
@@ -130,7 +130,7 @@ def _cell(audit: Audit, cue: str) -> str:
     return f"**{said}**" if shortcuts else said
 
 
-def _ranked(audit: Audit) -> dict[tuple[str, str], float]:
+def _ranked(audit: ShortcutAudit) -> dict[tuple[str, str], float]:
     """Return AUROC by cue and kind, for the cues that do not gate."""
     return {
         (f.cue, f.kind): f.auroc

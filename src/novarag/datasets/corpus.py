@@ -14,7 +14,7 @@ from novarag.datasets.groups import rows_of
 from novarag.datasets.pages import PAGES, is_page, iter_pages
 from novarag.errors import DataError
 from novarag.records import Document
-from novarag.texts import whole
+from novarag.texts import replace_halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,8 +69,8 @@ def _document(row: Mapping[str, object], *, source: str, row_number: int) -> Doc
             source=source, row=row_number, column=column,
         )  # fmt: skip
     given = next((row[name] for name in IDS if row.get(name) is not None), None)
-    title, text = whole(str(title or "")).strip(), whole(text).strip()
-    name = _hash_of(title, text) if given is None else whole(str(given)).strip()
+    title, text = replace_halves(str(title or "")).strip(), replace_halves(text).strip()
+    name = _hash_of(title, text) if given is None else replace_halves(str(given)).strip()
     if not 0 < len(name) <= _LONGEST_ID:
         raise DataError(
             f"the id has {len(name):,} characters.",

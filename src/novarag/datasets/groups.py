@@ -27,7 +27,7 @@ from novarag.defaults import LARGEST
 from novarag.errors import DataError
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
-from novarag.texts import parse_json, whole
+from novarag.texts import parse_json, replace_halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +61,7 @@ def iter_questions(path: str | Path) -> Iterator[Question]:
     """Read questions one by one; passages beside them are not looked at."""
     path = existing(path)
     for number, row in enumerate(rows_of(path), start=1):
-        yield _Row(row, str(path), number).question()
+        yield _GroupRow(row, str(path), number).question()
 
 
 def rows_of(path: Path) -> Iterator[Mapping[str, object]]:
@@ -112,7 +112,7 @@ def _number(column: str) -> int:
 
 def parse_group(row: Mapping[str, object], *, source: str, row_number: int) -> PassageGroup:
     """Turn one row into a group, or raise `DataError` naming the cell."""
-    return _Row(row, source, row_number).group()
+    return _GroupRow(row, source, row_number).group()
 
 
 def group_line(group: PassageGroup) -> bytes:
@@ -139,7 +139,7 @@ def group_lines(groups: Iterable[PassageGroup]) -> bytes:
     return b"".join(map(group_line, groups))
 
 
-class _Row:
+class _GroupRow:
     """One row of a user's file, read cell by cell."""
 
     def __init__(self, cells: Mapping[str, object], source: str, number: int) -> None:
@@ -153,7 +153,7 @@ class _Row:
         return PassageGroup(
             question=self.question(),
             passages=self.passages(),
-            id=None if name is None else whole(str(name)),
+            id=None if name is None else replace_halves(str(name)),
             order=self.order(),
         )
 
@@ -169,18 +169,21 @@ class _Row:
         text = self.cells.get("question")
         if not isinstance(text, str) or not text.strip():
             raise self.wrong("question", "the question is missing.", "write it as a text.")
-        text = whole(text)
+        text = replace_halves(text)
         answers = self.answers()
         form = self.word("form", self.cells.get("form"), AnswerForm) or form_of(answers)
         name = self.cells.get("id", self.cells.get("qid"))
         return Question(
-            id=text if name is None else whole(str(name)), text=text, answers=answers, form=form
+            id=text if name is None else replace_halves(str(name)),
+            text=text,
+            answers=answers,
+            form=form,
         )
 
     def answers(self) -> tuple[str, ...]:
         try:
             given = self.cells.get("answers", self.cells.get("answer"))
-            return tuple(map(whole, accepted_answers(given)))
+            return tuple(map(replace_halves, accepted_answers(given)))
         except ValueError as error:
             raise self.wrong("answers", f"{error}.", 'write ["Paris"] or "Paris".') from error
 
@@ -214,7 +217,7 @@ class _Row:
                 f"{column}.facet", "only a relevant passage has a facet.", "drop the facet."
             )
         return Passage(
-            text=whole(parts["text"]),
+            text=replace_halves(parts["text"]),
             kind=kind,
             facet=facet,
             claim=self.text(f"{column}.claim", parts.get("claim")),
@@ -226,7 +229,7 @@ class _Row:
         if value is None:
             return None
         if isinstance(value, str):
-            return whole(value)
+            return replace_halves(value)
         raise self.wrong(column, f"{value!r} is not a text.", "write it in quotes.")
 
     def word(self, column: str, value: object, words: type[_Word]) -> _Word | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import DataError
 from novarag.records import Document
-from novarag.texts import whole
+from novarag.texts import replace_halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def iter_pages(path: Path, *, top: Path) -> Iterator[Document]:
             hint="split it, or write it as a table with a row for each document.",
             source=str(path),
         )
-    text = whole(decode(path.read_bytes()))
+    text = replace_halves(decode(path.read_bytes()))
     title = ""
     if path.suffix.lower() in HTML:
         title, text = html_text(text)

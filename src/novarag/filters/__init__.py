@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from novarag.errors import DataError, UnknownName
+from novarag.errors import DataError, UnknownNameError
 from novarag.filters.alignment import aligned, with_target
 from novarag.filters.balance import balanced, common
 from novarag.filters.options import Options
@@ -22,7 +22,7 @@ from novarag.filters.stages import (
     judged_right,
     readable,
 )
-from novarag.filters.tally import Tally
+from novarag.filters.tally import FilterTally
 
 Stage = Callable[[pl.DataFrame, Options], pl.DataFrame]
 
@@ -54,12 +54,12 @@ _NEEDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
+class FunnelResult:
     """What survived, what was dropped at which stage and why, and the counts."""
 
     kept: pl.DataFrame
     dropped: pl.DataFrame
-    tally: Tally
+    tally: FilterTally
 
 
 def columns_for(stages: Sequence[str], options: Options) -> list[str]:
@@ -74,7 +74,7 @@ def columns_for(stages: Sequence[str], options: Options) -> list[str]:
 
 def funnel(
     trials: pl.DataFrame, stages: Sequence[str] = tuple(STAGES), *, options: Options | None = None
-) -> Funnel:
+) -> FunnelResult:
     """Pour trials through the named stages in order, counting what each drops and why.
 
     Args:
@@ -85,7 +85,7 @@ def funnel(
     """
     options = options or Options()
     _check(trials, stages, options)
-    tally = Tally(tuple(stages))
+    tally = FilterTally(tuple(stages))
     tally.count_in(trials)
     kept = with_target(trials, options)
     nothing = kept.clear()
@@ -99,13 +99,13 @@ def funnel(
             kept = kept.filter(~out)
     lost = pl.concat(dropped)
     tally.count_out(lost)
-    return Funnel(kept, lost, tally)
+    return FunnelResult(kept, lost, tally)
 
 
 def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> None:
     for name in stages:
         if name not in STAGES:
-            raise UnknownName(name, STAGES)
+            raise UnknownNameError(name, STAGES)
     missing = [name for name in columns_for(stages, options) if name not in trials.columns]
     if missing:
         raise DataError(
@@ -121,10 +121,10 @@ __all__ = [
     "EVIDENCE_PASSAGES",
     "OVER_ALL",
     "STAGES",
-    "Funnel",
+    "FilterTally",
+    "FunnelResult",
     "Options",
     "Stage",
-    "Tally",
     "columns_for",
     "funnel",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from novarag.defaults import FILTER
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 
 RULES = ("stated", "keyword")
 ALIGNMENTS = ("brier", "soft", "share", "teacher")
@@ -42,7 +42,7 @@ class Options:
         chosen = (self.rules, RULES), (self.alignment, ALIGNMENTS), (self.balance, BALANCES)
         for name, known in chosen:
             if name not in known:
-                raise UnknownName(name, known)
+                raise UnknownNameError(name, known)
         if self.unfiltered and self.unjudged:
             raise UsageError("`unfiltered` keeps every reply, judged or not: leave `unjudged` out")
         if self.tolerate_mismatch and not self.judges:

@@ -22,7 +22,7 @@ _KINDS = (*(kind.value for kind in GroupKind), UNKNOWN)
 
 
 @dataclass(slots=True, repr=False)
-class Tally:
+class FilterTally:
     """How many trials came in, and how many each stage dropped for which reason."""
 
     stages: tuple[str, ...]
@@ -37,7 +37,7 @@ class Tally:
         return f"Tally({left};\n  of {models or 'no model'}{more})"
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Tally:
+    def of(cls, facts: Mapping[str, Any]) -> FilterTally:
         """Read back what `counts` and `all_reasons` told."""
         tally = cls(tuple(facts["stages"]))
         for row in facts["counts"]:

@@ -11,15 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from novarag.annotation import LEAST, Expect, combine_all, make_profile, with_kinds
+from novarag.annotation import LEAST, PassageOrigin, combine_all, make_profile, with_kinds
 from novarag.annotation import annotate as annotate_by_words
-from novarag.annotation.judging import JUDGING, entailment_votes, judge_note
-from novarag.annotation.nearness import group_closeness, passage_texts
+from novarag.annotation.similarity import group_closeness, passage_texts
+from novarag.annotation.votes import JUDGING, entailment_votes, judge_note
 from novarag.atomic import whole_folder
 from novarag.defaults import ANNOTATE, DESK
-from novarag.errors import DataError, StorageError, UnknownName, UsageError
+from novarag.errors import DataError, StorageError, UnknownNameError, UsageError
 from novarag.flows.encoders import open_encoder, open_entailment
-from novarag.flows.events import Note, Wrote, silent
+from novarag.flows.events import FileWritten, Note, silent
 from novarag.flows.judge import judge_passages
 from novarag.flows.sync import synchronous
 from novarag.report.profile import profile_notes
@@ -31,7 +31,7 @@ from novarag.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
 
-    from novarag.annotation import Annotation, Profile, Vote
+    from novarag.annotation import Annotation, PoolProfile, Vote
     from novarag.flows.events import Tell
     from novarag.records import PassageGroup
     from novarag.retrieval.encoding import Encoder
@@ -52,7 +52,7 @@ class AnnotationResult:
     sentences what was found; `files` were written, if a folder was given.
     """
 
-    profile: Profile
+    profile: PoolProfile
     verdicts: tuple[tuple[Annotation, ...], ...]
     groups: tuple[PassageGroup, ...]
     notes: tuple[str, ...]
@@ -104,7 +104,7 @@ async def annotate_async(
         timeout: Seconds to wait for a reply of the judge.
         replicates: Bootstrap replicates behind each interval.
         seed: Seed of the bootstrap.
-        on_event: Hears `Note` and `Wrote`.
+        on_event: Hears `Note` and `FileWritten`.
     """
     _check(least, expect)
     held, source = _read(groups)
@@ -117,7 +117,7 @@ async def annotate_async(
         near = await _closeness(
             await open_encoder(encoder, key_env=key_env, on_event=on_event), held
         )
-    by_words = partial(annotate_by_words, expect=Expect(expect), closeness=near)
+    by_words = partial(annotate_by_words, expect=PassageOrigin(expect), closeness=near)
     verdicts = await asyncio.to_thread(by_words, held)
     witnesses: list[Sequence[Sequence[Vote | None]]] = []
     notes: list[str] = []
@@ -149,8 +149,8 @@ annotate = synchronous(annotate_async)
 def _check(least: float, expect: str) -> None:
     if not 0 <= least <= 1:
         raise UsageError(f"`least` is a confidence from 0 to 1, not {least:g}")
-    if expect not in set(Expect):
-        raise UnknownName(expect, Expect)
+    if expect not in set(PassageOrigin):
+        raise UnknownNameError(expect, PassageOrigin)
 
 
 def _read(groups: Groups) -> tuple[list[PassageGroup], str]:
@@ -272,5 +272,5 @@ def _written(
         written = write_profile(result.profile, draft, source=source, version=__version__)
     files = tuple(out / name for name in (LINES, *(path.name for path in written)))
     for file in files:
-        on_event(Wrote(file))
+        on_event(FileWritten(file))
     return replace(result, files=files)

@@ -14,13 +14,13 @@ from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.flows.passages import load_passages
 from novarag.flows.sync import LoopThread, run_sync, wait_in
-from novarag.llm.called import CalledLLM
+from novarag.llm.function_llm import FunctionLLM
 from novarag.records import Passage, PassageGroup, Question
 from novarag.runner.access import INTERACTIVE_ACCESS, reach
 from novarag.scoring import Exchange, Scorer
 from novarag.strategies import find_strategy
 from novarag.strategies.reply_form import form_of
-from novarag.web.holding import HeldLLM
+from novarag.web.form_support import FormLLM
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -42,7 +42,7 @@ _NO_LOGPROBS = frozenset({Outcome.INCOMPLETE, Outcome.REFUSED})
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _HeldModel:
     """An open model and the event loop that it belongs to; a simulated one is opened for each."""
 
     llm: LLM | None
@@ -107,7 +107,7 @@ class Answerer:
         self._with_logprobs = (
             replace(self._sampling, logprobs=True) if self._scorer.needs_logprobs else None
         )
-        self._held: _Held | None = None
+        self._held: _HeldModel | None = None
 
     def answer(
         self,
@@ -194,10 +194,10 @@ class Answerer:
         if self._held is not None:
             raise UsageError("this Answerer is open already")
 
-    async def _hold(self, thread: LoopThread | None = None) -> _Held:
+    async def _hold(self, thread: LoopThread | None = None) -> _HeldModel:
         async with AsyncExitStack() as stack:
             llm = None if self._reached.simulated else await self._open(stack)
-            return _Held(llm, stack.pop_all(), asyncio.get_running_loop(), thread)
+            return _HeldModel(llm, stack.pop_all(), asyncio.get_running_loop(), thread)
 
     async def _open(self, stack: AsyncExitStack, *groups: PassageGroup) -> LLM:
         llm = await stack.enter_async_context(self._reached.connector(groups)())
@@ -236,7 +236,7 @@ class Answerer:
         own = sampling.regex is not None or sampling.schema is not None
         if self._holding is None or own:
             return await llm.complete(prompt, sampling)
-        return await HeldLLM(llm, self._holding).complete(prompt, sampling, form)
+        return await FormLLM(llm, self._holding).complete(prompt, sampling, form)
 
 
 def make_group(question: str, passages: Iterable[str | Path | Passage]) -> PassageGroup:
@@ -265,7 +265,7 @@ def _passages(given: str | Path | Passage) -> list[Passage]:
 
 def _reach(model: Respondent, access: Access) -> ModelAccess:
     if _is_function(model):
-        return reach(CalledLLM(cast("Function", model)), access)
+        return reach(FunctionLLM(cast("Function", model)), access)
     try:
         return reach(cast("Model", model), access)
     except TypeError as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import KIND, STATED
-from novarag.calibration.written import check_score
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, calibrated_columns, check_source
-from novarag.flows.events import TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.gate import as_gate
 from novarag.sealed_json import unseal
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
     from novarag.flows.events import Tell
     from novarag.strategies import Labels
 
@@ -34,7 +34,7 @@ def apply_gate(
     calibration: str | Path | Calibration | None = None,
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    source: str | Source | None = None,
+    source: str | AnswerSource | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
     on_event: Tell = silent,
@@ -54,8 +54,8 @@ def apply_gate(
             state and the calibration's signal, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
-            None takes them from the columns `model` and `strategy`.
+        source: The name of the model the answers are of, or an `AnswerSource`, which
+            names the prompt too; None takes them from the columns `model` and `strategy`.
         other_source: Apply it to answers of another model or prompt than it was set on, too, which
             is refused otherwise.
         out: A file (.csv, .parquet or .jsonl) for the table; None writes nothing.
@@ -94,7 +94,7 @@ def apply_gate(
     )
     if out is not None:
         write_table(result, Path(out))
-        on_event(Wrote(Path(out)))
+        on_event(FileWritten(Path(out)))
     return result
 
 
@@ -107,7 +107,7 @@ def is_gate_file(path: str | Path) -> bool:
     return content is not None and content.get("kind") == KIND
 
 
-def _check_gate_source(gate: Gate, source: Source) -> None:
+def _check_gate_source(gate: Gate, source: AnswerSource) -> None:
     """Refuse answers of another model or prompt than those a gate was set on."""
     differs = gate.source.differs_from(source)
     if differs is not None:

@@ -121,7 +121,7 @@ def _calibration(
     """Take a calibration that fits the model and the prompt, before anything is asked."""
     if given is None:
         return None
-    from novarag.calibration.graded import UNKNOWN, Source
+    from novarag.calibration.graded_answers import UNKNOWN, AnswerSource
     from novarag.flows.calibrate import as_calibration, check_source
     from novarag.strategies import Strategy
 
@@ -131,7 +131,7 @@ def _calibration(
         )
     made = as_calibration(given)
     prompt = mode.template_hash if isinstance(mode.asking, Strategy) else UNKNOWN
-    check_source(made, Source(model=model, prompt=prompt))
+    check_source(made, AnswerSource(model=model, prompt=prompt))
     return made
 
 

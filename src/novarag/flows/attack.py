@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.attacks import MARGIN, Action, Case
+from novarag.attacks import MARGIN, AttackCase, ScreenAction
 from novarag.attacks.result import AttackResult
 from novarag.calls import Sampling
 from novarag.defaults import ASK
@@ -14,7 +14,7 @@ from novarag.errors import DataError, UsageError
 from novarag.flows.attack_judging import judge_of
 from novarag.flows.attack_plan import REPEATS, AttackPlan, plan_attacks
 from novarag.flows.attack_runs import ATTACKED, UNATTACKED, AttackRuns
-from novarag.flows.events import Step, Wrote, silent
+from novarag.flows.events import FileWritten, StepBegun, silent
 from novarag.flows.sync import synchronous
 from novarag.runner.access import reach
 from novarag.runner.asking import AskingMode, SamplingPlan, strategy_mode
@@ -47,7 +47,7 @@ async def attack_async(
     classes: Sequence[str] | None = None,
     places: Sequence[str] | None = None,
     defences: Sequence[str] | None = None,
-    action: str = Action.REMOVE,
+    action: str = ScreenAction.REMOVE,
     threshold: float | None = None,
     gate: str | Path | Gate | None = None,
     calibration: str | Path | Calibration | None = None,
@@ -131,10 +131,10 @@ async def attack_async(
         ),
         structured=_structured(plan, structured),
     )  # fmt: skip
-    cases: list[Case] = []
+    cases: list[AttackCase] = []
     missing = 0
     for number, defence in enumerate(plan.defences, start=1):
-        on_event(Step(defence.name, number, len(plan.defences)))
+        on_event(StepBegun(defence.name, number, len(plan.defences)))
         some, lost = await _cases(plan, defence, runs, judge)
         cases += some
         missing += lost
@@ -173,7 +173,7 @@ def preview_attack(
     classes: Sequence[str] | None = None,
     places: Sequence[str] | None = None,
     defences: Sequence[str] | None = None,
-    action: str = Action.REMOVE,
+    action: str = ScreenAction.REMOVE,
     max_calls: int | None = None,
     seed: int = 0,
 ) -> AttackPreview:
@@ -262,13 +262,13 @@ def _structured(plan: AttackPlan, wanted: bool | None) -> bool | None:
 
 async def _cases(
     plan: AttackPlan, defence: Defence, runs: AttackRuns, judge: Judge
-) -> tuple[list[Case], int]:
+) -> tuple[list[AttackCase], int]:
     """Ask what one defence asks, and put each attacked reply beside the two without an attack."""
     clean = await runs.ask(defence, UNATTACKED, list(plan.unattacked(defence)))
     attacked = list(plan.attacked(defence))
     asked = [one.group for one in attacked if not one.blocked]
     replies = await runs.ask(defence, ATTACKED, asked) if asked else {}
-    cases: list[Case] = []
+    cases: list[AttackCase] = []
     for one in attacked:
         before = [judge(trial) for trial in clean.get(one.base, ())]
         after = [judge(trial) for trial in replies.get(str(one.group.id), ())]
@@ -276,7 +276,7 @@ async def _cases(
             continue
         question = plan.groups[one.base].question
         cases.append(
-            Case(
+            AttackCase(
                 question=question, group=one.base, attack=one.attack, place=one.place,
                 defence=defence.name, planted=one.planted,
                 passages=one.shown, before=before[0], repeat=before[1],
@@ -289,7 +289,7 @@ async def _cases(
 def _result(
     plan: AttackPlan,
     runs: AttackRuns,
-    cases: list[Case],
+    cases: list[AttackCase],
     missing: int,
     *,
     margin: float,
@@ -319,5 +319,5 @@ def _write(result: AttackResult, out: Path, on_event: Tell) -> None:
     from novarag.report.attack import attack_json, write_attack_page
 
     write_kept(attack_json(result), out / "attack.json")
-    on_event(Wrote(out / "attack.json"))
-    on_event(Wrote(write_attack_page(result, out / "attack.html")))
+    on_event(FileWritten(out / "attack.json"))
+    on_event(FileWritten(write_attack_page(result, out / "attack.html")))

@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from novarag.attacks import Outcome
+from novarag.attacks import AttackOutcome
 from novarag.records import Flaw, Prompt, Reading
 from novarag.runner.access import Access, ModelAccess
 from novarag.runner.asking import AskingMode
@@ -19,18 +19,18 @@ NAME = "gateway"
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _ReplyFormTemplate:
     """What stands in the place of a prompt's template: the form of the request."""
 
     hash: str = sha256(b"a question and its passages for a gateway, form 1").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughGateway:
+class GatewayAsking:
     """A way of asking that leaves prompt and reader to the gateway."""
 
     name: str = NAME
-    template: _Form = field(default_factory=_Form)
+    template: _ReplyFormTemplate = field(default_factory=_ReplyFormTemplate)
 
     def render(self, group: PassageGroup) -> Prompt:
         """Write the question and the passages as JSON."""
@@ -54,12 +54,12 @@ def _flaw(said: str | None) -> Flaw:
     return Flaw(said) if said in set(Flaw) else Flaw.NO_CONFIDENCE
 
 
-def gateway_outcome(trial: Trial) -> Outcome:
+def gateway_outcome(trial: Trial) -> AttackOutcome:
     """Return what a user of the gateway gets: an answer only where it decides to give one."""
     from novarag.llm.gateway import gateway_reply
 
     verdict = gateway_reply(trial.completion.text)
-    return Outcome(
+    return AttackOutcome(
         answer=verdict.text if verdict.decision == "answer" else "",
         confidence=verdict.confidence,
         decision=verdict.decision,
@@ -69,7 +69,7 @@ def gateway_outcome(trial: Trial) -> Outcome:
 
 def gateway_mode() -> AskingMode:
     """Ask by the form of a gateway's requests, under the name of a gateway."""
-    asking = ThroughGateway()
+    asking = GatewayAsking()
     return AskingMode(asking=asking, name=NAME, template_hash=asking.template.hash)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.attacks import Outcome
+from novarag.attacks import AttackOutcome
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from novarag.ports import Asking
     from novarag.records import Trial
 
-    Judge = Callable[[Trial], Outcome]
+    Judge = Callable[[Trial], AttackOutcome]
 
 THRESHOLD = 0.5
 """From which stated confidence on an answer is given where there is no gate."""
@@ -56,12 +56,12 @@ def judge_of(
     )
     stated = gate is None and calibration is None
 
-    def judge(trial: Trial) -> Outcome:
+    def judge(trial: Trial) -> AttackOutcome:
         scored = scorer.score_trial(trial)
         decision = scored.decision
         if stated and scored.confidence is not None:
             decision = "answer" if scored.confidence >= least else "abstain"
-        return Outcome(
+        return AttackOutcome(
             answer=scored.answer,
             confidence=scored.confidence,
             decision=decision,

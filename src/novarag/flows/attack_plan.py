@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.attacks import (
-    Action,
     Attack,
-    Place,
+    AttackPlace,
+    ScreenAction,
     find_defence,
     parse_suite,
     planted_answer,
@@ -17,7 +17,7 @@ from novarag.attacks import (
 )
 from novarag.attacks.poisoning import put_in, written
 from novarag.attacks.suite import checked, shipped_suite
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ REPEATS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attacked:
+class AttackedGroup:
     """One group with one attack in it, as it is asked under one defence.
 
     `shown` are the texts of the attack, which plant the answer `planted`; `blocked` says that the
@@ -46,7 +46,7 @@ class Attacked:
 
     base: str
     attack: Attack
-    place: Place
+    place: AttackPlace
     group: PassageGroup
     planted: str
     shown: tuple[str, ...]
@@ -58,11 +58,11 @@ class AttackPlan:
     """Groups, and for each the attacks and places that it is asked with."""
 
     groups: dict[str, PassageGroup]
-    cells: dict[str, tuple[tuple[Attack, Place], ...]]
+    cells: dict[str, tuple[tuple[Attack, AttackPlace], ...]]
     attacks: tuple[Attack, ...]
-    places: tuple[Place, ...]
+    places: tuple[AttackPlace, ...]
     defences: tuple[Defence, ...]
-    action: Action
+    action: ScreenAction
     seed: int = 0
 
     def unattacked(self, defence: Defence) -> Iterator[PassageGroup]:
@@ -70,7 +70,7 @@ class AttackPlan:
         for name, group in self.groups.items():
             yield self._screened(replace(group, id=name), defence)
 
-    def attacked(self, defence: Defence) -> Iterator[Attacked]:
+    def attacked(self, defence: Defence) -> Iterator[AttackedGroup]:
         """Yield the groups with each of their attacks as a defence asks them."""
         for name, group in self.groups.items():
             named = replace(group, id=name)
@@ -78,7 +78,7 @@ class AttackPlan:
             added = self._written(name, planted)
             for attack, place in self.cells[name]:
                 passages = added[attack.name]
-                yield Attacked(
+                yield AttackedGroup(
                     base=name, attack=attack, place=place, planted=planted,
                     group=self._screened(put_in(named, attack, place, passages), defence),
                     shown=tuple(p.text for p in passages),
@@ -106,7 +106,7 @@ class AttackPlan:
         return {called: written(attack, group, planted) for called, attack in attacks.items()}
 
     def _removes(self, defence: Defence) -> bool:
-        return defence.screened and self.action is Action.REMOVE
+        return defence.screened and self.action is ScreenAction.REMOVE
 
     def _takes_out(self, passages: tuple[Passage, ...], defence: Defence) -> bool:
         """Say whether a defence takes out every passage of an attack."""
@@ -128,7 +128,7 @@ def plan_attacks(
     classes: Sequence[str] | None = None,
     places: Sequence[str] | None = None,
     defences: Sequence[str] | None = None,
-    action: str = Action.REMOVE,
+    action: str = ScreenAction.REMOVE,
     max_calls: int | None = None,
     seed: int = 0,
 ) -> AttackPlan:
@@ -136,8 +136,8 @@ def plan_attacks(
     attacks = _chosen(open_suite(suite), classes)
     where = _places(places)
     chosen_defences = tuple(find_defence(name) for name in _listed(defences, "defences", *DEFAULTS))
-    if action not in set(Action):
-        raise UnknownName(action, Action)
+    if action not in set(ScreenAction):
+        raise UnknownNameError(action, ScreenAction)
     held = _named(groups)
     cells = [(attack, place) for attack in attacks for place in where]
     kept, each = _within(max_calls, len(held), len(cells), len(chosen_defences))
@@ -152,7 +152,7 @@ def plan_attacks(
     }
     return AttackPlan(
         groups={name: held[name] for name in names}, cells=spread, attacks=attacks, places=where,
-        defences=chosen_defences, action=Action(action), seed=seed,
+        defences=chosen_defences, action=ScreenAction(action), seed=seed,
     )  # fmt: skip
 
 
@@ -182,16 +182,16 @@ def _chosen(attacks: tuple[Attack, ...], classes: Sequence[str] | None) -> tuple
     known = dict.fromkeys(attack.kind for attack in attacks)
     for name in (wanted := _listed(classes, "classes")):
         if name not in known:
-            raise UnknownName(name, known)
+            raise UnknownNameError(name, known)
     return tuple(attack for attack in attacks if attack.kind in wanted or attack.is_control)
 
 
-def _places(places: Sequence[str] | None) -> tuple[Place, ...]:
-    wanted = _listed(places, "places", *Place)
+def _places(places: Sequence[str] | None) -> tuple[AttackPlace, ...]:
+    wanted = _listed(places, "places", *AttackPlace)
     for name in wanted:
-        if name not in set(Place):
-            raise UnknownName(name, Place)
-    return tuple(Place(name) for name in wanted)
+        if name not in set(AttackPlace):
+            raise UnknownNameError(name, AttackPlace)
+    return tuple(AttackPlace(name) for name in wanted)
 
 
 def _listed(names: Sequence[str] | None, parameter: str, *default: str) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from novarag.noise.group_build import MARGIN
 
 if TYPE_CHECKING:
     from novarag.flows.given import Given
-    from novarag.noise.audit import Audit
+    from novarag.noise.audit import ShortcutAudit
 
 
-def audit_groups(groups: Given, *, margin: float = MARGIN, seed: int = 0) -> Audit:
+def audit_groups(groups: Given, *, margin: float = MARGIN, seed: int = 0) -> ShortcutAudit:
     """Try to tell each group from the looks of its passages, cue by cue.
 
     Args:

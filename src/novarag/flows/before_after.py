@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, check_source, check_unseen
-from novarag.report.beside import BESIDE, CALIBRATED, STATED
+from novarag.report.stated_and_calibrated import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from novarag.answers.opening.answers import Answers
     from novarag.calibration.calibration import Calibration
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.stats.arrays import Floats
 
 
@@ -53,8 +53,8 @@ def set_beside(
     return both, note
 
 
-def _cross_fitted(rows: Graded, seed: int) -> tuple[Floats, str]:
-    from novarag.calibration.fitting import FOLDS, LEAST_QUESTIONS, cross_fit
+def _cross_fitted(rows: GradedAnswers, seed: int) -> tuple[Floats, str]:
+    from novarag.calibration.fit_calibration import FOLDS, LEAST_QUESTIONS, cross_fit
 
     if rows.questions < LEAST_QUESTIONS:
         raise UsageError(f"{rows.questions} graded questions are too few to calibrate on")
@@ -65,7 +65,7 @@ def _cross_fitted(rows: Graded, seed: int) -> tuple[Floats, str]:
     return cross_fit(rows, seed=seed), note
 
 
-def _applied(rows: Graded, made: Calibration, *, other_source: bool) -> tuple[Floats, str]:
+def _applied(rows: GradedAnswers, made: Calibration, *, other_source: bool) -> tuple[Floats, str]:
     check_unseen(made, rows)
     if not other_source:
         check_source(made, rows.source)

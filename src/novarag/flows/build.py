@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from novarag.config import Pipeline, load_pipeline
 from novarag.errors import UsageError
 from novarag.flows.drafts import iter_pools
-from novarag.flows.events import Note, Step, StepResult, silent
+from novarag.flows.events import Note, StepBegun, StepResult, silent
 from novarag.flows.export import write_export
 from novarag.flows.filter import filter_trials
 from novarag.flows.group import audited, write_groups
 from novarag.flows.noise import questions_of, sort_noise
 from novarag.flows.sync import synchronous
 from novarag.grouping import find_mix
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.noise.group_build import THREE_GROUPS, TRAINING
 from novarag.runner.access import check_keys, reach_endpoints
 from novarag.runner.asking import SamplingPlan, noise_mode, sampling_plan, strategy_mode
@@ -94,7 +94,7 @@ async def build_training_set_async(
     wanted = [steps.noise, steps.groups, steps.ask, steps.filter, steps.export]
     for number, step in enumerate(wanted, start=1):
         stop.raise_if_set(str(steps.out))
-        on_event(Step(step.__name__, number, len(wanted)))
+        on_event(StepBegun(step.__name__, number, len(wanted)))
         result = await step()
         if result is not None:
             on_event(StepResult(step.__name__, result))
@@ -148,11 +148,11 @@ class _BuildSteps:
         await self._runner(self._model).check("run")
 
     @cached_property
-    def _noising(self) -> tuple[Noising, ModelAccess] | None:
+    def _noising(self) -> tuple[NoisePlan, ModelAccess] | None:
         given = self.pipeline.noise
         if given is None:
             return None
-        noising = Noising(
+        noising = NoisePlan(
             noises=given.kinds, candidates=given.candidates, keep=given.keep,
             verbalised=given.verbalised, seed=self.pipeline.seed,
         )  # fmt: skip

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration import CalibratedRows, Calibration
-from novarag.calibration.known import shared_questions
-from novarag.calibration.written import from_json, to_json
+from novarag.calibration.calibration_file import from_json, to_json
+from novarag.calibration.question_digests import shared_questions
 from novarag.errors import UsageError
-from novarag.flows.events import TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars import DataFrame, Series
 
     from novarag.answers.opening.columns import Columns
-    from novarag.calibration.graded import Graded, Source
+    from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
     from novarag.flows.events import Tell
     from novarag.strategies import Labels
 
@@ -31,7 +31,7 @@ def calibrate(
     *,
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    source: str | Source | None = None,
+    source: str | AnswerSource | None = None,
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
@@ -48,8 +48,8 @@ def calibrate(
             state, a signal and a weight, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
-            None takes them from the columns `model` and `strategy`.
+        source: The name of the model the answers are of, or an `AnswerSource`, which
+            names the prompt too; None takes them from the columns `model` and `strategy`.
         out: A file (.json) to keep the calibration in; None keeps it in memory alone.
         page: A file (.html) for a page that shows what the calibration does.
         seed: Seed of the folds of the cross-validation, and of the draw of one answer a question,
@@ -64,21 +64,21 @@ def calibrate(
     made = fit_graded(rows, seed=seed)
     if out is not None:
         save_calibration(made, out)
-        on_event(Wrote(Path(out)))
+        on_event(FileWritten(Path(out)))
     if page is not None:
         from novarag.report.calibration import write_calibration_page
 
-        on_event(Wrote(write_calibration_page(made, rows, Path(page))))
+        on_event(FileWritten(write_calibration_page(made, rows, Path(page))))
     return made
 
 
-def fit_graded(rows: Graded, *, seed: int = 0) -> Calibration:
+def fit_graded(rows: GradedAnswers, *, seed: int = 0) -> Calibration:
     """Fit a calibration on graded rows, stamped with today's date and this version."""
-    from novarag.calibration.fitting import Stamp, fit
+    from novarag.calibration.fit_calibration import FitStamp, fit
     from novarag.version import __version__
 
     today = datetime.now(UTC).strftime("%Y-%m-%d")
-    return fit(rows, stamp=Stamp(date=today, version=__version__, seed=seed))
+    return fit(rows, stamp=FitStamp(date=today, version=__version__, seed=seed))
 
 
 def save_calibration(calibration: Calibration, path: str | Path) -> None:
@@ -116,7 +116,7 @@ def apply_calibration(
     *,
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    source: str | Source | None = None,
+    source: str | AnswerSource | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
     on_event: Tell = silent,
@@ -134,8 +134,8 @@ def apply_calibration(
             state and the calibration's signal, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
-            None takes them from the columns `model` and `strategy`.
+        source: The name of the model the answers are of, or an `AnswerSource`, which
+            names the prompt too; None takes them from the columns `model` and `strategy`.
         other_source: Apply it to answers of another model or prompt than it was fitted on, too,
             which is refused otherwise.
         out: A file (.csv, .parquet or .jsonl) for the table; None writes nothing.
@@ -156,7 +156,7 @@ def apply_calibration(
     result = table.with_columns(calibrated_columns(applied, made.notes(rows.confidence, states)))
     if out is not None:
         write_table(result, Path(out))
-        on_event(Wrote(Path(out)))
+        on_event(FileWritten(Path(out)))
     return result
 
 
@@ -170,7 +170,7 @@ def calibrated_columns(applied: CalibratedRows, notes: list[str | None]) -> list
     ]
 
 
-def check_source(calibration: Calibration, source: Source) -> None:
+def check_source(calibration: Calibration, source: AnswerSource) -> None:
     """Refuse answers of another model or prompt than those a calibration was fitted on."""
     differs = calibration.source.differs_from(source)
     if differs is not None:
@@ -181,7 +181,7 @@ def check_source(calibration: Calibration, source: Source) -> None:
         )
 
 
-def check_unseen(calibration: Calibration, rows: Graded) -> None:
+def check_unseen(calibration: Calibration, rows: GradedAnswers) -> None:
     """Refuse to judge a calibration on questions that it was fitted on."""
     fitted = calibration.fitted
     if fitted is None:

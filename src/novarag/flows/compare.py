@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from novarag.calls import simulated_note
 from novarag.defaults import MEASURE
 from novarag.errors import UsageError
-from novarag.flows.events import TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, TableRead, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
     from novarag.flows.events import Tell
-    from novarag.metrics.budgets import BudgetCheck, Paired
+    from novarag.metrics.budgets import BudgetCheck, PairedTables
     from novarag.probes.changes import RelationCheck
     from novarag.report.comparison import Comparison
-    from novarag.report.probe_card import KeptCard
+    from novarag.report.probe_card import StoredCard
     from novarag.strategies import Labels
 
 
@@ -31,7 +31,7 @@ class _Side:
     """What was given of one side: answers in any form, and the card of a probe."""
 
     answers: object
-    card: KeptCard | None
+    card: StoredCard | None
     names: tuple[str, ...]
 
 
@@ -186,7 +186,7 @@ def _held(
     by: Sequence[str],
     replicates: int,
     seed: int,
-) -> tuple[tuple[BudgetCheck, ...], Paired | None]:
+) -> tuple[tuple[BudgetCheck, ...], PairedTables | None]:
     """Hold the budgets of graded answers, if there are any."""
     from novarag.metrics.budgets import cannot_tell, check_budgets
 
@@ -238,4 +238,4 @@ def _write(found: Comparison, folder: Path, on_event: Tell) -> None:
     }
     for name, content in files.items():
         write_whole(folder / name, content)
-        on_event(Wrote(folder / name))
+        on_event(FileWritten(folder / name))

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from novarag.answers.opening.columns import Columns
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.metrics import Decisions, Measurement, Panel
-    from novarag.report.examples import Examples
+    from novarag.report.examples import PanelExamples
     from novarag.stats.arrays import Floats
 
 MOST_PANELS = 24
@@ -35,7 +35,7 @@ def decide_panels(
     table: pl.DataFrame, found: Measurement, *, recalibrate: bool, seed: int
 ) -> Mapping[str, Decisions]:
     """Work out what the answers of each panel allow."""
-    from novarag.calibration.deciding import decide
+    from novarag.calibration.checked_thresholds import decide
 
     return {
         panel.name: decide(_graded(rows), recalibrate=recalibrate, seed=seed)
@@ -45,7 +45,7 @@ def decide_panels(
 
 def examples_behind(
     table: pl.DataFrame, found: Measurement, columns: Columns, *, seed: int
-) -> Mapping[str, Examples]:
+) -> Mapping[str, PanelExamples]:
     """Pick the rows to show behind the figures of each panel; none where the table has no texts."""
     from novarag.report.examples import pick_examples
 
@@ -75,16 +75,16 @@ def _rows_of(
         yield panel, graded.filter(names == panel.name)
 
 
-def _graded(rows: pl.DataFrame) -> Graded:
+def _graded(rows: pl.DataFrame) -> GradedAnswers:
     """Lay graded rows out as arrays, with the weights that a gate on them would take."""
     import numpy as np
     import polars as pl
 
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.metrics.questions import question_keys
 
     question = question_keys(rows["question"]).cast(pl.Categorical).to_physical()
-    return Graded(
+    return GradedAnswers(
         confidence=rows["confidence"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
         correct=rows["correct"].cast(pl.Boolean).to_numpy(),
         question=question.to_numpy().astype(np.intp),

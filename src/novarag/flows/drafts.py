@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from novarag.checksums import Checksum
-    from novarag.noise import Draft, Noising
+    from novarag.noise import NoiseDraft, NoisePlan
     from novarag.runs import Run, Store
 
 PASSAGES: Columns = {
@@ -41,7 +41,7 @@ KEPT, SPARE = "kept", "spare"
 Tally = Counter[tuple[str, str]]
 
 
-def sort_drafts(run: Run, noising: Noising) -> Tally:
+def sort_drafts(run: Run, noising: NoisePlan) -> Tally:
     """Write `passages/` and `pool/`, shard by shard; count each noise's passages by their fate.
 
     The same run gives the same bytes, so what was cut off is simply done again.
@@ -105,8 +105,8 @@ def _replies(run: Run, shard: int) -> dict[str, list[str]]:
     return found
 
 
-def _pools(groups: list[PassageGroup], drafts: list[Draft]) -> Iterator[PassageGroup]:
-    kept: dict[str, list[Draft]] = {}
+def _pools(groups: list[PassageGroup], drafts: list[NoiseDraft]) -> Iterator[PassageGroup]:
+    kept: dict[str, list[NoiseDraft]] = {}
     for draft in drafts:
         if draft.reason is None:
             kept.setdefault(draft.question, []).append(draft)
@@ -120,11 +120,11 @@ def _pools(groups: list[PassageGroup], drafts: list[Draft]) -> Iterator[PassageG
             yield PassageGroup(question=question, passages=gold + written, id=question.id)
 
 
-def _fate(draft: Draft) -> str:
+def _fate(draft: NoiseDraft) -> str:
     return SPARE if draft.spare else draft.reason or KEPT
 
 
-def _row(draft: Draft) -> tuple[Any, ...]:
+def _row(draft: NoiseDraft) -> tuple[Any, ...]:
     p = draft.passage
     return (
         draft.question, draft.noise, p.kind, p.facet, draft.sample, draft.number, p.text, p.claim,

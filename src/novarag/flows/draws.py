@@ -15,7 +15,7 @@ from novarag.uncertainty import GREEDY, serving
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.config.asking import Replies
+    from novarag.config.asking import ReplySettings
     from novarag.records import PassageGroup
     from novarag.runner.runner import Runner
     from novarag.runner.sources import GroupSource
@@ -48,7 +48,7 @@ class Draws:
     source: GroupSource
     strategy: str | Strategy
     runner: Runner
-    replies: Replies
+    replies: ReplySettings
     k: int | None = None
 
     def are_drawn(self, needs: Sequence[Need]) -> bool:

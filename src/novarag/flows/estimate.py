@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from novarag.calls import simulated_note
 from novarag.defaults import ASK
-from novarag.errors import UnknownName, UsageError
-from novarag.flows.events import Wrote, silent
+from novarag.errors import UnknownNameError, UsageError
+from novarag.flows.events import FileWritten, silent
 from novarag.flows.measure import REPLICATES
 from novarag.flows.sync import synchronous
 from novarag.runner.access import reach
@@ -122,7 +122,7 @@ async def estimate_async(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
-    from novarag.config.asking import Replies
+    from novarag.config.asking import ReplySettings
     from novarag.flows.draws import Draws
     from novarag.runner.runner import Runner
     from novarag.uncertainty import union
@@ -137,7 +137,7 @@ async def estimate_async(
         runner=Runner(
             model=reach(model, access), folder=folder, on_event=on_event, stop=stop or Stop()
         ),
-        replies=Replies(
+        replies=ReplySettings(
             max_tokens=max_tokens, seed=seed, structured=structured, shard_size=shard_size
         ),
         k=_passages(source.groups()) if structured else None,
@@ -184,7 +184,7 @@ def find_methods(names: Iterable[str | Method], *, nli: str | Weigh | None = Non
         elif name in METHODS:
             found[name] = METHODS[name]
         else:
-            raise UnknownName(name, [*METHODS, ALL])
+            raise UnknownNameError(name, [*METHODS, ALL])
     if nli is not None:
         found = _with_entailment(found, nli)
     return list(found.values())
@@ -255,8 +255,8 @@ def _write(found: Estimates, out: Path, source: str, replicates: int, on_event: 
     result = replace(found, measurement=measurement, notes=(_bill(found), *_left_out(found)))
     write_whole(out / "estimates.parquet", parquet_bytes(found.table))
     for path in write_report(measurement, _heading(result, source), out / "report"):
-        on_event(Wrote(path))
-    on_event(Wrote(out / "estimates.parquet"))
+        on_event(FileWritten(path))
+    on_event(FileWritten(out / "estimates.parquet"))
     return result
 
 

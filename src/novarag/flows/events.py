@@ -16,7 +16,7 @@ from novarag.runner.events import silent as silent
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from novarag.sft.train.progress import Progress as Trained
+    from novarag.sft.train.progress import TrainingSnapshot as Trained
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class TableRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepBegun:
     """A step of several begins."""
 
     name: str
@@ -44,7 +44,7 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class StepProgress:
     """How far a step without requests is: how many were seen, and how many of them are new."""
 
     what: str
@@ -53,7 +53,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
+class PartsProgress:
     """Some of a known number of parts are done, such as shards or bootstrap replicates."""
 
     what: str
@@ -69,14 +69,14 @@ class TrainingProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrote:
+class FileWritten:
     """A file is in its place."""
 
     path: Path
 
 
 Event = (
-    Notice | Note | TableRead | Step | StepResult | RunBegun | RunProgress | RunEnded
-    | TrainingProgress | Counted | Advanced | Wrote
+    Notice | Note | TableRead | StepBegun | StepResult | RunBegun | RunProgress | RunEnded
+    | TrainingProgress | StepProgress | PartsProgress | FileWritten
 )  # fmt: skip
 Tell = Callable[[Event], None]

@@ -10,7 +10,7 @@ from novarag.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class ExampleFile:
     """An example file; `holds` is "answers", "pools", "pipeline" or "gateway", `rows` how many."""
 
     path: Path
@@ -18,7 +18,7 @@ class Example:
     rows: int
 
 
-def write_example(file: str | Path = "answers.csv") -> Example:
+def write_example(file: str | Path = "answers.csv") -> ExampleFile:
     """Write an example: answers, pools of passages, a pipeline, or settings of a gateway.
 
     Answers and pools are simulated.
@@ -41,7 +41,7 @@ def write_example(file: str | Path = "answers.csv") -> Example:
     content, rows = make()
     with whole_file(path) as out:
         out.write(content)
-    return Example(path=path, holds=holds, rows=rows)
+    return ExampleFile(path=path, holds=holds, rows=rows)
 
 
 def _answers() -> tuple[bytes, int]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from novarag.atomic import write_whole
 from novarag.config import Experiment, load_experiment
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.flows.annotate import AnnotationResult, annotate_async
-from novarag.flows.events import Step, StepResult, silent
+from novarag.flows.events import StepBegun, StepResult, silent
 from novarag.flows.index import IndexBuild, build_index_async
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
@@ -94,7 +94,7 @@ async def run_experiment_async(
     wanted = [steps.index, steps.retrieve, *annotated, steps.ask, steps.measure]
     for number, step in enumerate(wanted, start=1):
         stop.raise_if_set(str(steps.out))
-        on_event(Step(step.__name__, number, len(wanted)))
+        on_event(StepBegun(step.__name__, number, len(wanted)))
         on_event(StepResult(step.__name__, await step()))
     return ExperimentResult(
         report=steps.report, measurement=steps.measured[-1], runs=dict(steps.runs)
@@ -140,7 +140,7 @@ class _ExperimentSteps:
         check_keys(self._model, encoder=index.encoder, key_env=index.key_env)
         for column in self.experiment.measure.by:
             if column not in TRIALS:
-                raise UnknownName(column, TRIALS)
+                raise UnknownNameError(column, TRIALS)
         if not self._modes:
             raise UsageError("name at least one strategy in [ask]")
         for mode in self._modes.values():
@@ -149,7 +149,7 @@ class _ExperimentSteps:
         await self._runner.check(*map(_place, self._modes))
 
     def _check_search(self) -> None:
-        from novarag.retrieval.manifest import Manifest
+        from novarag.retrieval.manifest import IndexManifest
         from novarag.retrieval.searching import MODES
 
         search, corpus, index = (
@@ -162,7 +162,7 @@ class _ExperimentSteps:
                 raise UsageError("[retrieve] names a search of yours: drop it, or [corpus]")
             return
         if search.mode not in MODES:
-            raise UnknownName(search.mode, MODES)
+            raise UnknownNameError(search.mode, MODES)
         if corpus is None and index.uri is None:
             raise UsageError(
                 'say where to search: [corpus] and files = ["corpus.jsonl"], uri in [index], or'
@@ -170,7 +170,7 @@ class _ExperimentSteps:
             )
         if search.mode != "bm25" and index.encoder is None:
             raise UsageError(f"mode {search.mode} needs an encoder: name one in [index]")
-        Manifest(analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors)
+        IndexManifest(analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors)
 
     # — retrieval, and how it is known to be done —
 

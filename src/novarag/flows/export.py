@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.defaults import EXPORT
 from novarag.errors import UsageError
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import FileWritten, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,12 +136,12 @@ def write_export(
     """Write a training set whose options were checked before, as a pipeline does."""
     from novarag.runs import read_groups
     from novarag.sft.exporting import export
-    from novarag.sft.filtered import read_filtered
+    from novarag.sft.filtered_trials import read_filtered
 
     place = _folder(out, "out")
     source = read_filtered(_folder(filtered, "filtered"), model=model, read_groups=read_groups)
     facts = export(source, place, options, strategies=_known(strategies))
-    on_event(Wrote(place))
+    on_event(FileWritten(place))
     return Export(
         place=place,
         model=source.model,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novarag.defaults import FILTER
-from novarag.flows.events import Advanced, silent
+from novarag.flows.events import PartsProgress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +30,10 @@ class FilterResult:
 
     def __repr__(self) -> str:
         """Show what is kept, and how many trials each stage left."""
-        from novarag.filters import Tally
+        from novarag.filters import FilterTally
 
         head = f"FilterResult({str(self.place)!r}: {self.trials:,} trials of {self.groups:,} groups"
-        return f"{head};\n  {Tally.of(self.tally)!r})"
+        return f"{head};\n  {FilterTally.of(self.tally)!r})"
 
 
 def filter_trials(
@@ -99,7 +99,7 @@ def filter_trials(
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        on_event(Advanced("filtering", done, total))
+        on_event(PartsProgress("filtering", done, total))
 
     found = filter_runs(
         sources, Path(out), options, on_event=advance,

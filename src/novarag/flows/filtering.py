@@ -23,12 +23,12 @@ from novarag.filters import (
     EVIDENCE_PASSAGES,
     OVER_ALL,
     STAGES,
-    Tally,
+    FilterTally,
     columns_for,
     funnel,
 )
-from novarag.flows.harvest import Harvest
-from novarag.flows.teaching import teach
+from novarag.flows.harvest import HarvestedTables
+from novarag.flows.teaching import fit_teacher_targets
 from novarag.rows import parquet_bytes
 from novarag.sealed_json import SEAL, seal_files
 from novarag.seeding import stable_hash
@@ -56,7 +56,7 @@ _WHERE = ("source", "shard", "row", "target")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filtered:
+class FilterCounts:
     """What came of filtering: the tally as written, and how many trials and groups were kept."""
 
     summary: dict[str, Any]
@@ -71,18 +71,18 @@ def filter_runs(
     *,
     on_event: Callable[[int], None] = lambda _: None,
     finish: Callable[[dict[str, Any], Path], object] = lambda _summary, _folder: None,
-) -> Filtered:
+) -> FilterCounts:
     """Write what is kept of some runs, what is dropped and why, and the tally, into a folder.
 
     `on_event` hears of each shard that is done: once for its stages, once for its replies. `finish`
     may add files to the folder before it is put in place.
     """
     with whole_folder(out, _check_free) as draft:
-        pouring = _Pouring(sources, draft, options)
+        pouring = _FilterStages(sources, draft, options)
         for _ in pouring.shards():
             on_event(1)
         kept = pouring.rest()
-        harvest = Harvest(sources, draft)
+        harvest = HarvestedTables(sources, draft)
         for _ in harvest.gather(kept):
             on_event(1)
         groups = harvest.finish()
@@ -93,12 +93,14 @@ def filter_runs(
         (draft / TALLY).write_bytes(content + b"\n")
         _seal(draft)
         finish(summary, draft)
-    return Filtered(summary=summary, trials=kept.height, groups=groups)
+    return FilterCounts(summary=summary, trials=kept.height, groups=groups)
 
 
-def pour(sources: Sequence[Run], folder: Path, options: Options) -> tuple[pl.DataFrame, Tally]:
+def pour(
+    sources: Sequence[Run], folder: Path, options: Options
+) -> tuple[pl.DataFrame, FilterTally]:
     """Run the stages alone: write the dropped, return where the kept are, and the tally."""
-    pouring = _Pouring(sources, folder, options)
+    pouring = _FilterStages(sources, folder, options)
     for _ in pouring.shards():
         pass
     return pouring.rest(), pouring.tally
@@ -111,7 +113,7 @@ def _seal(folder: Path) -> None:
     (folder / SEAL).write_bytes(seal_files(files))
 
 
-def _summary(tally: Tally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
+def _summary(tally: FilterTally, sources: Sequence[Run], options: Options) -> dict[str, Any]:
     runs = [
         {
             "name": source.name,
@@ -141,16 +143,18 @@ def _is_structured(source: Run) -> bool:
     return held or sampling.regex is not None or sampling.schema is not None
 
 
-class _Pouring:
+class _FilterStages:
     """The stages over several runs, and what they leave."""
 
     def __init__(self, sources: Sequence[Run], folder: Path, options: Options) -> None:
         self.sources, self.options = sources, options
         self.folder = folder / "dropped"
         self.folder.mkdir(parents=True)
-        self.tally = Tally(tuple(STAGES))
+        self.tally = FilterTally(tuple(STAGES))
         teaches = options.alignment == "teacher"
-        self.taught = [teach(run, seed=options.seed) for run in sources] if teaches else []
+        self.taught = (
+            [fit_teacher_targets(run, seed=options.seed) for run in sources] if teaches else []
+        )
         self._left: list[bytes] = []  # as Parquet: a frame would hold on to the shard it came from
         self._written = 0
 
@@ -189,7 +193,7 @@ class _Pouring:
         self._drop(found.dropped.with_columns(run=pl.lit(self.sources[number].name)), found.tally)
         self._left.append(parquet_bytes(found.kept.with_columns(**where).select(_REST)))
 
-    def _drop(self, dropped: pl.DataFrame, tally: Tally) -> None:
+    def _drop(self, dropped: pl.DataFrame, tally: FilterTally) -> None:
         self.tally.dropped.update(tally.dropped)
         name = f"{self._written:05}.parquet"
         (self.folder / name).write_bytes(parquet_bytes(dropped.select(_DROPPED)))

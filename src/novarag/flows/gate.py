@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from novarag.calibration.calibration_file import score_name
 from novarag.calibration.gate import STATED, Gate, from_json, to_json
-from novarag.calibration.written import score_name
 from novarag.errors import UsageError
 from novarag.flows.calibrate import (
     as_calibration,
@@ -20,7 +20,7 @@ from novarag.flows.calibrate import (
     fit_graded,
     save_calibration,
 )
-from novarag.flows.events import TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.flows.remarks import GATED_APART, remarked_rows
 from novarag.seeding import seed_for
@@ -29,8 +29,8 @@ from novarag.taxonomy import EvidenceState
 if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
-    from novarag.calibration.gating import Rows
-    from novarag.calibration.graded import Graded, Source
+    from novarag.calibration.fit_gate import Rows
+    from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
     from novarag.flows.events import Tell
     from novarag.stats.arrays import Floats
     from novarag.strategies import Labels
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class _Scored(NamedTuple):
     """The rows that a gate is set on, their scores, and what the scores are called."""
 
-    rows: Graded
+    rows: GradedAnswers
     score: Floats
     name: str
 
@@ -55,7 +55,7 @@ def gate(
     rows: Rows = "one",
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    source: str | Source | None = None,
+    source: str | AnswerSource | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
     page: str | Path | None = None,
@@ -83,8 +83,8 @@ def gate(
             state, a signal and a weight, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
-            None takes them from the columns `model` and `strategy`.
+        source: The name of the model the answers are of, or an `AnswerSource`, which
+            names the prompt too; None takes them from the columns `model` and `strategy`.
         other_source: Take a `calibration` fitted on answers of another model or prompt, which is
             refused otherwise.
         out: A file (.json) to keep the gate in; None keeps it in memory alone.
@@ -94,7 +94,7 @@ def gate(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.answers.opening.answers import read_answers
-    from novarag.calibration.gating import check_chances, fit_gate
+    from novarag.calibration.fit_gate import check_chances, fit_gate
 
     check_chances(risk, confidence_level)
     if split is not None and calibration is not None:
@@ -110,7 +110,7 @@ def gate(
     made = fit_gate(
         scored.rows,
         risk=risk,
-        sure=confidence_level,
+        confidence_level=confidence_level,
         score=scored.score,
         state=state,
         rows=rows,
@@ -151,7 +151,7 @@ def as_gate(given: str | Path | Gate) -> Gate:
 
 
 def _scores(
-    taken: Graded, calibration: str | Path | Calibration | None, *, other_source: bool
+    taken: GradedAnswers, calibration: str | Path | Calibration | None, *, other_source: bool
 ) -> _Scored:
     """Return the scores of rows: as stated, or calibrated by what has not seen the questions."""
     if calibration is None:
@@ -163,13 +163,13 @@ def _scores(
     return _calibrated(taken, made)
 
 
-def _calibrated(taken: Graded, made: Calibration) -> _Scored:
+def _calibrated(taken: GradedAnswers, made: Calibration) -> _Scored:
     states = [taken.state_name(number) for number in taken.state]
     score = made.apply(taken.confidence, states, taken.signal).probability
     return _Scored(taken, score, score_name(made))
 
 
-def _split(taken: Graded, place: Path, seed: int, on_event: Tell) -> _Scored:
+def _split(taken: GradedAnswers, place: Path, seed: int, on_event: Tell) -> _Scored:
     """Fit a calibration on half of the questions, and return the other half with its scores."""
     names = np.unique(taken.question)
     own_seed = seed_for(seed, "gate", "split")
@@ -179,11 +179,11 @@ def _split(taken: Graded, place: Path, seed: int, on_event: Tell) -> _Scored:
     made = fit_graded(halves[0], seed=seed)
     check_unseen(made, halves[1])
     save_calibration(made, place)
-    on_event(Wrote(place))
+    on_event(FileWritten(place))
     return _calibrated(halves[1], made)
 
 
-def _only_own_questions(rows: Graded) -> Graded:
+def _only_own_questions(rows: GradedAnswers) -> GradedAnswers:
     """Number questions anew, so that names are of these rows alone; the digest says so, too."""
     own, again = np.unique(rows.question, return_inverse=True)
     names = tuple(rows.question_ids[number] for number in own) if rows.question_ids else ()
@@ -201,8 +201,8 @@ def _stamped(gate: Gate, score: str) -> Gate:
 def _write(gate: Gate, out: str | Path | None, page: str | Path | None, on_event: Tell) -> None:
     if out is not None:
         save_gate(gate, out)
-        on_event(Wrote(Path(out)))
+        on_event(FileWritten(Path(out)))
     if page is not None:
         from novarag.report.gate import write_gate_page
 
-        on_event(Wrote(write_gate_page(gate, Path(page))))
+        on_event(FileWritten(write_gate_page(gate, Path(page))))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ROW_GROUP = 16384  # rows; fixed, so that the same trials give the same bytes
 
 
-class Harvest:
+class HarvestedTables:
     """The tables of what was kept: a part for each shard first, then the parts together."""
 
     def __init__(self, sources: Sequence[Run], folder: Path) -> None:

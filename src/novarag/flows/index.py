@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.encoders import open_encoder
-from novarag.flows.events import Counted, silent
+from novarag.flows.events import StepProgress, silent
 from novarag.flows.sync import synchronous
-from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.manifest import IndexManifest
 from novarag.retrieval.milvus import COLLECTION, create_index
 from novarag.retrieval.threads import in_thread, opened
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TOKEN_ENV = "MILVUS_TOKEN"  # noqa: S105 - the name of a variable
 _ENCODED = 250  # passages encoded together: what a kill costs, and how often progress shows
-_DEFAULT = Manifest()
+_DEFAULT = IndexManifest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class IndexBuild:
 
     uri: str
     collection: str
-    manifest: Manifest
+    manifest: IndexManifest
     documents: int
     seen: int
     added: int
@@ -99,7 +99,7 @@ async def build_index_async(
         limit: Take only so many documents.
         key_env: Environment variable that holds the key of the encoder's server.
         token_env: Environment variable that holds the token of the Milvus server.
-        on_event: Hears `Note` and `Counted`.
+        on_event: Hears `Note` and `StepProgress`.
     """
     from novarag.datasets.corpus import find_files, iter_documents
     from novarag.retrieval.building import BATCH, fill
@@ -111,19 +111,19 @@ async def build_index_async(
     found = (
         None if encoder is None else await open_encoder(encoder, key_env=key_env, on_event=on_event)
     )
-    manifest = Manifest(
+    manifest = IndexManifest(
         analyzer=analyzer, k1=k1, b=b, words=words, vectors=vectors,
         encoder=None if found is None else found.identity,
     )  # fmt: skip
     token = os.environ.get(token_env)
-    taken = _Taken(islice(iter_documents(paths), limit))
+    taken = _CountedDocuments(islice(iter_documents(paths), limit))
     opens = partial(create_index, str(uri), manifest, name=collection, token=token)
     async with opened(opens) as index:
         began = monotonic()
         growth = await fill(
             index, cut(taken, words=words), encoder=found,
             batch=BATCH if found is None else _ENCODED,
-            on_event=lambda g: on_event(Counted("passages", g.seen, g.added)),
+            on_event=lambda g: on_event(StepProgress("passages", g.seen, g.added)),
         )  # fmt: skip
         seconds = monotonic() - began
         held = await in_thread(index.count)
@@ -138,7 +138,7 @@ async def build_index_async(
 build_index = synchronous(build_index_async)
 
 
-class _Taken:
+class _CountedDocuments:
     """Documents, counted as they are taken."""
 
     def __init__(self, documents: Iterable[Document]) -> None:

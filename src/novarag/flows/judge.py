@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from novarag.annotation.judging import JUDGING, judge_key, read_judge, render_judge
+from novarag.annotation.votes import JUDGING, judge_key, read_judge, render_judge
 from novarag.calls import CallError, Outcome
 from novarag.errors import ServiceError
 

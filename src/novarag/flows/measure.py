@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from novarag.defaults import MEASURE
 from novarag.flows.decisions import decide_panels, examples_behind
-from novarag.flows.events import Advanced, TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
 from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def measure(
     stated = taken.table
     if calibration is not None or calibrate:
         from novarag.flows.before_after import set_beside
-        from novarag.report.beside import BESIDE
+        from novarag.report.stated_and_calibrated import BESIDE
 
         table, note = set_beside(taken, calibration, seed=seed, other_source=other_source)
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
@@ -120,7 +120,7 @@ def measure(
         heading = replace(heading, apart=taken.table is not stated)
         shown = examples_behind(taken.table, found, taken.columns, seed=seed) if texts else {}
         for path in write_report(found, heading, Path(out), examples=shown):
-            on_event(Wrote(path))
+            on_event(FileWritten(path))
     return found
 
 
@@ -139,7 +139,7 @@ def _progress(on_event: Tell, replicates: int) -> Callable[[int], None]:
     def progress(count: int) -> None:
         nonlocal done
         done += count
-        on_event(Advanced("resampling", done, replicates))
+        on_event(PartsProgress("resampling", done, replicates))
 
     return progress
 
@@ -161,13 +161,13 @@ def _weigh(
     """Weigh the answers to a mix, and say what comes of it."""
     from novarag.atomic import write_whole
     from novarag.metrics import reweigh
-    from novarag.report.mixed import mixed_json, mixed_notes
+    from novarag.report.mix_words import mixed_json, mixed_notes
 
     replicates, seed = resampling
     found = reweigh(table, wanted, replicates=replicates, seed=seed)
     if out is not None:
         path = Path(out) / "mixed.json"
         write_whole(path, mixed_json(found).encode())
-        on_event(Wrote(path))
+        on_event(FileWritten(path))
     pooled = bool(by) and table.select(by).n_unique() > 1
     return mixed_notes(found, pooled=by if pooled else ())

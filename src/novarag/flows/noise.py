@@ -14,7 +14,7 @@ from novarag.errors import DataError
 from novarag.flows.events import silent
 from novarag.flows.given import iter_given
 from novarag.flows.sync import synchronous
-from novarag.noise import NOISES, Noising
+from novarag.noise import NOISES, NoisePlan
 from novarag.runner.access import reach
 from novarag.runner.asking import SamplingPlan, noise_mode
 from novarag.runner.runner import Runner
@@ -116,7 +116,7 @@ async def make_noise_async(
     """
     from novarag.calls import Sampling
 
-    noising = Noising(
+    noising = NoisePlan(
         noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed or 0
     )
     samples = SamplingPlan(
@@ -153,14 +153,14 @@ def noise_prompts(
         verbalised: Ask for each passage's probability, too.
         seed: Seed of the facets that are drawn.
     """
-    noising = Noising(
+    noising = NoisePlan(
         noises=tuple(kinds), candidates=candidates, keep=keep, verbalised=verbalised, seed=seed
     )
     groups = _source(questions, noising).groups()
     return [noising.render(group) for group in islice(groups, len(noising.noises))]
 
 
-def sort_noise(done: RunAttempt, noising: Noising) -> NoiseResult:
+def sort_noise(done: RunAttempt, noising: NoisePlan) -> NoiseResult:
     """Sort what came of a run of noise, once it is finished."""
     from novarag.flows.drafts import sort_drafts
 
@@ -202,7 +202,7 @@ def _gold_problem(group: PassageGroup) -> str | None:
     return "several passages, and none is marked as gold." if kinds else "there is no gold passage."
 
 
-def _source(questions: Given, noising: Noising) -> GroupSource:
+def _source(questions: Given, noising: NoisePlan) -> GroupSource:
     """Take questions from a file, or as they are; they are read twice."""
     given = questions if isinstance(questions, (str, Path)) else list(iter_given(questions))
     found = source_of(given)

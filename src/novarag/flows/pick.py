@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_folder, write_whole
-from novarag.calibration.picking import Picks, Stratum, pick_rows, weigh
+from novarag.calibration.pick_rows import PickedRows, PickStratum, pick_rows, weigh
 from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
-from novarag.flows.events import TableRead, Wrote, silent
+from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.study.grades import RIGHT, WRONG, grade_key, settle, sheet_id
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.flows.events import Tell
     from novarag.stats.arrays import Ints
     from novarag.strategies import Labels
@@ -47,7 +47,7 @@ class Picked:
 
     sheet: str
     rows: DataFrame
-    strata: tuple[Stratum, ...]
+    strata: tuple[PickStratum, ...]
     states: tuple[str, ...]
     unread: int
     skipped: int = 0
@@ -145,15 +145,15 @@ def pick_answers(
             write_whole(draft / PAGE, grades_html(made.sheet, entries).encode())
             write_kept(_to_json(made), draft / KEPT)
         for name in (PAGE, KEPT):
-            on_event(Wrote(Path(out) / name))
+            on_event(FileWritten(Path(out) / name))
     return made
 
 
-def _not_known(rows: Graded, calibration: str | Path | Calibration | None) -> Ints:
+def _not_known(rows: GradedAnswers, calibration: str | Path | Calibration | None) -> Ints:
     """Return the rows whose question no calibration was fitted on."""
     import numpy as np
 
-    from novarag.calibration.known import shared_questions
+    from novarag.calibration.question_digests import shared_questions
     from novarag.flows.calibrate import as_calibration
 
     fitted = None if calibration is None else as_calibration(calibration).fitted
@@ -162,7 +162,9 @@ def _not_known(rows: Graded, calibration: str | Path | Calibration | None) -> In
     return np.flatnonzero(np.isin(rows.question, number))
 
 
-def _chosen(table: DataFrame, rows: Graded, picks: Picks, columns: Columns) -> DataFrame:
+def _chosen(
+    table: DataFrame, rows: GradedAnswers, picks: PickedRows, columns: Columns
+) -> DataFrame:
     """Return picked rows, then unread ones, under the names that a graded table has."""
     import polars as pl
 
@@ -212,7 +214,7 @@ def read_grades(
     table = _graded_table(picked, said)
     if out is not None:
         write_table(table, Path(out))
-        on_event(Wrote(Path(out)))
+        on_event(FileWritten(Path(out)))
     counts = Counter([*said, *[UNREAD] * (table.height - len(said))])
     return GradedTable(table=table, counts=dict(counts), raters=ratings.raters)
 
@@ -269,7 +271,7 @@ def _read_picked(folder: Path) -> Picked:
     return Picked(
         sheet=content["sheet"],
         rows=pl.DataFrame([make_column(name, values) for name, values in content["columns"]]),
-        strata=tuple(Stratum(**stratum) for stratum in content["strata"]),
+        strata=tuple(PickStratum(**stratum) for stratum in content["strata"]),
         states=tuple(content["states"]),
         unread=content["unread"],
         skipped=content["skipped"],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from novarag.calls import simulated_note
 from novarag.defaults import ASK, PROBE
 from novarag.errors import DataError, ServiceError, UsageError
-from novarag.flows.events import Note, Wrote, silent
+from novarag.flows.events import FileWritten, Note, silent
 from novarag.flows.sync import synchronous
 from novarag.runner.access import reach, reach_app
 from novarag.runner.stop import Stop
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from novarag.calls import Cost, Sampling
     from novarag.flows.events import Tell
-    from novarag.flows.probe_plan import Plan, Rows
+    from novarag.flows.probe_plan import ProbePlan, Rows
     from novarag.flows.probe_replies import VariantReplies
-    from novarag.probes import Card, MatchingRisk
-    from novarag.probes import Probed as Replied
+    from novarag.probes import MatchingRisk, ProbeCard
+    from novarag.probes import ProbeReplies as Replied
     from novarag.report.probe import ProbeHeading
     from novarag.runner.access import Access, App, Model, ModelAccess
     from novarag.runner.asking import AskingMode
@@ -41,7 +41,7 @@ class ProbeResult:
     failed by how they did, `flaws` why replies could not be read.
     """
 
-    card: Card
+    card: ProbeCard
     system: str
     strategy: str
     profile: str
@@ -207,7 +207,7 @@ def _asking(
     return AskingMode(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
 
 
-def _temperature(plan: Plan, given: float | None, *, app: bool) -> float:
+def _temperature(plan: ProbePlan, given: float | None, *, app: bool) -> float:
     if given is not None and app:
         raise UsageError("an `app` samples as it likes: it takes no `temperature`")
     if given is not None or app:
@@ -236,9 +236,9 @@ def _risk(given: float | MatchingRisk | None) -> MatchingRisk:
 
 
 def _result(
-    plan: Plan,
+    plan: ProbePlan,
     replies: VariantReplies,
-    card: Card,
+    card: ProbeCard,
     reached: ModelAccess,
     mode: AskingMode,
     warm: float,
@@ -284,12 +284,14 @@ def _write(
     if out is not None:
         place = Path(out) / "probe.json"
         write_whole(place, probe_json(heading, result.card, result.replies, groups))
-        on_event(Wrote(place))
+        on_event(FileWritten(place))
     if page is not None:
-        on_event(Wrote(write_probe_page(heading, result.card, result.replies, groups, Path(page))))
+        on_event(
+            FileWritten(write_probe_page(heading, result.card, result.replies, groups, Path(page)))
+        )
     if junit is not None:
         write_whole(Path(junit), junit_xml(heading, result.card))
-        on_event(Wrote(Path(junit)))
+        on_event(FileWritten(Path(junit)))
 
 
 def _heading(result: ProbeResult, source: str) -> ProbeHeading:

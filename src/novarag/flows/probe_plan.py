@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
 from novarag.probes.profiles import PROFILES
-from novarag.probes.variants import VARIANTS, Context, contradictions_in, passages_of
+from novarag.probes.variants import VARIANTS, VariantContext, contradictions_in, passages_of
 from novarag.runner.sources import as_group
 from novarag.seeding import stable_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.probes.profiles import Profile
+    from novarag.probes.profiles import ProbeProfile
     from novarag.records import Passage, PassageGroup
 
     Rows = str | Path | Iterable[PassageGroup | Mapping[str, object]]
@@ -26,16 +26,16 @@ ORIGINAL, REPEAT, CONTRADICTION = "original", "repeat", "contradiction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ProbePlan:
     """The questions of a probe in the order of its seed, and what their variants are made from.
 
     One more question leaves those before it as they are, so that a probe can be made larger.
     `available` is how many questions there are, `left_out` how many rows ask one again.
     """
 
-    profile: Profile
+    profile: ProbeProfile
     groups: tuple[PassageGroup, ...]
-    context: Context
+    context: VariantContext
     seed: int
     name: str
     available: int
@@ -52,7 +52,7 @@ class Plan:
         repeats = counts.pop(REPEAT, 0)
         return counts | {ORIGINAL: counts.get(ORIGINAL, 0) + repeats}
 
-    def make(self, variant: str, context: Context | None = None) -> Iterator[PassageGroup]:
+    def make(self, variant: str, context: VariantContext | None = None) -> Iterator[PassageGroup]:
         """Make a variant of every question where it can be made."""
         for group in self.groups:
             made = VARIANTS[variant].make(group, context or self.context, seed=self.seed)
@@ -62,13 +62,13 @@ class Plan:
 
 def make_plan(
     groups: Rows,
-    profile: Profile,
+    profile: ProbeProfile,
     *,
     questions: int | None = None,
     refuse_above: int | None = None,
     contradictions: Rows | None = None,
     seed: int = 0,
-) -> Plan:
+) -> ProbePlan:
     """Choose questions by seed, one group each; refuse a plan that takes more calls than it may."""
     source = Path(groups).name if isinstance(groups, (str, Path)) else "groups"
     first: dict[str, PassageGroup] = {}
@@ -84,10 +84,10 @@ def make_plan(
     against = contradictions_in(everything)
     if contradictions is not None:
         against = contradictions_in(_pools(contradictions)) | against
-    made = Plan(
+    made = ProbePlan(
         profile=profile,
         groups=tuple(chosen[:questions]),
-        context=Context(passages=passages_of(everything), contradictions=against),
+        context=VariantContext(passages=passages_of(everything), contradictions=against),
         seed=seed,
         name=source,
         available=len(first),
@@ -97,7 +97,7 @@ def make_plan(
     return made
 
 
-def check_calls(plan: Plan, refuse_above: int | None) -> None:
+def check_calls(plan: ProbePlan, refuse_above: int | None) -> None:
     """Refuse a plan of more calls than it may take, and name the largest that fits."""
     if refuse_above is None or plan.calls <= refuse_above:
         return
@@ -156,7 +156,7 @@ def by_count(samples: Mapping[str, int]) -> dict[int, list[str]]:
     return dict(found)
 
 
-def given_against(plan: Plan, answers: Mapping[str, str]) -> dict[str, Passage]:
+def given_against(plan: ProbePlan, answers: Mapping[str, str]) -> dict[str, Passage]:
     """Return the given contradictions that do contradict what the system answered itself."""
     from novarag.probes.matching import agreeing
 
@@ -172,7 +172,7 @@ def given_against(plan: Plan, answers: Mapping[str, str]) -> dict[str, Passage]:
     return found
 
 
-def to_write_against(plan: Plan, answers: Mapping[str, str]) -> list[PassageGroup]:
+def to_write_against(plan: ProbePlan, answers: Mapping[str, str]) -> list[PassageGroup]:
     """Say what contradictions are to be written against: the answers that the system gave itself.
 
     Each question comes with that answer as the accepted one, beside the first passage that holds

@@ -24,15 +24,15 @@ from novarag.flows.probe_plan import (
     given_against,
     to_write_against,
 )
-from novarag.probes.replies import Probed
-from novarag.probes.variants import Context, contradictions_in, variant_id
+from novarag.probes.replies import ProbeReplies
+from novarag.probes.variants import VariantContext, contradictions_in, variant_id
 from novarag.runner.asking import noise_mode
 from novarag.runner.sources import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.flows.probe_plan import Plan
+    from novarag.flows.probe_plan import ProbePlan
     from novarag.records import Flaw, Passage, PassageGroup, Response
     from novarag.runner.asking import AskingMode, SamplingPlan
     from novarag.runner.runner import Runner
@@ -53,7 +53,7 @@ class VariantAsker:
     samples: SamplingPlan
     structured: bool | None
 
-    async def ask(self, plan: Plan) -> VariantReplies:
+    async def ask(self, plan: ProbePlan) -> VariantReplies:
         """Ask for all that a plan has, or find it."""
         found = VariantReplies(plan=plan)
         parts = list(self._parts(plan))
@@ -67,7 +67,7 @@ class VariantAsker:
             await asker._part(name, part, found)
         return found
 
-    def _parts(self, plan: Plan) -> Iterator[tuple[str, Plan]]:
+    def _parts(self, plan: ProbePlan) -> Iterator[tuple[str, ProbePlan]]:
         """Cut the questions where an earlier, smaller probe ended."""
         size, ends = len(plan.groups), self._ends()
         if ends and ends[-1] > size:
@@ -87,7 +87,7 @@ class VariantAsker:
         found = filter(None, (_RANGE.fullmatch(path.name) for path in place.iterdir()))
         return sorted(int(match[2]) for match in found)
 
-    async def _part(self, name: str, plan: Plan, found: VariantReplies) -> None:
+    async def _part(self, name: str, plan: ProbePlan, found: VariantReplies) -> None:
         """Ask about some of the questions: what needs no writing first."""
         for count, variants in _runs(plan).items():
             made = [group for variant in variants for group in plan.make(variant)]
@@ -99,7 +99,9 @@ class VariantAsker:
             place = f"{name}/{CONTRADICTION}-n{wanted}-{_digest(made)}"
             await self._run(place, wanted, made, found)
 
-    async def _contradictions(self, name: str, plan: Plan, found: VariantReplies) -> Context:
+    async def _contradictions(
+        self, name: str, plan: ProbePlan, found: VariantReplies
+    ) -> VariantContext:
         """Take the contradictions that are given, and have the others written."""
         answers = found.answers()
         known = given_against(plan, answers)
@@ -114,9 +116,9 @@ class VariantAsker:
     ) -> dict[str, Passage]:
         """Have a model write passages against the answers that were given; `noise` checks them."""
         from novarag.flows.drafts import iter_pools, sort_drafts
-        from novarag.noise import Noising
+        from novarag.noise import NoisePlan
 
-        noising = Noising(noises=("counterfactual",), candidates=2, keep=1)
+        noising = NoisePlan(noises=("counterfactual",), candidates=2, keep=1)
         samples = replace(self.samples, sampling=Sampling(max_tokens=1024), structured=False)
         run = await writer.ask(
             source_of(noising.requests(groups), name="answers"), noise_mode(noising),
@@ -137,7 +139,7 @@ class VariantAsker:
             found.take(done.settled_run(), groups)
 
 
-def _runs(plan: Plan) -> dict[int, list[str]]:
+def _runs(plan: ProbePlan) -> dict[int, list[str]]:
     """Return the variants that need nothing from earlier replies, by their number of replies."""
     samples = plan.samples()
     return by_count({v: n for v, n in samples.items() if v != CONTRADICTION})
@@ -157,7 +159,7 @@ def _digest(groups: Sequence[PassageGroup]) -> str:
 class VariantReplies:
     """The replies of a probe as they come: what was read, what was not, what it took."""
 
-    plan: Plan
+    plan: ProbePlan
     said: dict[str, Samples] = field(default_factory=lambda: defaultdict(dict))
     made: dict[str, PassageGroup] = field(default_factory=dict)
     flaws: Counter[Flaw] = field(default_factory=Counter)
@@ -185,12 +187,12 @@ class VariantReplies:
                 found[group.question.id] = first.answer
         return found
 
-    def probed(self) -> list[Probed]:
+    def probed(self) -> list[ProbeReplies]:
         """Put the replies of each question together, by variant."""
         own = self.plan.profile.samples.get(ORIGINAL, 0)
         wanted = self.plan.samples()
         return [
-            Probed(question=group.question, replies=self._of(group, wanted, own))
+            ProbeReplies(question=group.question, replies=self._of(group, wanted, own))
             for group in self.plan.groups
         ]
 

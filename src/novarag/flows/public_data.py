@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from novarag.checksums import digest, file_checksum
 from novarag.errors import DataError, ServiceError, UsageError
-from novarag.flows.events import Advanced, Note, silent
+from novarag.flows.events import Note, PartsProgress, silent
 from novarag.flows.sync import synchronous
 from novarag.presets.public_data import PublicFile, PublicSource, public_source, public_sources
 
@@ -81,7 +81,7 @@ async def public_data_async(
     if not given and not fetch:
         return PublicData(sources=(source,), missing=source.files)
     place = _folder(out)
-    found = _Found.among(source, given)
+    found = _SourceFiles.among(source, given)
     if fetch:
         await _fetch(source, found.paths, place / DOWNLOADS / name, mirror, on_event)
     tables = tuple(_make(source, found.paths, place, on_event))
@@ -105,7 +105,7 @@ def _folder(out: str | Path | None) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _SourceFiles:
     """Files of a source that were given, by their paths in it, and what else was."""
 
     paths: dict[str, Path]
@@ -113,7 +113,7 @@ class _Found:
     unknown: tuple[Path, ...]
 
     @classmethod
-    def among(cls, source: PublicSource, given: Iterable[str | Path]) -> _Found:
+    def among(cls, source: PublicSource, given: Iterable[str | Path]) -> _SourceFiles:
         """Find the files of a source among files and folders, whatever they are called."""
         by_sum = {file.sha256: file.path for file in source.files}
         sizes = {file.size for file in source.files}
@@ -146,14 +146,16 @@ async def _fetch(
     source: PublicSource, found: dict[str, Path], place: Path, mirror: str | None, on_event: Tell
 ) -> None:
     """Fetch the files that were not given; those that were fetched before are taken as they are."""
-    from novarag.web.download import Download, download
+    from novarag.web.download import FileDownload, download
 
     for number, file in enumerate(source.files):
         if file.path in found:
             continue
         path = place / file.path
         if not (path.is_file() and file_checksum(path).sha256 == file.sha256):
-            wanted = Download(address=_address(file, mirror), size=file.size, sha256=file.sha256)
+            wanted = FileDownload(
+                address=_address(file, mirror), size=file.size, sha256=file.sha256
+            )
             on_event(Note(f"fetching {wanted.address}"))
             try:
                 await download(wanted, path)
@@ -163,7 +165,7 @@ async def _fetch(
                     retryable=error.retryable,
                 ) from None
         found[file.path] = path
-        on_event(Advanced("files", number + 1, len(source.files)))
+        on_event(PartsProgress("files", number + 1, len(source.files)))
 
 
 def _address(file: PublicFile, mirror: str | None) -> str:
@@ -188,7 +190,7 @@ def _make(
             yield PreparedTable(path=path, rows=table.rows, fresh=False)
             continue
         _convert(table, {part: _content(found[part], sums[part]) for part in table.parts}, path)
-        on_event(Advanced("tables", number + 1, len(source.tables)))
+        on_event(PartsProgress("tables", number + 1, len(source.tables)))
         yield PreparedTable(path=path, rows=table.rows, fresh=True)
 
 

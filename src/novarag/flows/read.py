@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from novarag.records import Reading
-    from novarag.strategies import Labels, Scale, Strategy
+    from novarag.strategies import Labels, NumberScale, Strategy
 
 
 def read_reply(
@@ -14,7 +14,7 @@ def read_reply(
     strategy: str | Strategy | Labels = "nova",
     *,
     k: int | None = None,
-    scale: Scale | str | None = None,
+    scale: NumberScale | str | None = None,
 ) -> Reading:
     r"""Read one reply as a strategy, or a preset for another format, lays it out.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.graded_answers import GradedAnswers
 
 _ASKED = {"model", "strategy"}
 """What of a trial says who was asked, and how."""
@@ -52,7 +52,7 @@ def table_remarks(
     return (*oddity_lines(find_oddities(table)), *telling_lines(found, advice))
 
 
-def remarked_rows(answers: Answers, advice: str) -> Graded:
+def remarked_rows(answers: Answers, advice: str) -> GradedAnswers:
     """Lay the graded rows of a table out as arrays, with what is odd about them.
 
     The column of the evidence state is told apart already.

@@ -30,7 +30,7 @@ _READ = [name for name in TRIALS if name not in {*_KEPT, "question", "group", "s
 
 
 @dataclass(slots=True, kw_only=True)
-class Reread:
+class RereadCounts:
     """What came of reading again: how many trials, how many of them changed, and in what."""
 
     trials: int = 0
@@ -40,7 +40,7 @@ class Reread:
     mended: list[str] = field(default_factory=list)
     missing: int = 0  # shards that are not finished, and were not read
 
-    def add(self, other: Reread) -> None:
+    def add(self, other: RereadCounts) -> None:
         """Add what came of another shard."""
         self.trials += other.trials
         self.changed += other.changed
@@ -54,9 +54,9 @@ def reread_run(
     *,
     workers: int = 1,
     on_event: Callable[[int], None] = lambda _: None,
-) -> Reread:
+) -> RereadCounts:
     """Read every finished shard again; `on_event` hears of each one that is done."""
-    total, counts = Reread(missing=run.missing), []
+    total, counts = RereadCounts(missing=run.missing), []
     for found in _spread(run, strategy, workers):
         total.add(found)
         counts.append(found.counts)
@@ -67,7 +67,7 @@ def reread_run(
     return total
 
 
-def _spread(run: Run, strategy: Asking, workers: int) -> Iterator[Reread]:
+def _spread(run: Run, strategy: Asking, workers: int) -> Iterator[RereadCounts]:
     alone = workers == 1 or len(run.finished) < 2 or isinstance(run.store, Memory)
     if alone:
         yield from map(partial(reread_shard, run, strategy), run.finished)
@@ -78,9 +78,9 @@ def _spread(run: Run, strategy: Asking, workers: int) -> Iterator[Reread]:
         yield from pool.map(partial(reread_shard, shared, strategy), run.finished)
 
 
-def reread_shard(run: Run, strategy: Asking, shard: int) -> Reread:
+def reread_shard(run: Run, strategy: Asking, shard: int) -> RereadCounts:
     """Read one finished shard again; its table is written only where something changed."""
-    found = Reread()
+    found = RereadCounts()
 
     def make(old: pl.DataFrame) -> pl.DataFrame | None:
         new = _read_again(old, {group.id: group for group in run.groups(shard)}, strategy)
@@ -103,7 +103,7 @@ def _read_again(
     return lay_out(rows, TRIALS)
 
 
-def _compare(old: pl.DataFrame, new: pl.DataFrame) -> Reread:
+def _compare(old: pl.DataFrame, new: pl.DataFrame) -> RereadCounts:
     """Count the trials that changed, and in which columns; a new column was empty before."""
     empty = pl.Series([None] * old.height, dtype=pl.Null)
     before = {name: old[name] if name in old.columns else empty for name in _READ}
@@ -114,7 +114,7 @@ def _compare(old: pl.DataFrame, new: pl.DataFrame) -> Reread:
         ]
     )
     counts = {name: int(differs[name].sum()) for name in _READ}
-    return Reread(
+    return RereadCounts(
         trials=new.height,
         changed=int(differs.select(pl.any_horizontal(pl.all()).sum()).item()),
         columns=Counter({name: count for name, count in counts.items() if count}),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from novarag.defaults import RETRIEVE
 from novarag.errors import DataError, UsageError
 from novarag.flows.encoders import open_encoder, open_search
-from novarag.flows.events import Counted, Wrote, silent
+from novarag.flows.events import FileWritten, StepProgress, silent
 from novarag.flows.index import TOKEN_ENV
 from novarag.flows.sync import synchronous
 from novarag.records import PassageGroup, Question
@@ -36,7 +36,7 @@ _BLOCK = 1000  # questions searched together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
+class RetrievalResult:
     """What a search found: how many questions and passages, and the groups of them.
 
     `empty` counts questions for which nothing was found, `unanswered` those without known answers.
@@ -80,7 +80,7 @@ async def retrieve_async(
     key_env: str | None = None,
     token_env: str = TOKEN_ENV,
     on_event: Tell = silent,
-) -> Retrieved:
+) -> RetrievalResult:
     """Find passages for questions, as groups that `ask` and `annotate` take.
 
     Say where to search by `uri`, `search` or `http`, one of them.
@@ -101,7 +101,7 @@ async def retrieve_async(
         limit: Take only so many questions.
         key_env: Environment variable that holds the key of the encoder's or the search server.
         token_env: Environment variable that holds the token of the Milvus server.
-        on_event: Hears `Note`, `Counted` and `Wrote`.
+        on_event: Hears `Note`, `StepProgress` and `FileWritten`.
     """
     place = None if out is None else Path(out)
     if place is not None and place.suffix != ".jsonl":
@@ -129,7 +129,7 @@ async def retrieve_async(
             return replace(await look(held.extend), held=tuple(held))
         with _whole_file(place) as keep:
             counted = await look(keep)
-    on_event(Wrote(place))
+    on_event(FileWritten(place))
     return replace(counted, out=place)
 
 
@@ -144,7 +144,7 @@ async def _look(
     name: str,
     k: int,
     on_event: Tell,
-) -> Retrieved:
+) -> RetrievalResult:
     """Search for every question, so many at a time, and count what was found."""
     asked = passages = empty = unanswered = 0
     for block in blocks(questions, _BLOCK):
@@ -158,8 +158,8 @@ async def _look(
         passages += sum(len(group.passages) for group in groups)
         empty += sum(not group.passages for group in groups)
         unanswered += sum(not group.question.answers for group in groups)
-        on_event(Counted("questions", asked, asked))
-    return Retrieved(questions=asked, passages=passages, empty=empty, unanswered=unanswered)
+        on_event(StepProgress("questions", asked, asked))
+    return RetrievalResult(questions=asked, passages=passages, empty=empty, unanswered=unanswered)
 
 
 def _questions(questions: Questions, limit: int | None) -> Iterator[Question]:

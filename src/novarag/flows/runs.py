@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.flows.events import Advanced, Notice, silent
+from novarag.flows.events import Notice, PartsProgress, silent
 from novarag.flows.sync import synchronous
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from novarag.flows.events import Tell
-    from novarag.flows.rereading import Reread
+    from novarag.flows.rereading import RereadCounts
     from novarag.ports import Asking
     from novarag.runs import Manifest, Run, Summary
     from novarag.strategies import Strategy
@@ -106,7 +106,7 @@ def reread(
     workers: int | None = None,
     strategy: str | Strategy | None = None,
     on_event: Tell = silent,
-) -> Reread:
+) -> RereadCounts:
     """Read and grade every stored reply again, after the reader has changed. Nothing is asked.
 
     Args:
@@ -127,7 +127,7 @@ def reread(
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        on_event(Advanced("reading again", done, total))
+        on_event(PartsProgress("reading again", done, total))
 
     return reread_run(found, asking, workers=workers or os.cpu_count() or 1, on_event=advance)
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.sync import synchronous
-from novarag.serving.options import ServingOptions, Times
+from novarag.serving.options import ServingOptions, ServingTimes
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator, Sequence
 
-    from novarag.serving.models import Model
+    from novarag.serving.models import TrainedModel
     from novarag.serving.preparing import ServingPlan
 
 _USUAL = ServingOptions()
@@ -111,7 +111,7 @@ def _places(models: str | Path | Sequence[str | Path]) -> list[str]:
 
 
 def _plan_merged(
-    read: Sequence[Model], options: ServingOptions, model: str | Path | None
+    read: Sequence[TrainedModel], options: ServingOptions, model: str | Path | None
 ) -> ServingPlan:
     from novarag.serving.preparing import plan_merged
 
@@ -145,7 +145,7 @@ check_serving = synchronous(check_serving_async)
 
 
 @contextmanager
-def start_serving(plan: ServingPlan, *, wait: float = Times().start) -> Iterator[Server]:
+def start_serving(plan: ServingPlan, *, wait: float = ServingTimes().start) -> Iterator[Server]:
     """Start the server of a plan and yield once it is up; it ends with the `with` block.
 
     What the server prints goes where this process prints.
@@ -156,7 +156,7 @@ def start_serving(plan: ServingPlan, *, wait: float = Times().start) -> Iterator
     """
     from novarag.serving.process import address, running
 
-    command, times = plan.command, Times(start=wait)
+    command, times = plan.command, ServingTimes(start=wait)
     place = (plan.host, plan.port)
     with running(command.words, command.environment, place=place, times=times) as process:
         yield Server(url=address(*place), process=process)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from novarag.atomic import whole_folder
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import FileWritten, silent
 from novarag.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from novarag.flows.events import Tell
-    from novarag.study import Rubric, Sheet, StudyReport
+    from novarag.study import RatingSheet, Rubric, StudyReport
 
 QUESTIONS = 20
 """How many questions a sheet has, unless somebody says otherwise."""
@@ -37,7 +37,7 @@ def make_rating_sheet(
     criteria: str | Path | Rubric | None = None,
     answers: bool = False,
     on_event: Tell = silent,
-) -> Sheet:
+) -> RatingSheet:
     """Make a blind rating sheet of replies to the same questions: one page that works offline.
 
     Args:
@@ -62,7 +62,7 @@ def make_rating_sheet(
         with whole_folder(Path(out), lambda place: _check_sheet(place, made.id)) as draft:
             written = write_sheet(made, draft)
         for path in written:
-            on_event(Wrote(Path(out) / path.name))
+            on_event(FileWritten(Path(out) / path.name))
     return made
 
 
@@ -99,7 +99,7 @@ def read_rating_files(
             today = datetime.now(UTC).date().isoformat()
             written = write_study(report, draft, made=today, version=__version__)
         for path in written:
-            on_event(Wrote(Path(out) / path.name))
+            on_event(FileWritten(Path(out) / path.name))
     return report
 
 

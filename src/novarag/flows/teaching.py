@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from novarag.calibration.fitting import LEAST_QUESTIONS, cross_fit
-from novarag.calibration.graded import Graded
-from novarag.calibration.scores import score
+from novarag.calibration.fit_calibration import LEAST_QUESTIONS, cross_fit
+from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import UsageError
 from novarag.filters.stages import ASKED
 from novarag.grading import normalize
@@ -31,14 +31,14 @@ _COLUMNS = ["question", "group", "strategy", "kind", "sample", "answer", "confid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taught:
+class TeacherTargets:
     """The targets of a run by shard, in the order of its rows, and how they do on those rows."""
 
     targets: dict[int, pl.Series]
     facts: dict[str, Any]
 
 
-def teach(run: Run, *, seed: int = 0) -> Taught:
+def fit_teacher_targets(run: Run, *, seed: int = 0) -> TeacherTargets:
     """Give every graded reply of a run its cross-fitted probability; the others have none."""
     parts = [
         run.table(shard, _COLUMNS).select(*_COLUMNS, _shard=pl.lit(shard)) for shard in run.finished
@@ -60,9 +60,9 @@ def teach(run: Run, *, seed: int = 0) -> Taught:
     targets[known] = chance
     whole = pl.Series("target", targets).fill_nan(None)
     shards = trials["_shard"]
-    done = score(chance, graded.correct, graded.weights)
+    done = score_confidences(chance, graded.correct, graded.weights)
     signals = [FREQUENCY, *([] if likelihoods is None else [LIKELIHOOD]), KIND]
-    return Taught(
+    return TeacherTargets(
         targets={shard: whole.filter(shards == shard) for shard in run.finished},
         facts={
             "name": run.name, "model": run.settings.model, "signals": signals,
@@ -94,11 +94,11 @@ def _likelihoods(run: Run, trials: pl.DataFrame) -> Floats | None:
     return np.array([found.get(key) for key in keys], dtype=float)
 
 
-def _graded(trials: pl.DataFrame, likelihoods: Floats | None) -> Graded:
+def _graded(trials: pl.DataFrame, likelihoods: Floats | None) -> GradedAnswers:
     """Lay graded replies out for a calibration, with self-frequency where it has the confidence."""
     kinds = tuple(sorted(trials["kind"].drop_nulls().unique()))
     number = {kind: i for i, kind in enumerate(kinds)}
-    return Graded(
+    return GradedAnswers(
         confidence=trials["_frequency"].to_numpy(),
         correct=trials["correct"].to_numpy(),
         question=trials["question"].rank("dense").to_numpy().astype(np.intp),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from novarag.calibration.written import score_name
+from novarag.calibration.calibration_file import score_name
 from novarag.calls import CallError, Sampling
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from novarag.records import Completion, PassageGroup
     from novarag.scoring import Answer
     from novarag.scoring.second_asking import SecondAskingPolicy
-    from novarag.strategies.frames import Framed
+    from novarag.strategies.frames import FramedStrategy
 
 CHAT = "/chat/completions"
 _KEPT = ("temperature", "top_p", "seed")
@@ -96,12 +96,12 @@ class ModelRespondent:
         bare = self.settings.model_copy(update={"calibration": None, "gate": None})
         return ModelRespondent(self.name, bare, self.upstream, strategy)
 
-    def prepare(self) -> Framed | Strategy:
+    def prepare(self) -> FramedStrategy | Strategy:
         """Return the strategy for one request, with labels of its own where they are framed."""
         return self.strategy if self._framed is None else self._framed.once()
 
     def body(
-        self, group: PassageGroup, strategy: Framed | Strategy, request: ChatRequest | None
+        self, group: PassageGroup, strategy: FramedStrategy | Strategy, request: ChatRequest | None
     ) -> dict[str, Any]:
         """Write the request to the model: its instructions kept, the question in our form."""
         kept = [m for m in (request.messages if request else ()) if m.role in _INSTRUCTIONS]

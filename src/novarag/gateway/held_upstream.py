@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.gateway.observe.logs import log_event
-from novarag.web.holding import Holding, holding_at
+from novarag.web.form_support import FormSupport, holding_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ class HeldUpstream:
         self._upstream, self._model = upstream, model
 
     @property
-    def _holding(self) -> Holding:
+    def _holding(self) -> FormSupport:
         return holding_at(self._upstream.settings.url, self._model)
 
     async def post(self, path: str, content: dict[str, Any]) -> UpstreamReply:

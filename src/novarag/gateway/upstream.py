@@ -16,7 +16,7 @@ from novarag.gateway.http.sse import EventCutter
 from novarag.gateway.observe.logs import log_event
 from novarag.gateway.observe.tracing import trace_upstream
 from novarag.web.endpoint import parse_address
-from novarag.web.failures import Failure
+from novarag.web.failures import AttemptFailure
 from novarag.web.redaction import Secrets
 from novarag.web.reply_room import ENCODINGS, ReplyRoom
 
@@ -229,7 +229,7 @@ class UpstreamSlot:
             self._breaker.gave_up()
 
 
-_FAILURES = (aiohttp.ClientError, TimeoutError, ConnectionError, Failure)
+_FAILURES = (aiohttp.ClientError, TimeoutError, ConnectionError, AttemptFailure)
 
 
 async def read_events(response: aiohttp.ClientResponse, longest: int) -> AsyncIterator[bytes]:
@@ -282,6 +282,6 @@ def _explain_failure(error: Exception, timeout: float) -> Unavailable:
         return Unavailable(f"no reply of the model's server in {timeout:g} s", status=504)
     if isinstance(error, aiohttp.ClientConnectorError):
         return Unavailable("the model's server cannot be reached", status=503, after=1.0)
-    if isinstance(error, Failure) and error.outcome is Outcome.MALFORMED:
+    if isinstance(error, AttemptFailure) and error.outcome is Outcome.MALFORMED:
         return Unavailable(f"the model's server sent no proper reply: {error.detail}")
     return Unavailable("the connection to the model's server was lost")

@@ -44,7 +44,7 @@ _OPTIONAL = {
 }
 
 
-class Annotation(NamedTuple):
+class ToolAnnotation(NamedTuple):
     """One thing said of an answer, or of a passage (counted from 0) that stood before it.
 
     It has a `value`, or a `label` where it is a word; `unread` is the word of what has no value.
@@ -80,14 +80,14 @@ class Annotation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class PlacedAnswers:
     """A table of scored answers whose columns are known, ready to be laid out."""
 
     table: pl.DataFrame
     key: tuple[str, ...]
     columns: Mapping[str, str]
 
-    def annotations(self, *, needs: str, documents: bool) -> Iterator[Annotation]:
+    def annotations(self, *, needs: str, documents: bool) -> Iterator[ToolAnnotation]:
         """Lay out every answer that names its place; with `documents` its passages too."""
         for row in self.table.iter_rows(named=True):
             cells = {ours: row[theirs] for ours, theirs in self.columns.items()}
@@ -103,7 +103,7 @@ class Placed:
 
 def place_answers(
     table: pl.DataFrame, places: Mapping[str, str | None], *, needs: str, source: str
-) -> Placed:
+) -> PlacedAnswers:
     """Find the columns of a table that name traces and spans, and what makes an answer itself."""
     import polars as pl
 
@@ -126,7 +126,7 @@ def place_answers(
         columns["stated"] = "confidence"
     plain = {column for column, kind in table.schema.items() if not kind.is_nested()}
     key = next((names for names in _KEYS if set(names) <= plain), ())
-    placed = Placed(table=table, key=key, columns=columns)
+    placed = PlacedAnswers(table=table, key=key, columns=columns)
     _refuse_twins(placed, needs, source)
     return placed
 
@@ -151,7 +151,7 @@ def _first(names: Sequence[str], spellings: Sequence[str]) -> str | None:
     return None
 
 
-def _refuse_twins(placed: Placed, needs: str, source: str) -> None:
+def _refuse_twins(placed: PlacedAnswers, needs: str, source: str) -> None:
     """Refuse rows that nothing tells apart: one would stand in the other's place."""
     names = {placed.columns[name] for name in ("trace", "span") if name in placed.columns}
     table = placed.table.with_row_index("row of the table", 1)
@@ -168,16 +168,16 @@ def _refuse_twins(placed: Placed, needs: str, source: str) -> None:
 
 def _annotations(
     cells: Mapping[str, Any], key: Sequence[str], *, documents: bool
-) -> Iterator[Annotation]:
+) -> Iterator[ToolAnnotation]:
     trace, span, value = cells.get("trace"), cells.get("span"), cells["confidence"]
     judged = _judgments(cells)
     flaw = None if value is not None else _word(cells.get("flaw")) or "the reply has no confidence"
     details = _details(cells, judged, read=flaw is None)
     at = _time(cells.get("at"))
 
-    def said(name: str, label: str | None, position: int | None = None) -> Annotation:
+    def said(name: str, label: str | None, position: int | None = None) -> ToolAnnotation:
         name_of_it = digest(orjson.dumps([trace, span, *key, name, position]))[:32]
-        return Annotation(name_of_it, trace, span, name, None, label, "", {}, position, at)
+        return ToolAnnotation(name_of_it, trace, span, name, None, label, "", {}, position, at)
 
     comment = _comment(cells, judged, flaw)
     stated = said(CONFIDENCE, flaw and f"{UNREAD}: {flaw}")

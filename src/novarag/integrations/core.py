@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
@@ -101,7 +101,7 @@ def find_reader(name: str) -> Strategy:
     if name in FORMATS:
         return replace(COT, name=name, labels=FORMATS[name], form=None)
     if ":" not in name and name not in STRATEGIES:
-        raise UnknownName(name, [*STRATEGIES, *FORMATS])
+        raise UnknownNameError(name, [*STRATEGIES, *FORMATS])
     return find_strategy(name)
 
 

@@ -18,7 +18,7 @@ except ImportError as error:
     raise missing("langchain") from error
 
 
-class Confidence(AgentMiddleware):  # type: ignore[misc]
+class ConfidenceMiddleware(AgentMiddleware):  # type: ignore[misc]
     """Puts the object into `response_metadata["novarag"]` of the agent's last message.
 
     `settings` are those of `Scorer`. Where `withheld` is given, it stands in the place of every

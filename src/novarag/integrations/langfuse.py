@@ -10,18 +10,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from novarag.calls import CallError, Outcome
-from novarag.integrations.sending import Opened, Posting
+from novarag.integrations.send_answers import OpenedSink, PostingSink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.integrations.sending import Annotation
+    from novarag.integrations.send_answers import ToolAnnotation
 
 PUBLIC, SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 CLOUD = "https://cloud.langfuse.com"
 
 
-class Langfuse(Opened):
+class Langfuse(OpenedSink):
     """Sends lists of scores; a server that takes no list gets one score at a time."""
 
     most, needs, documents = 50, "trace", False
@@ -29,10 +29,10 @@ class Langfuse(Opened):
     def __init__(self, server: str | None = None) -> None:
         named = os.environ.get("LANGFUSE_BASE_URL") or os.environ.get("LANGFUSE_HOST")
         place, path = server or named or CLOUD, "/api/public/scores"
-        super().__init__(Posting(place, path, key_env=SECRET, user_env=PUBLIC))
+        super().__init__(PostingSink(place, path, key_env=SECRET, user_env=PUBLIC))
         self._lists = True
 
-    async def send(self, batch: Sequence[Annotation]) -> None:
+    async def send(self, batch: Sequence[ToolAnnotation]) -> None:
         """Send scores; one that is sent again under its id and time replaces itself."""
         scores = [score_of(one) for one in batch]
         if self._lists:
@@ -50,7 +50,7 @@ class Langfuse(Opened):
             await self.posts[0].send(one)
 
 
-def score_of(one: Annotation) -> dict[str, Any]:
+def score_of(one: ToolAnnotation) -> dict[str, Any]:
     """Lay out a score: a number, or a category; what was not read is a category."""
     kind = "CATEGORICAL" if one.value is None else "NUMERIC"
     said = {"id": one.id, "name": one.name, "value": one.said, "dataType": kind}

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from novarag.calls import CallError, Outcome
 from novarag.integrations.core import missing
-from novarag.integrations.sending import Opened, as_texts
+from novarag.integrations.send_answers import OpenedSink, as_texts
 
 try:
     import mlflow
@@ -24,7 +24,7 @@ ID = "novarag.id"
 _REFUSED = {"RESOURCE_DOES_NOT_EXIST", "NOT_FOUND", "INVALID_PARAMETER_VALUE"}
 
 
-class Traces(Opened):
+class MlflowTraces(OpenedSink):
     """Logs to a tracking store; an answer that could not be read has an error and no value."""
 
     most, needs, documents = 20, "trace", False

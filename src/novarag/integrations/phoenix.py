@@ -10,17 +10,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from novarag.calls import CallError, Outcome
-from novarag.integrations.sending import Opened, Posting
+from novarag.integrations.send_answers import OpenedSink, PostingSink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.integrations.sending import Annotation
+    from novarag.integrations.send_answers import ToolAnnotation
 
 KEY, SERVER, LOCAL = "PHOENIX_API_KEY", "PHOENIX_COLLECTOR_ENDPOINT", "http://localhost:6006"
 
 
-class Phoenix(Opened):
+class Phoenix(OpenedSink):
     """Sends to a server of Phoenix; what it has of the same name and identifier is replaced."""
 
     most, needs, documents = 200, "span", True
@@ -28,11 +28,11 @@ class Phoenix(Opened):
     def __init__(self, server: str | None = None) -> None:
         place = server or os.environ.get(SERVER) or LOCAL
         super().__init__(
-            Posting(place, "/v1/span_annotations?sync=true", key_env=KEY),
-            Posting(place, "/v1/document_annotations?sync=true", key_env=KEY),
+            PostingSink(place, "/v1/span_annotations?sync=true", key_env=KEY),
+            PostingSink(place, "/v1/document_annotations?sync=true", key_env=KEY),
         )
 
-    async def send(self, batch: Sequence[Annotation]) -> None:
+    async def send(self, batch: Sequence[ToolAnnotation]) -> None:
         """Send annotations of spans, then those of documents."""
         for documents, post in enumerate(self.posts):
             found = [_laid_out(one) for one in batch if (one.position is not None) == documents]
@@ -45,7 +45,7 @@ class Phoenix(Opened):
                 raise CallError(Outcome.REFUSED, error.detail) from None
 
 
-def _laid_out(one: Annotation) -> dict[str, Any]:
+def _laid_out(one: ToolAnnotation) -> dict[str, Any]:
     result = {"score": one.value, "label": one.label, "explanation": one.comment or None}
     said = {"name": one.name, "annotator_kind": "CODE", "span_id": one.span, "result": result}
     if one.position is not None:  # known by its place: an identifier is refused there

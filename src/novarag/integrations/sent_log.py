@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from novarag.integrations.annotations import Annotation
+    from novarag.integrations.annotations import ToolAnnotation
 
 
 class SentLog:
@@ -58,7 +58,7 @@ class SentLog:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, taken: Sequence[Annotation]) -> None:
+    def add(self, taken: Sequence[ToolAnnotation]) -> None:
         """Write down what was taken."""
         if taken:
             known = {one.id: one.about for one in taken}

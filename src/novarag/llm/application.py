@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from novarag.calls import GREEDY, Attempt, CallError, Outcome, Reply, Sampling
 from novarag.errors import ServiceError
-from novarag.llm.functions import GivenFunction
+from novarag.llm.functions import CallerFunction
 from novarag.llm.sizes import check_values
 from novarag.records import Completion, Flaw, Prompt, Reading
-from novarag.texts import parse_json, whole
+from novarag.texts import parse_json, replace_halves
 from novarag.web.endpoint import parse_address
 from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
@@ -61,8 +61,8 @@ class Application:
     def render(self, group: PassageGroup) -> Prompt:
         """Return the request: question and passages as JSON."""
         content = {
-            "question": whole(group.question.text),
-            "passages": [whole(passage.text) for passage in group.passages],
+            "question": replace_halves(group.question.text),
+            "passages": [replace_halves(passage.text) for passage in group.passages],
         }
         text = json.dumps(content, ensure_ascii=False)
         return Prompt(text=text, strategy=self.name, template_hash=self.fingerprint)
@@ -102,13 +102,17 @@ def canonical(said: object) -> str | None:
     None where it holds neither. Values of another kind than wanted are kept as the name of theirs.
     """
     if isinstance(said, str):
-        return json.dumps({"reply": whole(said)})
+        return json.dumps({"reply": replace_halves(said)})
     if not isinstance(said, Mapping):
         return None
     if "answer" in said:
         kept = {name: _kept(said.get(name)) for name in ("answer", "confidence")}
         return json.dumps(kept)
-    return json.dumps({"reply": whole(said["reply"])}) if _is_text(said.get("reply")) else None
+    return (
+        json.dumps({"reply": replace_halves(said["reply"])})
+        if _is_text(said.get("reply"))
+        else None
+    )
 
 
 def _is_text(value: object) -> bool:
@@ -117,7 +121,7 @@ def _is_text(value: object) -> bool:
 
 def _kept(value: object) -> object:
     if isinstance(value, str):
-        return whole(value)
+        return replace_halves(value)
     known = value is None or isinstance(value, (bool, int, float))
     return value if known else {"kind": type(value).__name__}
 
@@ -196,7 +200,7 @@ def _object(content: bytes) -> dict[str, Any]:
     return {name: said[name] for name in ("answer", "confidence", "reply") if name in said}
 
 
-class CalledApp:
+class FunctionApp:
     """A function `(question, passages)`, plain or async, as a respondent.
 
     It returns `{"answer": …, "confidence": …}`, `{"reply": …}`, a text, an (answer, confidence)
@@ -205,9 +209,9 @@ class CalledApp:
     """
 
     def __init__(self, call: Callable[[str, list[str]], object]) -> None:
-        self._call = GivenFunction(call, parameter="app")
+        self._call = CallerFunction(call, parameter="app")
         named = getattr(call, "model", None) or getattr(call, "__qualname__", None)
-        self.model = whole(named) if isinstance(named, str) else type(call).__name__
+        self.model = replace_halves(named) if isinstance(named, str) else type(call).__name__
 
     async def complete(
         self,

@@ -11,7 +11,7 @@ from novarag.llm.sizes import reply_limit
 from novarag.llm.wire import model_names, read_reply, request_body, without_keys
 from novarag.texts import plain_text
 from novarag.web.endpoint import Endpoint
-from novarag.web.holding import holding_at
+from novarag.web.form_support import holding_at
 from novarag.web.redaction import REMARK
 from novarag.web.sending import Patience, Sender
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from novarag.calls import Sampling, Tell
     from novarag.web.dispatcher import Dispatcher
-    from novarag.web.holding import Holding
+    from novarag.web.form_support import FormSupport
 
 
 class ChatLLM:
@@ -53,7 +53,7 @@ class ChatLLM:
         return self._sender.patience
 
     @property
-    def holding(self) -> Holding:
+    def holding(self) -> FormSupport:
         """What this process knows of whether the endpoints can hold replies to a form."""
         return holding_at(*(endpoint.url for endpoint in self._endpoints), self._model)
 

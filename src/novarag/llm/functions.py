@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class GivenFunction:
+class CallerFunction:
     """A caller's function: a plain one runs in a thread, an async one is awaited.
 
     What it raises is said as a `ServiceError` that names the `parameter` it came as, with its own

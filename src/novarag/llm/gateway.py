@@ -15,7 +15,7 @@ from novarag.calls import GREEDY, CallError, Outcome, Reply
 from novarag.llm.chat import ChatLLM
 from novarag.llm.sizes import reply_limit
 from novarag.llm.wire import read_reply, without_keys
-from novarag.texts import whole
+from novarag.texts import replace_halves
 from novarag.web.redaction import REMARK
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ class GatewayReply:
 
 def gateway_prompt(question: str, passages: Sequence[str]) -> str:
     """Write a question and its passages as the prompt of a `GatewayLLM`."""
-    fields = {"question": whole(question), "passages": [whole(passage) for passage in passages]}
+    fields = {
+        "question": replace_halves(question),
+        "passages": [replace_halves(passage) for passage in passages],
+    }
     return orjson.dumps(fields).decode()
 
 

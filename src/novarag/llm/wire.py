@@ -15,7 +15,7 @@ from novarag.calls import CallError, Outcome, Sampling, Usage
 from novarag.errors import UsageError
 from novarag.llm.sizes import check_values, sample_limit
 from novarag.records import Completion
-from novarag.texts import whole
+from novarag.texts import replace_halves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def request_body(model: str, prompt: str, sampling: Sampling) -> bytes:
     try:
         return orjson.dumps(content)
     except TypeError:  # a lone surrogate, which is no text that a wire can carry
-        content["messages"] = [{"role": "user", "content": whole(prompt)}]
+        content["messages"] = [{"role": "user", "content": replace_halves(prompt)}]
         return orjson.dumps(content)
 
 
@@ -173,7 +173,7 @@ def _text(content: object) -> str:
     if content is None:
         return ""
     if isinstance(content, str):
-        return whole(content)
+        return replace_halves(content)
     if isinstance(content, list):
         return "".join(_text(part["text"]) for part in content if part.get("type") == "text")
     raise TypeError

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from novarag.metrics.baselines import BASELINES, Floor, noise_floor
-from novarag.metrics.calibration import Bins, bin_of, make_bins
-from novarag.metrics.decisions import Checked, Decisions, HalfCheck, Recalibrated
+from novarag.metrics.baselines import BASELINES, EceFloor, noise_floor
+from novarag.metrics.calibration import ConfidenceBins, bin_of, make_bins
+from novarag.metrics.decisions import CheckedThreshold, Decisions, HalfCheck, RecalibrationGain
 from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure_table
-from novarag.metrics.mixing import Mixed, reweigh
-from novarag.metrics.panels import Bound, Curve, Difference, Measurement, Panel
+from novarag.metrics.mixing import MixedFigures, reweigh
+from novarag.metrics.panels import Measurement, PairedDifference, Panel, RiskCurve, UnreadBound
 from novarag.metrics.table import METRICS, Metric, Unit
 from novarag.metrics.tally import Tally, tally
 from novarag.metrics.views import LEAST_ROWS, group_name
@@ -18,22 +18,22 @@ __all__ = [
     "BASELINES",
     "LEAST_ROWS",
     "METRICS",
-    "Bins",
-    "Bound",
-    "Checked",
-    "Curve",
+    "CheckedThreshold",
+    "ConfidenceBins",
     "Decisions",
-    "Difference",
+    "EceFloor",
     "Figure",
-    "Floor",
     "HalfCheck",
     "Measurement",
     "Metric",
-    "Mixed",
+    "MixedFigures",
+    "PairedDifference",
     "Panel",
-    "Recalibrated",
+    "RecalibrationGain",
+    "RiskCurve",
     "Tally",
     "Unit",
+    "UnreadBound",
     "bin_of",
     "figures_frame",
     "group_name",

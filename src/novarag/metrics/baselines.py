@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from novarag.metrics.tally import Rows
+    from novarag.metrics.tally import GradedRows
     from novarag.stats.arrays import Floats, Ints
 
 FOLDS = 5
@@ -27,12 +27,12 @@ def folds(questions: Sequence[str]) -> Ints:
     return np.array([stable_hash(q, size=4) % FOLDS for q in questions], dtype=np.intp)
 
 
-def constant(rows: Rows, fold: Ints, group: Ints) -> Floats:
+def constant(rows: GradedRows, fold: Ints, group: Ints) -> Floats:
     """State the mean accuracy of the other folds, always."""
     return base_rate(rows, fold, np.zeros_like(group))
 
 
-def base_rate(rows: Rows, fold: Ints, group: Ints) -> Floats:
+def base_rate(rows: GradedRows, fold: Ints, group: Ints) -> Floats:
     """State the mean accuracy of one's own group in the other folds."""
     n_groups = int(group.max()) + 1
     cell = group * FOLDS + fold[rows.question]
@@ -46,7 +46,7 @@ def base_rate(rows: Rows, fold: Ints, group: Ints) -> Floats:
     return np.asarray(rate.ravel()[cell])
 
 
-def isotonic(rows: Rows, fold: Ints, group: Ints) -> Floats:  # noqa: ARG001 - one signature for all
+def isotonic(rows: GradedRows, fold: Ints, group: Ints) -> Floats:  # noqa: ARG001 - one signature for all
     """Relabel the stated confidences by a monotone curve fitted on the other folds."""
     own = fold[rows.question]
     stated = rows.level[rows.at]
@@ -60,7 +60,7 @@ def isotonic(rows: Rows, fold: Ints, group: Ints) -> Floats:  # noqa: ARG001 - o
     return out
 
 
-BASELINES: dict[str, Callable[[Rows, Ints, Ints], Floats]] = {
+BASELINES: dict[str, Callable[[GradedRows, Ints, Ints], Floats]] = {
     "constant": constant,
     "base rate": base_rate,
     "isotonic": isotonic,
@@ -95,7 +95,7 @@ def word_overlap(overlap: Floats, correct: NDArray[np.bool_], question: Ints, fo
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class EceFloor:
     """The ECE a perfectly calibrated respondent would show on these confidences and questions."""
 
     mean: float
@@ -103,7 +103,7 @@ class Floor:
     draws: int
 
 
-def noise_floor(rows: Rows, *, seed: int, draws: int = 1000, bins: int = BINS) -> Floor:
+def noise_floor(rows: GradedRows, *, seed: int, draws: int = 1000, bins: int = BINS) -> EceFloor:
     """Simulate the ECE of perfect calibration; `line` is its 95th percentile.
 
     Consistency resampling: Bröcker and Smith, 2007, Weather and Forecasting 22.
@@ -124,4 +124,4 @@ def noise_floor(rows: Rows, *, seed: int, draws: int = 1000, bins: int = BINS) -
         truth = rng.random(used.size)[question] < in_order
         right = [np.count_nonzero(truth[edges[b] : edges[b + 1]]) for b in range(bins)]
         scores[i] = np.abs(stated - right).sum() / level.size
-    return Floor(float(scores.mean()), float(np.quantile(scores, 0.95)), draws)
+    return EceFloor(float(scores.mean()), float(np.quantile(scores, 0.95)), draws)

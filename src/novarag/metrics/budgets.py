@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from novarag.defaults import COMPARE, MEASURE
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.metrics.measuring import compare_groups
 from novarag.metrics.questions import question_keys
 from novarag.metrics.table import METRICS
 from novarag.metrics.views import group_name
-from novarag.stats.budgets import Held, hold_budget, questions_to_tell
+from novarag.stats.budgets import BudgetStanding, hold_budget, questions_to_tell
 from novarag.stats.figure import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.metrics.panels import Difference
+    from novarag.metrics.panels import PairedDifference
     from novarag.metrics.table import Metric
 
 UNREAD = "unread"
@@ -49,7 +49,7 @@ class BudgetCheck:
 
     metric: str
     limit: float
-    held: Held
+    held: BudgetStanding
     group: str | None = None
     old: float | None = None
     new: float | None = None
@@ -59,16 +59,16 @@ class BudgetCheck:
     why: str | None = None
 
 
-class _Beside(NamedTuple):
+class _ComparedValue(NamedTuple):
     """A difference, and the two values it is between."""
 
-    difference: Difference
+    difference: PairedDifference
     new: float
     old: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
+class PairedTables:
     """What two tables share: questions of both, of one alone, and those read and graded in both."""
 
     shared: int
@@ -86,7 +86,7 @@ def check_limits(budgets: Mapping[str, float] | None) -> dict[str, float]:
     limits = dict(budgets) if budgets else {"brier": COMPARE.brier}
     for name, limit in limits.items():
         if name not in BUDGETS:
-            raise UnknownName(name, BUDGETS)
+            raise UnknownNameError(name, BUDGETS)
         if not 0 <= limit < 1:
             raise UsageError(
                 f"the budget of {name} is {limit}: say by how much it may get worse, from 0 to 1;"
@@ -98,7 +98,7 @@ def check_limits(budgets: Mapping[str, float] | None) -> dict[str, float]:
 def cannot_tell(limits: Mapping[str, float], why: str) -> tuple[BudgetCheck, ...]:
     """Say of every budget that it cannot be held against anything."""
     return tuple(
-        BudgetCheck(metric=name, limit=limit, held=Held.CANNOT_TELL, why=why)
+        BudgetCheck(metric=name, limit=limit, held=BudgetStanding.CANNOT_TELL, why=why)
         for name, limit in limits.items()
     )
 
@@ -111,7 +111,7 @@ def check_budgets(
     by: Sequence[str] = (),
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-) -> tuple[tuple[BudgetCheck, ...], Paired]:
+) -> tuple[tuple[BudgetCheck, ...], PairedTables]:
     """Hold every budget over all answers, and over each group of them that both tables have."""
     both = _stack(new, old, by)
     questions = {side: set(_of(both, side)["question"]) for side in (_NEW, _OLD)}
@@ -120,7 +120,7 @@ def check_budgets(
         raise UsageError(
             "no question of the new answers is among the old ones: both must name it alike"
         )
-    paired = Paired(
+    paired = PairedTables(
         shared=len(shared),
         only_new=len(questions[_NEW] - shared),
         only_old=len(questions[_OLD] - shared),
@@ -134,13 +134,13 @@ def check_budgets(
     return tuple(checks), paired
 
 
-def _with_missing(unread: BudgetCheck, paired: Paired) -> BudgetCheck:
+def _with_missing(unread: BudgetCheck, paired: PairedTables) -> BudgetCheck:
     """Leave the unread share open where more questions than it allows have no new answer at all."""
     asked = paired.shared + paired.only_old
-    if unread.held is not Held.KEPT or paired.only_old <= unread.limit * asked:
+    if unread.held is not BudgetStanding.KEPT or paired.only_old <= unread.limit * asked:
         return unread
     why = f"{paired.only_old:,} of {asked:,} questions have no answer after the change"
-    return replace(unread, held=Held.CANNOT_TELL, why=why)
+    return replace(unread, held=BudgetStanding.CANNOT_TELL, why=why)
 
 
 def _stack(new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -201,7 +201,7 @@ def _checks(
 
 def _compared(
     table: pl.DataFrame, names: Sequence[str], resampling: tuple[int, int]
-) -> dict[str, _Beside] | str:
+) -> dict[str, _ComparedValue] | str:
     """Compare both sides on some metrics, or say why that cannot be done."""
     if table.is_empty():
         return "no question can be compared: none is on both sides"
@@ -212,14 +212,16 @@ def _compared(
         return "; ".join(refused)
     new, old = (side.tally for side in sides)
     return {
-        d.metric: _Beside(d, float(METRICS[d.metric].of(new)), float(METRICS[d.metric].of(old)))
+        d.metric: _ComparedValue(
+            d, float(METRICS[d.metric].of(new)), float(METRICS[d.metric].of(old))
+        )
         for d in found
     }
 
 
-def _check(found: dict[str, _Beside] | str, metric: Metric, limit: float) -> BudgetCheck:
+def _check(found: dict[str, _ComparedValue] | str, metric: Metric, limit: float) -> BudgetCheck:
     """Hold one budget against what was found."""
-    bare = BudgetCheck(metric=metric.name, limit=limit, held=Held.CANNOT_TELL)
+    bare = BudgetCheck(metric=metric.name, limit=limit, held=BudgetStanding.CANNOT_TELL)
     if isinstance(found, str):
         return replace(bare, why=found)
     if metric.name not in found:
@@ -229,7 +231,9 @@ def _check(found: dict[str, _Beside] | str, metric: Metric, limit: float) -> Bud
     if metric.better > 0:
         worse = _turned(worse)
     held = hold_budget(worse, limit)
-    needed = questions_to_tell(worse, limit, questions) if held is Held.CANNOT_TELL else None
+    needed = (
+        questions_to_tell(worse, limit, questions) if held is BudgetStanding.CANNOT_TELL else None
+    )
     return replace(
         bare, held=held, old=old, new=new, worse=worse, questions=questions, needed=needed
     )

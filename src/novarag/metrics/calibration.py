@@ -23,7 +23,7 @@ _EDGE = 1e-6  # 0.7 kept as a 32-bit float must fall where 0.7 does
 
 
 @dataclass(frozen=True, slots=True)
-class Bins:
+class ConfidenceBins:
     """Equal-width bins, left-closed, the last one closed; the picture and the number share them.
 
     `low` and `high` bound the accuracy of each bin (Clopper-Pearson, 95 %); empty bins are NaN.
@@ -54,14 +54,14 @@ def pool_bins(per_level: Floats, level: Floats, bins: int = BINS) -> Floats:
     return np.diff(below[..., edges], axis=-1)
 
 
-def make_bins(t: Tally, *, bins: int = BINS) -> Bins:
+def make_bins(t: Tally, *, bins: int = BINS) -> ConfidenceBins:
     """Bin a tally for a reliability diagram."""
     count, right = pool_bins(t.count, t.level, bins), pool_bins(t.right, t.level, bins)
     with np.errstate(invalid="ignore"):
         confidence = pool_bins(t.count * t.level, t.level, bins) / count
         accuracy = right / count
     low, high = clopper_pearson(right, count)
-    return Bins(np.linspace(0, 1, bins + 1), count, confidence, accuracy, low, high)
+    return ConfidenceBins(np.linspace(0, 1, bins + 1), count, confidence, accuracy, low, high)
 
 
 def accuracy(t: Tally) -> Floats:

@@ -27,7 +27,7 @@ class HalfCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedThreshold:
     """A threshold for one risk: the one that a gate on the same rows has, and a check of it.
 
     `threshold` is None where none could be certified; `need` then says about how many graded
@@ -50,7 +50,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalibrated:
+class RecalibrationGain:
     """What a calibration fitted on other questions would change; a gain above 0 is a better one.
 
     `questions` is how many were looked at: a sample drawn by seed where there are very many.
@@ -74,5 +74,5 @@ class Decisions:
     used: int
     chosen_on: int
     checked_on: int
-    thresholds: tuple[Checked, ...]
-    recalibrated: Recalibrated | None = None
+    thresholds: tuple[CheckedThreshold, ...]
+    recalibrated: RecalibrationGain | None = None

@@ -11,9 +11,9 @@ import polars as pl
 from scipy.special import ndtr
 
 from novarag.defaults import MEASURE
-from novarag.metrics.panels import Difference, Measurement
+from novarag.metrics.panels import Measurement, PairedDifference
 from novarag.metrics.table import METRICS, Metric, find_metrics
-from novarag.metrics.views import LEAST_ROWS, Table, View, figure_interval
+from novarag.metrics.views import LEAST_ROWS, AnswerColumns, GroupView, figure_interval
 from novarag.rows import tabulate
 from novarag.stats.corrections import holm
 from novarag.stats.figure import Figure
@@ -49,10 +49,10 @@ def measure_table(  # noqa: PLR0913 - settings of one measurement, by keyword
     frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
     by = (by,) if isinstance(by, str) else tuple(by)
     own = find_metrics(metrics)
-    table = Table(frame, by, least=least, more=own)
-    whole = View("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
+    table = AnswerColumns(frame, by, least=least, more=own)
+    whole = GroupView("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
     groups = [
-        View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
+        GroupView(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
     ]
     groups = groups if by else []
     _resample([whole, *groups], table, replicates, seed, progress)
@@ -76,14 +76,14 @@ def compare_groups(
     by: str,
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-) -> tuple[tuple[View, ...], tuple[Difference, ...]]:
+) -> tuple[tuple[GroupView, ...], tuple[PairedDifference, ...]]:
     """Compare every two groups of a table on these metrics alone, over the same replicates.
 
     A group of too few rows says so in its `refusal`, and is not compared.
     """
-    table = Table(frame, (by,))
+    table = AnswerColumns(frame, (by,))
     groups = tuple(
-        View(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
+        GroupView(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)
     )
     _resample(groups, table, replicates, seed, None)
     known = [view for view in groups if view.refusal is None]
@@ -91,8 +91,8 @@ def compare_groups(
 
 
 def _resample(
-    views: Sequence[View],
-    table: Table,
+    views: Sequence[GroupView],
+    table: AnswerColumns,
     replicates: int,
     seed: int,
     progress: Callable[[int], None] | None,
@@ -109,7 +109,7 @@ def _resample(
             progress(len(weights))
 
 
-def _macro(views: list[View]) -> dict[str, Figure]:
+def _macro(views: list[GroupView]) -> dict[str, Figure]:
     """Average every metric over the groups that could be measured, each group counting once."""
     if len(views) < 2:
         return {}
@@ -122,14 +122,14 @@ def _macro(views: list[View]) -> dict[str, Figure]:
     return figures
 
 
-def _differences(views: list[View], metrics: Sequence[str]) -> tuple[Difference, ...]:
+def _differences(views: list[GroupView], metrics: Sequence[str]) -> tuple[PairedDifference, ...]:
     """Compare every two groups on some metrics; Holm over the pairs of each metric by itself.
 
     Whoever asks whether groups differ in a figure looks at the pairs of that figure. Figures go
     together (a worse accuracy is a worse Brier), so that a correction over all of them would take
     the power to see any; what is said of several figures says that each was corrected by itself.
     """
-    found: list[Difference] = []
+    found: list[PairedDifference] = []
     for name in metrics:
         of = METRICS[name].of
         pairs = [
@@ -142,14 +142,14 @@ def _differences(views: list[View], metrics: Sequence[str]) -> tuple[Difference,
     return tuple(found)
 
 
-def _difference(metric: str, one: View, other: View) -> Difference:
+def _difference(metric: str, one: GroupView, other: GroupView) -> PairedDifference:
     m = METRICS[metric]
     value = float(m.of(one.tally)) - float(m.of(other.tally))
     drawn = one.samples[metric] - other.samples[metric]
     known = drawn[~np.isnan(drawn)]
     spread = float(known.std(ddof=1)) if known.size > 1 else 0.0
     p = float(2 * ndtr(-abs(value) / spread)) if spread > 0 else float(value == 0)
-    return Difference(
+    return PairedDifference(
         metric=metric,
         one=one.name,
         other=other.name,

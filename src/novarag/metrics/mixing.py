@@ -26,7 +26,7 @@ from novarag.stats.resampling import draws
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.metrics.tally import Rows
+    from novarag.metrics.tally import GradedRows
     from novarag.stats.arrays import Floats, Ints
 
 MIXED = tuple(m.name for m in METRICS.values() if m.interval and not m.costly)
@@ -34,7 +34,7 @@ MIXED = tuple(m.name for m in METRICS.values() if m.interval and not m.costly)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixed:
+class MixedFigures:
     """Figures at a wanted mix; `effective` says how many equal rows would be as good.
 
     Kish, Survey Sampling, 1965: the square of the weights' sum over the sum of their squares.
@@ -55,7 +55,7 @@ def reweigh(
     *,
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-) -> Mixed:
+) -> MixedFigures:
     """Measure a table of answers as if its groups came in another mix of kinds.
 
     The frame needs the column `kind` beside `question`, `confidence` and `correct`. A kind of the
@@ -90,7 +90,7 @@ def reweigh(
     )
     target = np.array([wanted[kind] for kind in order])
     even = _weights(np.ones(rows.size), at, target)
-    return Mixed(
+    return MixedFigures(
         figures=_figures(rows, at, target, even, (len(names), replicates, seed)),
         wanted=wanted,
         found={kind: kinds.count(kind) / len(kinds) for kind in order},
@@ -120,7 +120,7 @@ def _weights(base: Floats, at: Ints, target: Floats) -> Floats:
 
 
 def _figures(
-    rows: Rows, at: Ints, target: Floats, even: Floats, drawing: tuple[int, int, int]
+    rows: GradedRows, at: Ints, target: Floats, even: Floats, drawing: tuple[int, int, int]
 ) -> dict[str, Figure]:
     questions, replicates, seed = drawing
     whole = fold(rows.level, rows.at, rows.correct, [even])
@@ -142,7 +142,7 @@ def _figures(
 
 
 def _drawn(
-    drawn: Sequence[Floats] | Floats, rows: Rows, at: Ints, target: Floats
+    drawn: Sequence[Floats] | Floats, rows: GradedRows, at: Ints, target: Floats
 ) -> Iterator[Floats]:
     """Weigh every replicate to the wanted mix; one that lacks a kind has no figures."""
     for weight in drawn:

@@ -10,8 +10,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.metrics.baselines import Floor
-    from novarag.metrics.calibration import Bins
+    from novarag.metrics.baselines import EceFloor
+    from novarag.metrics.calibration import ConfidenceBins
     from novarag.metrics.decisions import Decisions
     from novarag.metrics.table import Metric
     from novarag.stats.arrays import Floats
@@ -21,7 +21,7 @@ _SHOWN = 5  # groups that a `repr` shows
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class UnreadBound:
     """What a figure would be if every unread reply with a grade were wrong, at 0 % and at 100 %."""
 
     at_zero: float
@@ -29,7 +29,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class RiskCurve:
     """Error rate against coverage, at every threshold that can be set."""
 
     threshold: Floats
@@ -53,12 +53,12 @@ class Panel:
     ungraded: int
     flaws: Mapping[str, int]
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    bounds: Mapping[str, UnreadBound] = field(default_factory=dict)
     baselines: Mapping[str, Mapping[str, Figure]] = field(default_factory=dict)
     worth: Figure | None = None
-    floor: Floor | None = None
-    bins: Bins | None = None
-    curve: Curve | None = None
+    floor: EceFloor | None = None
+    bins: ConfidenceBins | None = None
+    curve: RiskCurve | None = None
     refusal: str | None = None
     unread_graded: int = 0
 
@@ -73,7 +73,7 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class PairedDifference:
     """A paired difference between two groups over the same resampled questions.
 
     `p_holm` is corrected for the number of pairs that were compared on the same metric.
@@ -99,7 +99,7 @@ class Measurement:
     overall: Panel
     groups: tuple[Panel, ...]
     macro: Mapping[str, Figure]
-    differences: tuple[Difference, ...]
+    differences: tuple[PairedDifference, ...]
     by: tuple[str, ...]
     replicates: int
     seed: int

@@ -41,23 +41,23 @@ class NearDuplicates(NamedTuple):
     expected: float
 
 
-class Repeats(NamedTuple):
+class RowRepeats(NamedTuple):
     """Rows whose confidence and grade repeat: in runs of a length, or the table as a whole."""
 
     rows: int
     whole: bool
 
 
-class Oddities(NamedTuple):
+class TableOddities(NamedTuple):
     """What was found; nothing where nothing was."""
 
     near: NearDuplicates | None
-    repeats: Repeats | None
+    repeats: RowRepeats | None
     leak: int  # rows with a confidence of 0 or 1 that is the grade
     one_sided: bool | None  # the grade of all graded rows, where others that were read have none
 
 
-def find_oddities(frame: pl.DataFrame) -> Oddities:
+def find_oddities(frame: pl.DataFrame) -> TableOddities:
     """Look at a table with `question`, `confidence` and `correct`."""
     known = frame.select(
         question_keys(frame["question"]).alias("question"),
@@ -68,7 +68,7 @@ def find_oddities(frame: pl.DataFrame) -> Oddities:
     first = both.unique("question", keep="first", maintain_order=True).head(MOST_ROWS)
     outcome = first.select(pl.struct("confidence", "correct").rank("dense")).to_series()
     cells = outcome.to_numpy().astype(np.intp) if first.height else np.zeros(0, dtype=np.intp)
-    return Oddities(
+    return TableOddities(
         near=_near(first["question"].to_list()[:MOST_TEXTS], cells),
         repeats=_repeats(cells),
         leak=_leak(both),
@@ -114,16 +114,16 @@ def _pairs(texts: list[str]) -> set[tuple[int, int]]:
     return pairs
 
 
-def _repeats(cells: Ints) -> Repeats | None:
+def _repeats(cells: Ints) -> RowRepeats | None:
     """Find runs of one length with one outcome each, or a table that repeats itself."""
     if cells.size < 2 * LEAST or (chance := _alike_by_chance(cells)) > _MOST_ALIKE:
         return None
     for length in range(min(_LONGEST_RUN, cells.size // 10), 1, -1):
         runs = cells[: cells.size // length * length].reshape(-1, length)
         if (runs == runs[:, :1]).all(axis=1).mean() >= 0.95 and _changes(runs[:, 0], chance):
-            return Repeats(length, whole=False)
+            return RowRepeats(length, whole=False)
     period = _period(cells)
-    return None if period is None else Repeats(period, whole=True)
+    return None if period is None else RowRepeats(period, whole=True)
 
 
 def _changes(values: Ints, chance: float) -> bool:

@@ -37,7 +37,7 @@ _SETTLED = 0.02  # where every value has nearly all right or all wrong, it is th
 _OURS = frozenset({"question", "confidence", "correct", "flaw", "abstained", "answer", "weight"})
 
 
-class Value(NamedTuple):
+class SegmentValue(NamedTuple):
     """One value of a column: how many rows it has, and the share of them that is wrong."""
 
     name: str
@@ -45,16 +45,18 @@ class Value(NamedTuple):
     wrong: float
 
 
-class Telling(NamedTuple):
+class TellingColumn(NamedTuple):
     """A column that changes the error rate: its values, the least wrong first."""
 
     column: str
-    values: tuple[Value, ...]
+    values: tuple[SegmentValue, ...]
     p: float  # corrected
     looked_at: int  # columns
 
 
-def telling_columns(frame: pl.DataFrame, *, skip: Collection[str] = ()) -> tuple[Telling, ...]:
+def telling_columns(
+    frame: pl.DataFrame, *, skip: Collection[str] = ()
+) -> tuple[TellingColumn, ...]:
     """Name the columns with few values that change the error rate, the surest first."""
     known = frame.filter(pl.col("confidence").is_not_null() & pl.col("correct").is_not_null())
     if known.height < 2 * LEAST_ROWS:
@@ -93,7 +95,7 @@ def _codes(column: pl.Series, confidence: pl.Series) -> tuple[list[str], Ints] |
 
 def _tested(
     column: str, names: list[str], codes: Ints, wrong: NDArray[np.bool_], question: Ints
-) -> Telling | None:
+) -> TellingColumn | None:
     """Test one column over its values with enough rows; None where these are fewer than two."""
     pairs = np.unique(np.stack([codes, question]), axis=1)[0]
     enough = (np.bincount(codes, minlength=len(names)) >= LEAST_ROWS) & (
@@ -108,9 +110,9 @@ def _tested(
     if ((rates <= _SETTLED) | (rates >= 1 - _SETTLED)).all():
         return None
     own = [name for name, one in zip(names, enough, strict=True) if one]
-    values = [Value(*one) for one in zip(own, rows.tolist(), rates.tolist(), strict=True)]
+    values = [SegmentValue(*one) for one in zip(own, rows.tolist(), rates.tolist(), strict=True)]
     ranked = tuple(sorted(values, key=lambda value: value.wrong))
-    return Telling(column, ranked, _p_value(at, wrong[kept], question[kept]), 0)
+    return TellingColumn(column, ranked, _p_value(at, wrong[kept], question[kept]), 0)
 
 
 def _p_value(at: Ints, wrong: NDArray[np.bool_], question: Ints) -> float:

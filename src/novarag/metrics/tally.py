@@ -97,7 +97,7 @@ def fold(
 
 
 @dataclass(frozen=True)
-class Rows:
+class GradedRows:
     """Read and graded rows: the level and the question of each, and whether it is right."""
 
     level: Floats
@@ -110,10 +110,10 @@ class Rows:
         """The number of rows."""
         return self.at.size
 
-    def pick(self, mask: NDArray[np.bool_]) -> Rows:
+    def pick(self, mask: NDArray[np.bool_]) -> GradedRows:
         """Keep the rows under a mask, and only the levels they use."""
         level, at = np.unique(self.at[mask], return_inverse=True)
-        return Rows(self.level[level], at, self.correct[mask], self.question[mask])
+        return GradedRows(self.level[level], at, self.correct[mask], self.question[mask])
 
     def tally(self, weights: Floats | None = None) -> Tally:
         """Fold the rows; `weights` has one row of question weights per replicate."""
@@ -137,7 +137,7 @@ class Rows:
         return questions, coo_array((np.ones(self.size), cells), shape=shape).tocsc()
 
 
-def make_rows(confidence: Floats, correct: NDArray[np.bool_], question: Ints) -> Rows:
+def make_rows(confidence: Floats, correct: NDArray[np.bool_], question: Ints) -> GradedRows:
     """Index rows by their distinct confidence levels."""
     level, at = np.unique(confidence, return_inverse=True)
-    return Rows(level, at, correct, question)
+    return GradedRows(level, at, correct, question)

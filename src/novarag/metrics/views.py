@@ -17,8 +17,8 @@ from novarag.metrics.baselines import (
     noise_floor,
     word_overlap,
 )
-from novarag.metrics.calibration import BINS, Bins, make_bins, pool_bins
-from novarag.metrics.panels import Bound, Curve, Panel
+from novarag.metrics.calibration import BINS, ConfidenceBins, make_bins, pool_bins
+from novarag.metrics.panels import Panel, RiskCurve, UnreadBound
 from novarag.metrics.questions import question_keys
 from novarag.metrics.ranking import risk_curve
 from novarag.metrics.table import METRICS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from novarag.metrics.table import Metric
-    from novarag.metrics.tally import Rows
+    from novarag.metrics.tally import GradedRows
     from novarag.stats.arrays import Floats, Ints
 
 LEAST_ROWS, LEAST_QUESTIONS = 50, 10
@@ -53,7 +53,7 @@ OVERLAP = "word_overlap"
 _COUNTED = ("passages_right", "passages_judged", "group_right", "group_judged", "abstained")
 
 
-class Table:
+class AnswerColumns:
     """The columns of a frame as arrays, its questions and groups numbered."""
 
     def __init__(
@@ -139,10 +139,12 @@ def _codes(column: pl.DataFrame) -> tuple[list[str], Ints]:
     return names.to_list(), codes.to_numpy().astype(np.intp)
 
 
-class View:
+class GroupView:
     """One group of rows: its tally now, its figures under every replicate."""
 
-    def __init__(self, name: str, mask: NDArray[np.bool_], table: Table, replicates: int) -> None:
+    def __init__(
+        self, name: str, mask: NDArray[np.bool_], table: AnswerColumns, replicates: int
+    ) -> None:
         self.name, self.mask, self.table = name, mask, table
         self.kept = mask & ~table.unread & ~table.ungraded
         self.refusal = self._refused()
@@ -181,7 +183,7 @@ class View:
             return f"{questions} questions, fewer than the {LEAST_QUESTIONS} an interval needs"
         return None
 
-    def _rivals(self) -> dict[str, Rows]:
+    def _rivals(self) -> dict[str, GradedRows]:
         """The rows again, with each baseline's confidence in place of the stated one."""
         group = self.table.group[self.kept]
         several = np.unique(group).size > 1
@@ -255,7 +257,7 @@ class View:
             worth=self._worth(),
             floor=floor,
             bins=self._bins(),
-            curve=Curve(*risk_curve(self.tally)),
+            curve=RiskCurve(*risk_curve(self.tally)),
         )
 
     def _flaws(self) -> dict[str, int]:
@@ -278,7 +280,7 @@ class View:
             figures[name] = Figure(float(part.sum() / whole.sum()), *bounds, int(whole.sum()))
         return figures
 
-    def _bounds(self) -> dict[str, Bound]:
+    def _bounds(self) -> dict[str, UnreadBound]:
         """Count unread rows with a grade as wrong, at no confidence and at full confidence."""
         n = self.unread_graded
         if n == 0:
@@ -287,7 +289,7 @@ class View:
         stated = self.rows.level[self.rows.at]
         zero, full = np.append(stated, np.zeros(n)), np.append(stated, np.ones(n))
         return {
-            name: Bound(METRICS[name](zero, correct), METRICS[name](full, correct))
+            name: UnreadBound(METRICS[name](zero, correct), METRICS[name](full, correct))
             for name in BOUND_METRICS
         }
 
@@ -323,7 +325,7 @@ class View:
         figures["accuracy"] = replace(accuracy, low=low, high=high)
         figures["overconfidence"] = replace(gap, low=stated - high, high=stated - low)
 
-    def _by_fold(self, m: Metric, rows: Rows) -> float:
+    def _by_fold(self, m: Metric, rows: GradedRows) -> float:
         """Average a rank metric over folds: two folds' fits are not on one scale."""
         own = self.table.fold[rows.question]
         parts = [rows.pick(own == f).tally() for f in range(FOLDS) if (own == f).any()]
@@ -333,7 +335,7 @@ class View:
         known = ~np.isnan(values)
         return float(np.average(values[known], weights=weight[known])) if known.any() else np.nan
 
-    def _bins(self) -> Bins:
+    def _bins(self) -> ConfidenceBins:
         """Bin the tally; a bin's interval is the wider of the exact and the resampled one."""
         bins = make_bins(self.tally)
         low, high = bins.low.copy(), bins.high.copy()

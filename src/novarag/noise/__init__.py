@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from novarag.noise.drafting import ALL, Draft, Noising
-from novarag.noise.prompts import NOISES, Noise
-from novarag.noise.replies import Candidate, read_candidates
-from novarag.noise.validators import Fault, find_fault, is_placeholder
+from novarag.noise.drafting import ALL, NoiseDraft, NoisePlan
+from novarag.noise.prompts import NOISES, NoiseSort
+from novarag.noise.replies import NoiseCandidate, read_candidates
+from novarag.noise.validators import PassageFault, find_fault, is_placeholder
 
 __all__ = [
     "ALL",
     "NOISES",
-    "Candidate",
-    "Draft",
-    "Fault",
-    "Noise",
-    "Noising",
+    "NoiseCandidate",
+    "NoiseDraft",
+    "NoisePlan",
+    "NoiseSort",
+    "PassageFault",
     "find_fault",
     "is_placeholder",
     "read_candidates",

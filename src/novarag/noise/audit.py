@@ -18,7 +18,7 @@ import numpy as np
 
 from novarag.defaults import GROUP
 from novarag.errors import UsageError
-from novarag.noise.surface import CUES, Surface
+from novarag.noise.surface import CUES, GroupSurface
 from novarag.seeding import rng_for, stable_hash
 from novarag.stats.logistic import fit
 from novarag.stats.separation import separation
@@ -45,7 +45,7 @@ _NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CueFinding:
     """How well one cue tells one group from the others; `kind` None means all groups at once.
 
     `low` and `high` bound by how much it beats the majority class, with 95 % confidence for all
@@ -79,14 +79,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Audit:
+class ShortcutAudit:
     """What every cue gives away.
 
     `topical` is the share of groups without evidence that hold a passage relevant to their
     question; None where there are no such groups.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CueFinding, ...]
     margin: float
     groups: int
     questions: int
@@ -94,19 +94,19 @@ class Audit:
     topical: float | None = None
 
     @property
-    def compared(self) -> tuple[Finding, ...]:
+    def compared(self) -> tuple[CueFinding, ...]:
         """The findings that may be shortcuts; intervals and luck take their number into account."""
         return tuple(f for f in self.findings if f.gates)
 
     @property
-    def shortcuts(self) -> tuple[Finding, ...]:
+    def shortcuts(self) -> tuple[CueFinding, ...]:
         """The findings that beat the majority by more than the margin, with intervals above zero.
 
         The intervals hold for all findings at once, so that none is called out for its luck.
         """
         return tuple(f for f in self.compared if f.excess > self.margin and f.low > 0)
 
-    def worst(self, cue: str) -> Finding:
+    def worst(self, cue: str) -> CueFinding:
         """Return the finding of a cue that gives away most."""
         return max((f for f in self.findings if f.cue == cue), key=lambda f: f.excess)
 
@@ -157,12 +157,14 @@ class Audit:
         )
 
 
-def _line(worst: Finding) -> str:
+def _line(worst: CueFinding) -> str:
     figures = f"told in {worst.accuracy:.1%}, by chance {worst.majority:.1%}"
     return f"{worst.cue:<15} {worst.kind or 'all groups':<15} {figures}: {worst.points}"
 
 
-def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int = 0) -> Audit:
+def audit(
+    groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int = 0
+) -> ShortcutAudit:
     """Try every cue on groups whose kinds are known."""
     known = [g for g in groups if g.kind is not None and g.passages]
     names = sorted({g.question.id for g in known})
@@ -177,9 +179,9 @@ def audit(groups: Sequence[PassageGroup], *, margin: float = MARGIN, seed: int =
             f"an audit needs two kinds of groups and {2 * _FOLDS} questions;"
             f" here are {len(kinds)} and {len(names)}"
         )
-    surface, asked = Surface(known), _Asked(known, names, kinds, seed)
+    surface, asked = GroupSurface(known), _AuditedGroups(known, names, kinds, seed)
     seen = [look for name, cue in CUES.items() for look in asked.looks(name, cue, surface)]
-    return Audit(
+    return ShortcutAudit(
         findings=tuple(asked.findings(seen)), margin=margin, groups=len(known),
         questions=len(names), left_out=len(groups) - len(known), topical=_topical(known),
     )  # fmt: skip
@@ -192,7 +194,7 @@ def _topical(groups: Sequence[PassageGroup]) -> float | None:
     return held / len(none) if none else None
 
 
-class _Asked:
+class _AuditedGroups:
     """The groups' kinds, and the questions they belong to."""
 
     def __init__(
@@ -214,7 +216,7 @@ class _Asked:
         self.fold = np.array([fold[cluster[g.question.id]] for g in groups])
         self.seed = seed
 
-    def looks(self, name: str, cue: Cue, surface: Surface) -> Iterator[_Look]:
+    def looks(self, name: str, cue: Cue, surface: GroupSurface) -> Iterator[_CueReading]:
         """Judge a cue: on all groups at once, then on each kind against the others."""
         table, names = cue.look(surface)
         best = _BEST if cue.sparse else table.shape[1]
@@ -224,18 +226,20 @@ class _Asked:
         every = np.ones(len(self.truth), dtype=np.bool_)
         chances, slopes = self._cross_fit(table, self.truth, self.fold, best)
         said = chances.argmax(axis=1)
-        yield _Look(name, None, cue.gates, every, said == self.truth, _majority(self.truth))
+        yield _CueReading(name, None, cue.gates, every, said == self.truth, _majority(self.truth))
         for i, kind in enumerate(self.kinds):
             is_kind = self.truth == i
             hits = (chances[:, i] > 0.5) == is_kind
-            yield _Look(
+            yield _CueReading(
                 name, kind, cue.gates, every, hits, _majority(is_kind),
                 telling=_telling(slopes[i], names),
                 examples=self._surest(chances[:, i], hits & is_kind),
                 auroc=separation(chances[is_kind, i], chances[~is_kind, i]),
             )  # fmt: skip
 
-    def _evidence(self, name: str, table: NDArray[np.float64], names: list[str]) -> Iterator[_Look]:
+    def _evidence(
+        self, name: str, table: NDArray[np.float64], names: list[str]
+    ) -> Iterator[_CueReading]:
         """Tell counterfactual from consistent groups, both of which hold evidence."""
         kind = str(GroupKind.COUNTERFACTUAL)
         if not {kind, str(GroupKind.CONSISTENT)}.issubset(self.kinds):
@@ -249,7 +253,7 @@ class _Asked:
         hits = seen & ((chance > 0.5) == misleading)
         majority = np.zeros(len(misleading), dtype=np.bool_)
         majority[seen] = _majority(truth)
-        yield _Look(
+        yield _CueReading(
             name, kind, True, seen, hits, majority,
             telling=_telling(slopes[1], names), examples=self._surest(chance, hits & misleading),
             auroc=separation(chance[misleading], chance[seen & ~misleading]),
@@ -278,7 +282,7 @@ class _Asked:
             slopes[:, kept] += model.slopes / self.folds
         return chances, slopes
 
-    def findings(self, looks: Sequence[_Look]) -> Iterator[Finding]:
+    def findings(self, looks: Sequence[_CueReading]) -> Iterator[CueFinding]:
         """Give every look the interval that its number among the gating ones asks for."""
         rows = np.array([np.bincount(self.question, weights=look.seen) for look in looks])
         gains = np.array(
@@ -295,7 +299,7 @@ class _Asked:
             accuracy = float(look.hits[look.seen].mean())
             majority = float(look.majority[look.seen].mean())
             excess = accuracy - majority
-            yield Finding(
+            yield CueFinding(
                 cue=look.cue, kind=look.kind, accuracy=accuracy, majority=majority,
                 low=excess - wide * error, high=excess + wide * error,
                 luck=width.luck(excess, error), telling=look.telling, examples=look.examples,
@@ -304,7 +308,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _CueReading:
     """Which of the groups seen a cue got right, and which the majority class would have."""
 
     cue: str

@@ -37,7 +37,7 @@ Sets = dict[GroupKind, list["Passage"]]
 """The passages of a question's groups, by the groups' kind."""
 
 
-class Evidence(Protocol):
+class SoundEvidence(Protocol):
     """The sound passages of a question that bear on its answer."""
 
     @property
@@ -57,7 +57,7 @@ class Evidence(Protocol):
         """Generated passages with another."""
 
 
-def cut_sets(stock: Evidence) -> Sets | None:
+def cut_sets(stock: SoundEvidence) -> Sets | None:
     """Set the gold and a counterfactual passage without the answer against both with it.
 
     None where the answer cannot be cut out, or not without giving it away by the length.

@@ -1,6 +1,6 @@
 """From questions to prompts, and from replies to passages that are kept or rejected with a reason.
 
-`Noising` asks and reads like a strategy, so the run layer treats a request for noise like any
+`NoisePlan` asks and reads like a strategy, so the run layer treats a request for noise like any
 other: it resumes, bills and buries it the same way.
 """
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.defaults import NOISE
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.grading import normalize
 from novarag.noise.prompts import NOISES, fingerprint, length_of
 from novarag.noise.replies import read_candidates
-from novarag.noise.validators import Fault, find_fault
+from novarag.noise.validators import PassageFault, find_fault
 from novarag.records import Flaw, Passage, PassageGroup, Prompt, Reading
 from novarag.seeding import rng_for
 from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
@@ -23,8 +23,8 @@ from novarag.texts import tidy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from novarag.noise.prompts import Noise
-    from novarag.noise.replies import Candidate
+    from novarag.noise.prompts import NoiseSort
+    from novarag.noise.replies import NoiseCandidate
     from novarag.records import Question
 
 ALL = NOISE.kinds
@@ -35,7 +35,7 @@ _RATIO = 3.0  # how many times longer or shorter than asked a passage may be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class NoiseDraft:
     """One passage that a model wrote: kept, or left out with a reason.
 
     A `spare` one is sound, but there were enough.
@@ -52,7 +52,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noising:
+class NoisePlan:
     """What to write for each question, how many candidates to ask for, and how many to keep."""
 
     noises: tuple[str, ...] = ALL
@@ -64,7 +64,7 @@ class Noising:
     def __post_init__(self) -> None:
         for name in self.noises:
             if name not in {*NOISES, _RELEVANT}:
-                raise UnknownName(name, {*ALL, *NOISES})
+                raise UnknownNameError(name, {*ALL, *NOISES})
         if not 1 <= self.keep <= self.candidates:
             raise UsageError(f"{self.keep} of {self.candidates} candidates cannot be kept")
 
@@ -79,7 +79,7 @@ class Noising:
         settings = (self.noises, self.candidates, self.keep, self.verbalised, self.seed)
         return fingerprint(NOISES.values(), *settings)
 
-    def of(self, question: Question) -> list[Noise]:
+    def of(self, question: Question) -> list[NoiseSort]:
         """List the noises of a question; where `relevant` is asked for, one facet is drawn."""
         facet = rng_for(self.seed, question.id, "facet").choice(list(RelevantFacet))
         chosen = (f"{_RELEVANT}-{facet}" if name == _RELEVANT else name for name in self.noises)
@@ -120,20 +120,20 @@ class Noising:
         """Say whether a reply holds passages at all; `drafts` takes them out."""
         return Reading(flaw=None if read_candidates(reply) else Flaw.NO_PASSAGE, spans={})
 
-    def drafts(self, group: PassageGroup, replies: Sequence[str]) -> list[Draft]:
+    def drafts(self, group: PassageGroup, replies: Sequence[str]) -> list[NoiseDraft]:
         """Return every passage of the replies to one request, sound or not, in order."""
         noise, question = _noise_of(group), group.question
         gold = next((p.text for p in group.passages), "")
         said = {normalize(gold)} if gold else set()
-        found: list[Draft] = []
+        found: list[NoiseDraft] = []
         for sample, reply in enumerate(replies):
             for candidate in read_candidates(reply):
                 passage = _passage(candidate, noise)
                 words = normalize(passage.text)
-                fault = Fault.REPEATED if words in said else _amiss(passage, question, gold)
+                fault = PassageFault.REPEATED if words in said else _amiss(passage, question, gold)
                 said.add(words)
                 found.append(
-                    Draft(
+                    NoiseDraft(
                         question=question.id, noise=noise.name, sample=sample,
                         number=candidate.number, passage=passage,
                         probability=candidate.probability, reason=fault,
@@ -141,7 +141,7 @@ class Noising:
                 )  # fmt: skip
         return self._choose(found)
 
-    def _choose(self, found: list[Draft]) -> list[Draft]:
+    def _choose(self, found: list[NoiseDraft]) -> list[NoiseDraft]:
         """Keep the last sound ones; the first a model thinks of are the most alike."""
         sound = [draft for draft in found if draft.reason is None]
         spare = {id(draft) for draft in sound[: -self.keep]}
@@ -149,14 +149,14 @@ class Noising:
         return [replace(d, reason=reason, spare=True) if id(d) in spare else d for d in found]
 
 
-def _noise_of(group: PassageGroup) -> Noise:
+def _noise_of(group: PassageGroup) -> NoiseSort:
     name = group.flags[0] if group.flags else ""
     if name not in NOISES:
-        raise UnknownName(name, NOISES)
+        raise UnknownNameError(name, NOISES)
     return NOISES[name]
 
 
-def _passage(candidate: Candidate, noise: Noise) -> Passage:
+def _passage(candidate: NoiseCandidate, noise: NoiseSort) -> Passage:
     return Passage(
         text=tidy(candidate.text),
         kind=noise.kind,
@@ -166,11 +166,11 @@ def _passage(candidate: Candidate, noise: Noise) -> Passage:
     )
 
 
-def _amiss(passage: Passage, question: Question, gold: str) -> Fault | None:
+def _amiss(passage: Passage, question: Question, gold: str) -> PassageFault | None:
     fault = find_fault(passage, question)
     if fault is not None:
         return fault
     words, wanted = len(passage.text.split()), length_of(gold)[1]
     if words * _RATIO < wanted:
-        return Fault.TOO_SHORT
-    return Fault.TOO_LONG if words > _RATIO * wanted else None
+        return PassageFault.TOO_SHORT
+    return PassageFault.TOO_LONG if words > _RATIO * wanted else None

@@ -12,7 +12,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.noise.audit import Audit
+    from novarag.noise.audit import ShortcutAudit
     from novarag.records import PassageGroup
 
 TRAINING = "training"
@@ -40,7 +40,7 @@ class GroupBuild:
     groups: list[PassageGroup] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     short: Counter[str] = field(default_factory=Counter)
-    audit: Audit | None = None
+    audit: ShortcutAudit | None = None
     unaudited: str | None = None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.grouping import MIXES, find_mix
 from novarag.noise.group_build import ONE_GOLD, THREE_GROUPS, TRAINING, GroupBuild
 from novarag.noise.one_gold import one_gold_groups
@@ -50,7 +50,7 @@ def _drawn(
     block: list[PassageGroup], name: str, *, k: int, gold_at: int | None, seed: int
 ) -> GroupBuild:
     if name not in MIXES:
-        raise UnknownName(name, [*THREE_GROUPS, *MIXES])
+        raise UnknownNameError(name, [*THREE_GROUPS, *MIXES])
     mix = find_mix(name, k=k, gold_at=gold_at)
     found = GroupBuild()
     for given in block:

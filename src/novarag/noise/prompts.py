@@ -30,7 +30,7 @@ _DIVERSE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class NoiseSort:
     """One sort of passage to be written: its prompt, and what the passages then are."""
 
     name: str
@@ -91,23 +91,23 @@ def _shipped(name: str) -> Template:
     return Template(text, slots=_SLOTS)
 
 
-def _relevant(facet: RelevantFacet) -> Noise:
+def _relevant(facet: RelevantFacet) -> NoiseSort:
     name = f"relevant-{facet}"
-    return Noise(name=name, kind=PassageKind.RELEVANT, facet=facet, template=_shipped(name))
+    return NoiseSort(name=name, kind=PassageKind.RELEVANT, facet=facet, template=_shipped(name))
 
 
-NOISES: Mapping[str, Noise] = {
+NOISES: Mapping[str, NoiseSort] = {
     noise.name: noise
     for noise in (
-        Noise(
+        NoiseSort(
             name="counterfactual",
             kind=PassageKind.COUNTERFACTUAL,
             claims=True,
             template=_shipped("counterfactual"),
         ),
         *(_relevant(facet) for facet in RelevantFacet),
-        Noise(name="irrelevant", kind=PassageKind.IRRELEVANT, template=_shipped("irrelevant")),
-        Noise(
+        NoiseSort(name="irrelevant", kind=PassageKind.IRRELEVANT, template=_shipped("irrelevant")),
+        NoiseSort(
             name="consistent",
             kind=PassageKind.GOLD,
             claims=True,
@@ -118,7 +118,7 @@ NOISES: Mapping[str, Noise] = {
 """Every noise by name. `consistent` writes further gold passages, in other words."""
 
 
-def fingerprint(noises: Iterable[Noise], *settings: object) -> str:
+def fingerprint(noises: Iterable[NoiseSort], *settings: object) -> str:
     """Return the hash of prompts and settings together."""
     parts = [*(noise.template.hash for noise in noises), *map(str, settings)]
     return sha256("\n".join(parts).encode()).hexdigest()

@@ -17,7 +17,7 @@ _THINKING, _THOUGHT = "<think>", "</think>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class NoiseCandidate:
     """One passage of a reply, as the model numbered it."""
 
     number: int
@@ -26,7 +26,7 @@ class Candidate:
     probability: float | None = None
 
 
-def read_candidates(reply: str) -> tuple[Candidate, ...]:
+def read_candidates(reply: str) -> tuple[NoiseCandidate, ...]:
     r"""Return the passages of a reply in their order; a number that comes twice counts once.
 
     >>> read_candidates("Passage 1: Rome.\nAnswer 1: Rome\n\n**Passage 2:** Bonn.")[0].claim
@@ -51,7 +51,7 @@ def read_candidates(reply: str) -> tuple[Candidate, ...]:
             current = []  # said before: the first stands
     numbers = [number for word, number in parts if word == "passage"]
     return tuple(
-        Candidate(
+        NoiseCandidate(
             number=number,
             text=_joined(parts["passage", number]),
             claim=_joined(parts.get(("answer", number), [])[:1]).strip("\"'*_` ") or None,

@@ -65,7 +65,7 @@ def length_of(text: str) -> list[float]:
     ]
 
 
-class Surface:
+class GroupSurface:
     """The looks of many groups, measured once; every cue is a table of numbers with names."""
 
     def __init__(self, groups: Sequence[PassageGroup]) -> None:
@@ -168,7 +168,7 @@ class Cue:
     `in_all`: it is part of what "passages alone" sees.
     """
 
-    look: Callable[[Surface], tuple[NDArray[np.float64], list[str]]]
+    look: Callable[[GroupSurface], tuple[NDArray[np.float64], list[str]]]
     sparse: bool = False
     gates: bool = True
     evidence: bool = False
@@ -176,15 +176,15 @@ class Cue:
 
 
 CUES: dict[str, Cue] = {
-    "position": Cue(look=Surface.positions, in_all=True),
-    "length": Cue(look=Surface.lengths, in_all=True),
-    "length modulo": Cue(look=Surface.remainders, sparse=True),
-    "typography": Cue(look=Surface.typographies, in_all=True),
-    "provenance": Cue(look=Surface.provenances, in_all=True),
-    "words": Cue(look=Surface.vocabulary, in_all=True),
-    "pairs": Cue(look=Surface.pairs, sparse=True, in_all=True),
-    "passages alone": Cue(look=Surface.everything),
-    "evidence": Cue(look=Surface.beside_question, evidence=True),
-    "question": Cue(look=Surface.beside_question, gates=False),
+    "position": Cue(look=GroupSurface.positions, in_all=True),
+    "length": Cue(look=GroupSurface.lengths, in_all=True),
+    "length modulo": Cue(look=GroupSurface.remainders, sparse=True),
+    "typography": Cue(look=GroupSurface.typographies, in_all=True),
+    "provenance": Cue(look=GroupSurface.provenances, in_all=True),
+    "words": Cue(look=GroupSurface.vocabulary, in_all=True),
+    "pairs": Cue(look=GroupSurface.pairs, sparse=True, in_all=True),
+    "passages alone": Cue(look=GroupSurface.everything),
+    "evidence": Cue(look=GroupSurface.beside_question, evidence=True),
+    "question": Cue(look=GroupSurface.beside_question, gates=False),
 }
 """Every cue by name. To add one, add a row."""

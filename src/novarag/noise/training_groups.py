@@ -42,7 +42,7 @@ from novarag.grouping import assemble
 from novarag.noise.alike import closest, unlike, words_of
 from novarag.noise.cutting import cut_sets
 from novarag.noise.group_build import GroupBuild
-from novarag.noise.validators import Fault, find_fault
+from novarag.noise.validators import PassageFault, find_fault
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for
 from novarag.taxonomy import GroupKind, PassageKind, Provenance
@@ -68,7 +68,7 @@ _COMMON = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class _Stock:
+class _PassageStock:
     """The sound passages of one question, by what they are for."""
 
     question: Question
@@ -98,7 +98,7 @@ def sound_pool(pool: PassageGroup, faults: Counter[str]) -> PassageGroup:
         tidied = replace(passage, text=tidy(passage.text))
         fault = find_fault(tidied, pool.question)
         if fault is None and tidied.text in kept:
-            fault = Fault.REPEATED
+            fault = PassageFault.REPEATED
         if fault is None:
             kept[tidied.text] = tidied
         else:
@@ -134,12 +134,12 @@ def training_groups(
         try:
             ring = borrowing[stock.question.id]
             found.groups.extend(_Builder(stock, ring, rng, topical=topical).build(k, seed))
-        except _Short as reason:
+        except _TooFewPassages as reason:
             found.short[str(reason)] += 1
     return found
 
 
-def _rings(stocks: list[_Stock], seed: int) -> dict[str, list[_Stock]]:
+def _rings(stocks: list[_PassageStock], seed: int) -> dict[str, list[_PassageStock]]:
     """Seat questions in small rings, and tell each from whom it may borrow, nearest first.
 
     Everybody lends to its neighbour, so that a passage stands in an irrelevant group as often as
@@ -159,7 +159,7 @@ def _rings(stocks: list[_Stock], seed: int) -> dict[str, list[_Stock]]:
     return found
 
 
-def _stock(pool: PassageGroup) -> _Stock:
+def _stock(pool: PassageGroup) -> _PassageStock:
     def of(kind: PassageKind, *, original: bool | None = None) -> tuple[Passage, ...]:
         return tuple(
             p
@@ -167,7 +167,7 @@ def _stock(pool: PassageGroup) -> _Stock:
             if p.kind is kind and original in {None, p.provenance is not Provenance.GENERATED}
         )
 
-    return _Stock(
+    return _PassageStock(
         pool.question,
         of(PassageKind.GOLD, original=True),
         of(PassageKind.GOLD, original=False),
@@ -177,7 +177,7 @@ def _stock(pool: PassageGroup) -> _Stock:
     )
 
 
-class _Short(Exception):  # noqa: N818 - a state, not an accident
+class _TooFewPassages(Exception):  # noqa: N818 - a state, not an accident
     """A question lacks the passages for its groups."""
 
 
@@ -185,14 +185,19 @@ class _Builder:
     """Builds the groups of one question; `ring` are the others, nearest first."""
 
     def __init__(
-        self, stock: _Stock, ring: Sequence[_Stock], rng: random.Random, *, topical: bool
+        self,
+        stock: _PassageStock,
+        ring: Sequence[_PassageStock],
+        rng: random.Random,
+        *,
+        topical: bool,
     ) -> None:
         self.stock, self.rng, self.topical, self._all = stock, rng, topical, ring
         self.words = _telling_words(stock.question)
         self.used: set[str] = set()
 
     @cached_property
-    def ring(self) -> list[_Stock]:
+    def ring(self) -> list[_PassageStock]:
         """Those others of which nothing could help or mislead with this question."""
         return [other for other in self._all if self._is_foreign(other)]
 
@@ -217,9 +222,9 @@ class _Builder:
 
     def _borrow(self, k: int) -> Sets:
         if not self.ring:
-            raise _Short("no other question to borrow passages from")
+            raise _TooFewPassages("no other question to borrow passages from")
         if self.topical and not self.stock.relevant:
-            raise _Short("no relevant passage without the answer")
+            raise _TooFewPassages("no relevant passage without the answer")
         mine, donor = self.stock, self.ring[0]
         against, agreeing = _like(mine)
         pair = list(_like(donor))
@@ -243,7 +248,7 @@ class _Builder:
         return [self.rng.choice(_MORE if i else first) for i in range(count)]
 
     def _fillers(
-        self, role: str, mirror: tuple[Passage, Passage], donor: _Stock
+        self, role: str, mirror: tuple[Passage, Passage], donor: _PassageStock
     ) -> tuple[Passage, Passage, Passage]:
         """Find one filler for each of the three groups; see the table above."""
         thirds = self.ring[1:] or self.ring
@@ -267,7 +272,7 @@ class _Builder:
         asides = (p for s in (self.stock, *self.ring) for p in s.irrelevant)
         off = self._unused(p for p in asides if self._is_off(p))
         if off is None:
-            raise _Short("too few passages to fill groups of this size")
+            raise _TooFewPassages("too few passages to fill groups of this size")
         return foreign(off)
 
     def _unused(self, passages: Iterable[Passage]) -> Passage | None:
@@ -277,7 +282,7 @@ class _Builder:
             self.used.add(found.text)
         return found
 
-    def _is_foreign(self, other: _Stock) -> bool:
+    def _is_foreign(self, other: _PassageStock) -> bool:
         """Say whether nothing of another question could help or mislead with this one."""
         offered = (*other.gold, *other.supports, *other.counterfactual, *other.relevant)
         return other.question.id != self.stock.question.id and all(map(self._is_off, offered))
@@ -292,7 +297,7 @@ class _Builder:
         return len(said) > _SHARED * len(self.words)
 
 
-def _like(stock: _Stock) -> tuple[Passage, Passage]:
+def _like(stock: _PassageStock) -> tuple[Passage, Passage]:
     """Choose a counterfactual and an agreeing passage that look most alike."""
     pairs = product(stock.counterfactual, stock.supports)
     return min(pairs, key=lambda pair: unlike(pair[0].text, pair[1].text))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from novarag.records import Passage, Question
 
 
-class Fault(StrEnum):
+class PassageFault(StrEnum):
     """Why a passage is rejected."""
 
     PLACEHOLDER = "a placeholder stands for the text"
@@ -53,10 +53,10 @@ _SHORT = 2  # letters that prove nothing by turning up
 _CLAIMED = 0.6  # share of a claim's words that its passage must hold
 
 
-def find_fault(passage: Passage, question: Question) -> Fault | None:
+def find_fault(passage: Passage, question: Question) -> PassageFault | None:
     """Return why a passage does not carry its kind; None when nothing speaks against it."""
     if is_placeholder(passage.text):
-        return Fault.PLACEHOLDER
+        return PassageFault.PLACEHOLDER
     match passage.kind:
         case PassageKind.COUNTERFACTUAL:
             return _counterfactual(passage, question)
@@ -65,7 +65,7 @@ def find_fault(passage: Passage, question: Question) -> Fault | None:
         case PassageKind.RELEVANT | PassageKind.IRRELEVANT:
             text = folded(passage.text)
             leaks = any(contains(text, answer) for answer in _telling(question))
-            return Fault.LEAKS_GOLD if leaks else None
+            return PassageFault.LEAKS_GOLD if leaks else None
         case None:
             return None
 
@@ -80,19 +80,19 @@ def is_placeholder(text: str) -> bool:
     return len(said) < _LONGEST_SLOT and _SLOT.match(said) is not None
 
 
-def _counterfactual(passage: Passage, question: Question) -> Fault | None:
+def _counterfactual(passage: Passage, question: Question) -> PassageFault | None:
     if not passage.claim or not folded(passage.claim):
-        return Fault.NO_CLAIM
+        return PassageFault.NO_CLAIM
     if question.form is AnswerForm.YES_NO:
         return _against(polarity(passage.claim), question)
     claim, text = folded(passage.claim), folded(passage.text)
     right = [folded(answer) for answer in question.answers]
     if any(contains(answer, claim) for answer in right):
-        return Fault.CLAIM_IS_GOLD
+        return PassageFault.CLAIM_IS_GOLD
     if not _holds(text, claim):
-        return Fault.CLAIM_ABSENT
+        return PassageFault.CLAIM_ABSENT
     stated = any(contains(_without(text, claim, answer), answer) for answer in _telling(question))
-    return Fault.STATES_GOLD if stated else None
+    return PassageFault.STATES_GOLD if stated else None
 
 
 def _without(text: str, claim: str, answer: str) -> str:
@@ -100,13 +100,13 @@ def _without(text: str, claim: str, answer: str) -> str:
     return f" {text} ".replace(f" {claim} ", " | ") if contains(claim, answer) else text
 
 
-def _against(claim: bool | None, question: Question) -> Fault | None:
+def _against(claim: bool | None, question: Question) -> PassageFault | None:
     if claim is None:
-        return Fault.CLAIM_NOT_BINARY
-    return Fault.CLAIM_IS_GOLD if claim in {polarity(a) for a in question.answers} else None
+        return PassageFault.CLAIM_NOT_BINARY
+    return PassageFault.CLAIM_IS_GOLD if claim in {polarity(a) for a in question.answers} else None
 
 
-def _gold(passage: Passage, question: Question) -> Fault | None:
+def _gold(passage: Passage, question: Question) -> PassageFault | None:
     """A generated passage may put the answer in its own words, which are then its claim."""
     own = passage.claim if passage.provenance is Provenance.GENERATED else None
     if own is not None and is_refusal(own):
@@ -114,13 +114,13 @@ def _gold(passage: Passage, question: Question) -> Fault | None:
     if question.form is AnswerForm.YES_NO:
         said = None if own is None else polarity(own)
         right = {polarity(answer) for answer in question.answers}
-        return Fault.LACKS_GOLD if said is not None and said not in right else None
+        return PassageFault.LACKS_GOLD if said is not None and said not in right else None
     answers = [folded(answer) for answer in question.answers]
     text, claim = folded(passage.text), folded(own or "")
     if not answers or any(_holds(text, answer) for answer in answers):
         return None
     kin = any(_share(claim, answer) for answer in answers)
-    return None if kin and _holds(text, claim) else Fault.LACKS_GOLD
+    return None if kin and _holds(text, claim) else PassageFault.LACKS_GOLD
 
 
 def _share(claim: str, answer: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +84,6 @@ def paper_figures(
         if name is not None:
             known = _all()[column].drop_nulls().unique()
             if name not in known:
-                raise UnknownName(name, known)
+                raise UnknownNameError(name, known)
             found = found.filter(pl.col(column) == name)
     return found

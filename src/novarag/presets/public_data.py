@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ def public_sources() -> Mapping[str, PublicSource]:
 def public_source(name: str) -> PublicSource:
     """Return a public source."""
     if name not in public_sources():
-        raise UnknownName(name, public_sources())
+        raise UnknownNameError(name, public_sources())
     return public_sources()[name]
 
 

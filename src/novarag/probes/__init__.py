@@ -6,17 +6,25 @@ that moves more than the answers do is not about the answers.
 
 from __future__ import annotations
 
-from novarag.probes.card import FEWEST, LEVEL, Card, Finding, Open, Verdict, make_card
+from novarag.probes.card import (
+    FEWEST,
+    LEVEL,
+    ProbeCard,
+    RelationFinding,
+    RelationVerdict,
+    WideRangeCause,
+    make_card,
+)
 from novarag.probes.matching import DEFAULT_RISK, NO_RISK, MatchingRisk, estimate_risk
-from novarag.probes.profiles import PROFILES, Profile, calls_a_question, find_profile
-from novarag.probes.proved import Proved, prove
-from novarag.probes.relations import RELATIONS, Basis, Kind, Relation
-from novarag.probes.replies import Probed
+from novarag.probes.profiles import PROFILES, ProbeProfile, calls_a_question, find_profile
+from novarag.probes.proved_excess import ProvedExcess, prove
+from novarag.probes.relations import RELATIONS, Relation, RelationBasis, RelationKind
+from novarag.probes.replies import ProbeReplies
 from novarag.probes.variants import (
     VARIANTS,
-    Context,
-    Needs,
     Variant,
+    VariantContext,
+    VariantNeed,
     contradictions_in,
     find_variant,
     passages_of,
@@ -32,20 +40,20 @@ __all__ = [
     "PROFILES",
     "RELATIONS",
     "VARIANTS",
-    "Basis",
-    "Card",
-    "Context",
-    "Finding",
-    "Kind",
     "MatchingRisk",
-    "Needs",
-    "Open",
-    "Probed",
-    "Profile",
-    "Proved",
+    "ProbeCard",
+    "ProbeProfile",
+    "ProbeReplies",
+    "ProvedExcess",
     "Relation",
+    "RelationBasis",
+    "RelationFinding",
+    "RelationKind",
+    "RelationVerdict",
     "Variant",
-    "Verdict",
+    "VariantContext",
+    "VariantNeed",
+    "WideRangeCause",
     "calls_a_question",
     "contradictions_in",
     "estimate_risk",

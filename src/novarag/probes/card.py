@@ -13,9 +13,9 @@ from scipy.special import ndtri
 
 from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
 from novarag.probes.profiles import OWN
-from novarag.probes.proved import Proved, prove
-from novarag.probes.relations import RELATIONS, Kind, Relation
-from novarag.probes.scored import Scored, score_relation
+from novarag.probes.proved_excess import ProvedExcess, prove
+from novarag.probes.relation_scores import RelationScores, score_relation
+from novarag.probes.relations import RELATIONS, Relation, RelationKind
 from novarag.stats.corrections import holm
 from novarag.stats.figure import Figure
 from novarag.stats.johnson import mean_bounds
@@ -23,7 +23,7 @@ from novarag.stats.johnson import mean_bounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.probes.replies import Probed
+    from novarag.probes.replies import ProbeReplies
 
 LEVEL = 0.05
 """The chance, over all relations of a card, that one is called broken though all are kept."""
@@ -46,7 +46,7 @@ SMALLEST = 0.02
 _BEYOND = 1e-9  # what is not rejected lies within the range, however an end was rounded
 
 
-class Verdict(StrEnum):
+class RelationVerdict(StrEnum):
     """What is known of a relation."""
 
     BREAKS = "breaks"
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
     TOO_FEW = "too few questions"
 
 
-class Open(StrEnum):
+class WideRangeCause(StrEnum):
     """Why a relation cannot be told: what makes its range so wide."""
 
     SPREAD = "questions differ too much for so few"
@@ -67,7 +67,7 @@ class Open(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class RelationFinding:
     """One relation on one card.
 
     `score` is the mean over questions with the range by which verdicts go: where it does not reach
@@ -80,12 +80,12 @@ class Finding:
     """
 
     relation: Relation
-    verdict: Verdict
+    verdict: RelationVerdict
     score: Figure
     p_breaks: float | None
     p_holds: float | None
     more: int | None
-    open: Open | None
+    open: WideRangeCause | None
     questions: int
     left_out: int
     replies: int
@@ -97,7 +97,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ProbeCard:
     """What a probe found, relation by relation.
 
     Relations without any question are in `not_asked`, by name. `proved` speaks of replies to the
@@ -105,34 +105,34 @@ class Card:
     variant's, by the variant's name; its lower bounds hold together.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[RelationFinding, ...]
     not_asked: tuple[str, ...]
-    proved: Proved | None
-    proved_with: Mapping[str, Proved]
+    proved: ProvedExcess | None
+    proved_with: Mapping[str, ProvedExcess]
     risk: MatchingRisk
     questions: int
     replies: int
     unread: int
 
     @property
-    def broken(self) -> tuple[Finding, ...]:
+    def broken(self) -> tuple[RelationFinding, ...]:
         """The relations that are broken."""
-        return tuple(f for f in self.findings if f.verdict is Verdict.BREAKS)
+        return tuple(f for f in self.findings if f.verdict is RelationVerdict.BREAKS)
 
     @property
     def one_sided(self) -> bool:
         """Say whether only invariances were asked, which a constant confidence keeps."""
         kinds = {finding.relation.kind for finding in self.findings}
-        return Kind.INVARIANCE in kinds and Kind.SENSITIVITY not in kinds
+        return RelationKind.INVARIANCE in kinds and RelationKind.SENSITIVITY not in kinds
 
 
 def make_card(
-    probed: Sequence[Probed],
+    probed: Sequence[ProbeReplies],
     *,
     relations: Iterable[Relation] = RELATIONS.values(),
     risk: MatchingRisk = DEFAULT_RISK,
     level: float = LEVEL,
-) -> Card:
+) -> ProbeCard:
     """Score every relation whose variants have replies, and judge them together.
 
     Scores of groups that share a question are averaged first. All replies must have been drawn
@@ -150,7 +150,7 @@ def make_card(
     )
     found = {name: (breaks, holds) for name, breaks, holds in adjusted}
     every = [reply for one in probed for replies in one.replies.values() for reply in replies]
-    return Card(
+    return ProbeCard(
         findings=tuple(
             _finding(one, found.get(one.relation.name), level=level, tests=len(tested))
             for one in held
@@ -165,7 +165,9 @@ def make_card(
     )
 
 
-def _proved_with(probed: Sequence[Probed], risk: MatchingRisk, level: float) -> dict[str, Proved]:
+def _proved_with(
+    probed: Sequence[ProbeReplies], risk: MatchingRisk, level: float
+) -> dict[str, ProvedExcess]:
     """Prove over-confidence on the original and each variant that tempts to it, side by side."""
     there = [name for name in TEMPTING if any(one.replies.get(name) for one in probed)]
     found = {
@@ -176,13 +178,13 @@ def _proved_with(probed: Sequence[Probed], risk: MatchingRisk, level: float) -> 
 
 
 def _finding(
-    scored: Scored, adjusted: tuple[float, float] | None, *, level: float, tests: int
-) -> Finding:
+    scored: RelationScores, adjusted: tuple[float, float] | None, *, level: float, tests: int
+) -> RelationFinding:
     verdict = _verdict(adjusted, level)
     more, why = None, None
-    if verdict is Verdict.CANNOT_TELL:
+    if verdict is RelationVerdict.CANNOT_TELL:
         more, why = _more(scored, level / tests)
-    return Finding(
+    return RelationFinding(
         relation=scored.relation,
         verdict=verdict,
         score=_described(scored) if adjusted is None else _judged(scored, adjusted, level, tests),
@@ -201,16 +203,16 @@ def _finding(
     )
 
 
-def _verdict(adjusted: tuple[float, float] | None, level: float) -> Verdict:
+def _verdict(adjusted: tuple[float, float] | None, level: float) -> RelationVerdict:
     if adjusted is None:
-        return Verdict.TOO_FEW
+        return RelationVerdict.TOO_FEW
     breaks, holds = adjusted
     if breaks <= level:
-        return Verdict.BREAKS
-    return Verdict.HOLDS if holds <= level else Verdict.CANNOT_TELL
+        return RelationVerdict.BREAKS
+    return RelationVerdict.HOLDS if holds <= level else RelationVerdict.CANNOT_TELL
 
 
-def _described(scored: Scored) -> Figure:
+def _described(scored: RelationScores) -> Figure:
     """Return the mean score with a 95 % interval of its own, for too few questions to judge."""
     scores = np.array(list(scored.least.values()))
     if scores.size == 1:
@@ -219,7 +221,9 @@ def _described(scored: Scored) -> Figure:
     return Figure(float(scores.mean()), float(low), float(high), scores.size)
 
 
-def _judged(scored: Scored, adjusted: tuple[float, float], level: float, tests: int) -> Figure:
+def _judged(
+    scored: RelationScores, adjusted: tuple[float, float], level: float, tests: int
+) -> Figure:
     """Return the mean score with the range that its verdict can be read from.
 
     All lower ends hold together with a chance of 1 - `level`, and so do all upper ends: each is
@@ -237,7 +241,7 @@ def _judged(scored: Scored, adjusted: tuple[float, float], level: float, tests: 
     )
 
 
-def _more(scored: Scored, level: float) -> tuple[int | None, Open]:
+def _more(scored: RelationScores, level: float) -> tuple[int | None, WideRangeCause]:
     """Say how many more questions like these would settle a relation, and why it is open.
 
     None where the mean is over 0 or not as unread replies and matching are taken: more questions
@@ -250,10 +254,10 @@ def _more(scored: Scored, level: float) -> tuple[int | None, Open]:
     elif most.mean() < relation.tolerance:
         decisive, end = relation.tolerance - most, -1.0
     else:
-        return None, Open.UNREAD if scored.unread else Open.MATCHED
+        return None, WideRangeCause.UNREAD if scored.unread else WideRangeCause.MATCHED
     size = max(float(decisive.mean()), SMALLEST)
     reach = float(ndtri(1 - level) + ndtri(POWER))
     needed = (reach * float(decisive.std(ddof=1)) / size) ** 2
     unseen = log(level) / log(-end / (size - end))  # that scores far below 0 were not missed
     more = max(TENS, TENS * ceil((max(needed, unseen) - decisive.size) / TENS))
-    return more, Open.RARE if unseen >= needed else Open.SPREAD
+    return more, WideRangeCause.RARE if unseen >= needed else WideRangeCause.SPREAD

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from novarag.probes.card import Verdict
+from novarag.probes.card import RelationVerdict
 from novarag.probes.relations import RELATIONS
-from novarag.stats.budgets import Held
+from novarag.stats.budgets import BudgetStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +23,8 @@ class RelationCheck:
     """
 
     name: str
-    old: Verdict | None
-    new: Verdict | None
+    old: RelationVerdict | None
+    new: RelationVerdict | None
 
     @property
     def title(self) -> str:
@@ -32,17 +32,17 @@ class RelationCheck:
         return RELATIONS[self.name].title
 
     @property
-    def held(self) -> Held:
+    def held(self) -> BudgetStanding:
         """Say whether the change broke it."""
-        if self.new is Verdict.HOLDS or self.old is Verdict.BREAKS:
-            return Held.KEPT
-        if self.new is Verdict.BREAKS and self.old is Verdict.HOLDS:
-            return Held.BROKEN
-        return Held.CANNOT_TELL
+        if self.new is RelationVerdict.HOLDS or self.old is RelationVerdict.BREAKS:
+            return BudgetStanding.KEPT
+        if self.new is RelationVerdict.BREAKS and self.old is RelationVerdict.HOLDS:
+            return BudgetStanding.BROKEN
+        return BudgetStanding.CANNOT_TELL
 
 
 def compare_verdicts(
-    new: Mapping[str, Verdict], old: Mapping[str, Verdict]
+    new: Mapping[str, RelationVerdict], old: Mapping[str, RelationVerdict]
 ) -> tuple[RelationCheck, ...]:
     """Set the verdicts of two cards beside each other, in the order of the relations.
 

@@ -26,7 +26,7 @@ from novarag.taxonomy import Grade
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from novarag.probes.replies import Probed
+    from novarag.probes.replies import ProbeReplies
     from novarag.records import Question
     from novarag.stats.arrays import Floats
 
@@ -119,7 +119,7 @@ def agreeing(answers: Sequence[str | None], question: Question) -> list[int]:
     ]
 
 
-def estimate_risk(probed: Iterable[Probed], *, level: float = 0.05) -> MatchingRisk:
+def estimate_risk(probed: Iterable[ProbeReplies], *, level: float = 0.05) -> MatchingRisk:
     """Estimate the matching risk from questions with accepted answers, with upper bounds.
 
     Answers are matched as if nobody knew what is right, then graded: a question counts where two

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ OWN = ("original", "repeat")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class ProbeProfile:
     """Replies to ask for: the number for each variant. `repeat` are more of the original's."""
 
     name: str
@@ -51,17 +51,17 @@ _FULL = {
     "top-last": 1,
 }
 
-PROFILES: dict[str, Profile] = {
-    name: Profile(name=name, samples=samples)
+PROFILES: dict[str, ProbeProfile] = {
+    name: ProbeProfile(name=name, samples=samples)
     for name, samples in (("quick", _QUICK), ("standard", _STANDARD), ("full", _FULL))
 }
 """Every profile by name: 3, 8 and 20 calls a question."""
 
 
-def find_profile(name: str) -> Profile:
+def find_profile(name: str) -> ProbeProfile:
     """Find a profile by name."""
     if name not in PROFILES:
-        raise UnknownName(name, PROFILES)
+        raise UnknownNameError(name, PROFILES)
     return PROFILES[name]
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from novarag.probes.profiles import OWN
-from novarag.probes.scores import (
-    Scores,
+from novarag.probes.group_scores import (
+    GroupScores,
     agreement,
     fall_beyond_flips,
     rise,
@@ -21,12 +20,13 @@ from novarag.probes.scores import (
     sum_bound,
     too_small_fall,
 )
+from novarag.probes.profiles import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from novarag.probes.matching import MatchingRisk
-    from novarag.probes.replies import Side
+    from novarag.probes.replies import ReplyArrays
 
 FALL = 0.10
 """By how much a confidence should fall, at least, where its evidence is lost or contradicted."""
@@ -38,14 +38,14 @@ RISE = 0.02
 """By how much a confidence may rise, at most, where nothing was added to its evidence."""
 
 
-class Basis(StrEnum):
+class RelationBasis(StrEnum):
     """What a relation rests on."""
 
     PROVED = "proved from probability alone"
     CONVENTION = "by convention"
 
 
-class Kind(StrEnum):
+class RelationKind(StrEnum):
     """What a relation asks of a confidence."""
 
     BOUND = "bound"
@@ -66,11 +66,11 @@ class Relation:
     says: str
     first: tuple[str, ...]
     second: tuple[str, ...]
-    kind: Kind
-    basis: Basis
+    kind: RelationKind
+    basis: RelationBasis
     margin: float
     reason: str
-    of: Callable[[Side, Side, float, MatchingRisk], Scores]
+    of: Callable[[ReplyArrays, ReplyArrays, float, MatchingRisk], GroupScores]
     tolerance: float = 0.0
     cites: str | None = None
 
@@ -84,9 +84,9 @@ class Relation:
 
         A confidence cannot fall by more than the first side's mean, which conventions go by.
         """
-        return -first - self.margin if self.basis is Basis.CONVENTION else -1.0
+        return -first - self.margin if self.basis is RelationBasis.CONVENTION else -1.0
 
-    def score(self, first: Side, second: Side, *, risk: MatchingRisk) -> Scores:
+    def score(self, first: ReplyArrays, second: ReplyArrays, *, risk: MatchingRisk) -> GroupScores:
         """Score each group."""
         return self.of(first, second, self.margin, risk)
 
@@ -104,8 +104,8 @@ def _agreement() -> Relation:
         says="mean confidence <= mean share of the largest agreeing set of replies",
         first=OWN,
         second=(),
-        kind=Kind.BOUND,
-        basis=Basis.PROVED,
+        kind=RelationKind.BOUND,
+        basis=RelationBasis.PROVED,
         margin=0.0,
         reason=_ONE_RIGHT,
         of=agreement,
@@ -120,8 +120,8 @@ def _sum(variant: str, title: str) -> Relation:
         says="mean confidence before and after, added <= 1 + share of equal answers",
         first=OWN,
         second=(variant,),
-        kind=Kind.BOUND,
-        basis=Basis.PROVED,
+        kind=RelationKind.BOUND,
+        basis=RelationBasis.PROVED,
         margin=0.0,
         reason=_ONE_RIGHT,
         of=sum_bound,
@@ -137,8 +137,8 @@ def _flip(variant: str, title: str, *, rising: bool) -> Relation:
         says=f"the {direction} of mean confidence <= share of answers that changed",
         first=OWN,
         second=(variant,),
-        kind=Kind.INVARIANCE,
-        basis=Basis.PROVED,
+        kind=RelationKind.INVARIANCE,
+        basis=RelationBasis.PROVED,
         margin=0.0,
         reason=_SAME_ANSWER,
         of=rise_beyond_flips if rising else fall_beyond_flips,
@@ -153,8 +153,8 @@ def _rises(variant: str, title: str, reason: str) -> Relation:
         says=f"mean confidence rises by at most {RISE:.0%}",
         first=OWN,
         second=(variant,),
-        kind=Kind.INVARIANCE,
-        basis=Basis.CONVENTION,
+        kind=RelationKind.INVARIANCE,
+        basis=RelationBasis.CONVENTION,
         margin=RISE,
         reason=reason,
         of=rise,
@@ -169,8 +169,8 @@ def _falls(variant: str, title: str, reason: str) -> Relation:
         says=f"confidence falls by {FALL:.0%}, or by half where it was below {2 * FALL:.0%}",
         first=OWN,
         second=(variant,),
-        kind=Kind.SENSITIVITY,
-        basis=Basis.CONVENTION,
+        kind=RelationKind.SENSITIVITY,
+        basis=RelationBasis.CONVENTION,
         margin=FALL,
         reason=reason,
         of=too_small_fall,

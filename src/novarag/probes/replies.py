@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
+class ProbeReplies:
     """One group with the replies to each of its variants, by the variant's name.
 
     A reply that came and could not be read is None. A variant that could not be made, or whose
@@ -29,7 +29,7 @@ class Probed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class ReplyArrays:
     """Replies as arrays: a row for each group, a column for each reply.
 
     `confidence` is NaN where a reply was not read; `words` and `sets` number the answers of a row,
@@ -43,8 +43,8 @@ class Side:
 
 
 def encode(
-    probed: Sequence[Probed], first: Sequence[str], second: Sequence[str] = ()
-) -> tuple[Side, Side]:
+    probed: Sequence[ProbeReplies], first: Sequence[str], second: Sequence[str] = ()
+) -> tuple[ReplyArrays, ReplyArrays]:
     """Lay out the replies of two lists of variants; answers of a row are numbered together."""
     sides = [[_gathered(one, names) for one in probed] for names in (first, second)]
     widths = [max((len(replies) for replies in side), default=0) for side in sides]
@@ -64,9 +64,9 @@ def encode(
                 np.nan if reply is None else reply.confidence for reply in replies
             ]
             asked[at][row, :width] = True
-    made = [Side(*arrays) for arrays in zip(confidence, words, sets, asked, strict=True)]
+    made = [ReplyArrays(*arrays) for arrays in zip(confidence, words, sets, asked, strict=True)]
     return made[0], made[1]
 
 
-def _gathered(one: Probed, names: Sequence[str]) -> list[Response | None]:
+def _gathered(one: ProbeReplies, names: Sequence[str]) -> list[Response | None]:
     return [reply for name in names for reply in one.replies.get(name, ())]

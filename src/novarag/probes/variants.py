@@ -1,6 +1,6 @@
 """Variants of a question's passages: what is changed, and what the change needs.
 
-A variant is a row of `VARIANTS`. Its function takes a group and a `Context`, and returns the
+A variant is a row of `VARIANTS`. Its function takes a group and a `VariantContext`, and returns the
 group to ask about, or None where it cannot be made: one passage cannot be shuffled. The question
 stays as it is; only passages are added, moved or replaced.
 """
@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.grading import contains, normalize
 from novarag.seeding import draw_all, rng_for
 from novarag.taxonomy import PassageKind
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Passage, PassageGroup
 
-    Make = Callable[[PassageGroup, "Context", int], Sequence[Passage] | None]
+    Make = Callable[[PassageGroup, "VariantContext", int], Sequence[Passage] | None]
 
 ADDED = 3
 """Passages of other questions that the variant `irrelevant` adds."""
@@ -43,7 +43,7 @@ MOST_LOOKED_AT = 1_000
 _MARK = "~"
 
 
-class Needs(StrEnum):
+class VariantNeed(StrEnum):
     """What a variant takes besides the group itself."""
 
     NOTHING = "nothing"
@@ -52,7 +52,7 @@ class Needs(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class VariantContext:
     """What variants may draw on: passages of other questions, and written contradictions.
 
     Both are keyed by the id of the question they belong to. `passages_of` and `contradictions_in`
@@ -74,11 +74,13 @@ class Variant:
 
     name: str
     title: str
-    needs: Needs
+    needs: VariantNeed
     means: str
     of: Make
 
-    def make(self, group: PassageGroup, context: Context, *, seed: int = 0) -> PassageGroup | None:
+    def make(
+        self, group: PassageGroup, context: VariantContext, *, seed: int = 0
+    ) -> PassageGroup | None:
         """Return the changed group under an id of its own, or None where it cannot be made."""
         passages = self.of(group, context, seed)
         if passages is None:
@@ -124,7 +126,7 @@ def contradictions_in(pools: Iterable[PassageGroup]) -> dict[str, Passage]:
     return found
 
 
-def _original(group: PassageGroup, _: Context, __: int) -> tuple[Passage, ...]:
+def _original(group: PassageGroup, _: VariantContext, __: int) -> tuple[Passage, ...]:
     return group.passages
 
 
@@ -133,7 +135,7 @@ def top_place(group: PassageGroup) -> int:
     return group.order.index(0) if group.order else 0
 
 
-def _shuffle(group: PassageGroup, _: Context, seed: int) -> list[Passage] | None:
+def _shuffle(group: PassageGroup, _: VariantContext, seed: int) -> list[Passage] | None:
     """Draw an order in which at least two passages change places."""
     if len({passage.text for passage in group.passages}) < 2:
         return None
@@ -144,7 +146,7 @@ def _shuffle(group: PassageGroup, _: Context, seed: int) -> list[Passage] | None
     return order
 
 
-def _irrelevant(group: PassageGroup, context: Context, seed: int) -> list[Passage] | None:
+def _irrelevant(group: PassageGroup, context: VariantContext, seed: int) -> list[Passage] | None:
     """Put passages of other questions between the group's own, which keep their order."""
     drawn = _others(group, context, ADDED, seed, "irrelevant")
     if drawn is None:
@@ -156,19 +158,19 @@ def _irrelevant(group: PassageGroup, context: Context, seed: int) -> list[Passag
     return shown
 
 
-def _duplicate(group: PassageGroup, _: Context, __: int) -> tuple[Passage, ...] | None:
+def _duplicate(group: PassageGroup, _: VariantContext, __: int) -> tuple[Passage, ...] | None:
     if not group.passages:
         return None
     return (*group.passages, group.passages[top_place(group)])
 
 
-def _lost_support(group: PassageGroup, context: Context, seed: int) -> list[Passage] | None:
+def _lost_support(group: PassageGroup, context: VariantContext, seed: int) -> list[Passage] | None:
     if not group.passages:
         return None
     return _others(group, context, len(group.passages), seed, "lost-support")
 
 
-def _contradiction(group: PassageGroup, context: Context, seed: int) -> list[Passage] | None:
+def _contradiction(group: PassageGroup, context: VariantContext, seed: int) -> list[Passage] | None:
     """Put the contradiction at any place; None where there is none, or it is shown already."""
     against = context.contradictions.get(group.question.id)
     shown = list(group.passages)
@@ -180,7 +182,7 @@ def _contradiction(group: PassageGroup, context: Context, seed: int) -> list[Pas
 
 
 def _injected(claim: str) -> Make:
-    def of(group: PassageGroup, _: Context, __: int) -> list[Passage] | None:
+    def of(group: PassageGroup, _: VariantContext, __: int) -> list[Passage] | None:
         if not group.passages:
             return None
         shown, top = list(group.passages), top_place(group)
@@ -191,7 +193,7 @@ def _injected(claim: str) -> Make:
 
 
 def _moved(*, last: bool) -> Make:
-    def of(group: PassageGroup, _: Context, __: int) -> list[Passage] | None:
+    def of(group: PassageGroup, _: VariantContext, __: int) -> list[Passage] | None:
         top, wanted = top_place(group), len(group.passages) - 1 if last else 0
         if not group.passages or top == wanted:
             return None
@@ -203,7 +205,7 @@ def _moved(*, last: bool) -> Make:
 
 
 def _others(
-    group: PassageGroup, context: Context, count: int, seed: int, purpose: str
+    group: PassageGroup, context: VariantContext, count: int, seed: int, purpose: str
 ) -> list[Passage] | None:
     """Draw passages of other questions that hold no accepted answer; None if too few are found.
 
@@ -264,77 +266,77 @@ VARIANTS: dict[str, Variant] = {
         Variant(
             name="original",
             title="Original",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The passages as they are.",
             of=_original,
         ),
         Variant(
             name="repeat",
             title="Repeat",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The same passages asked again: what the sampling alone moves.",
             of=_original,
         ),
         Variant(
             name="shuffle",
             title="Shuffled",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The same passages in another order.",
             of=_shuffle,
         ),
         Variant(
             name="irrelevant",
             title="Irrelevant passages",
-            needs=Needs.OTHERS,
+            needs=VariantNeed.OTHERS,
             means=f"{ADDED} passages of other questions between the group's own.",
             of=_irrelevant,
         ),
         Variant(
             name="duplicate",
             title="Duplicate",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The top passage once more, at the end.",
             of=_duplicate,
         ),
         Variant(
             name="lost-support",
             title="Lost support",
-            needs=Needs.OTHERS,
+            needs=VariantNeed.OTHERS,
             means="Passages of other questions in the place of the group's own.",
             of=_lost_support,
         ),
         Variant(
             name="contradiction",
             title="Contradiction",
-            needs=Needs.CONTRADICTION,
+            needs=VariantNeed.CONTRADICTION,
             means="One more passage, which supports another answer.",
             of=_contradiction,
         ),
         Variant(
             name="injected-confidence",
             title="Injected confidence",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means=f'"{CLAIMED_CONFIDENCE}" at the end of the top passage.',
             of=_injected(CLAIMED_CONFIDENCE),
         ),
         Variant(
             name="injected-answer",
             title="Injected answer claim",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The top passage claims at its end that it states the correct answer.",
             of=_injected(CLAIMED_ANSWER),
         ),
         Variant(
             name="top-first",
             title="Top passage first",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The top passage before the others.",
             of=_moved(last=False),
         ),
         Variant(
             name="top-last",
             title="Top passage last",
-            needs=Needs.NOTHING,
+            needs=VariantNeed.NOTHING,
             means="The top passage behind the others.",
             of=_moved(last=True),
         ),
@@ -346,5 +348,5 @@ VARIANTS: dict[str, Variant] = {
 def find_variant(name: str) -> Variant:
     """Find a variant by name."""
     if name not in VARIANTS:
-        raise UnknownName(name, VARIANTS)
+        raise UnknownNameError(name, VARIANTS)
     return VARIANTS[name]

@@ -12,14 +12,14 @@ from novarag.records import TOLERANCE
 from novarag.report.words import span
 
 if TYPE_CHECKING:
-    from novarag.metrics import Checked, Decisions, Panel, Recalibrated
+    from novarag.metrics import CheckedThreshold, Decisions, Panel, RecalibrationGain
 
 SHOWN = (50, 60, 70, 80, 90, 95, 99, 100)
 """Thresholds in percent that are shown without a script."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class RowReach:
     """How many graded answers are at or above each whole percent, and how many are wrong."""
 
     answers: int
@@ -28,7 +28,7 @@ class Reach:
     start: int
 
 
-def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
+def reach(panel: Panel, decisions: Decisions | None = None) -> RowReach | None:
     """Count graded answers at or above each whole percent; unread ones are in `answers` alone."""
     if panel.curve is None:
         return None
@@ -36,7 +36,7 @@ def reach(panel: Panel, decisions: Decisions | None = None) -> Reach | None:
     last = np.searchsorted(-curve.threshold, -(np.arange(101) / 100 - TOLERANCE), side="right")
     kept = np.rint(np.append(0.0, curve.coverage)[last] * read).astype(int)
     wrong = np.rint(np.append(0.0, curve.risk)[last] * kept).astype(int)
-    return Reach(
+    return RowReach(
         answers=read + panel.unread_graded,
         kept=tuple(kept.tolist()),
         wrong=tuple(wrong.tolist()),
@@ -53,7 +53,7 @@ def _start(decisions: Decisions | None) -> int:
     return int(np.ceil(100 * (nearest.advised or 0.0) - 1e-9))
 
 
-def reach_text(counts: Reach, at: int) -> str:
+def reach_text(counts: RowReach, at: int) -> str:
     """Say what a threshold keeps and how much of it is wrong, as the slider does."""
     kept, wrong = counts.kept[at], counts.wrong[at]
     if not kept:
@@ -73,7 +73,7 @@ def part(count: int, of: int) -> str:
     return f"{100 * count / of + 1e-9:.1f}"
 
 
-def threshold_text(checked: Checked) -> str:
+def threshold_text(checked: CheckedThreshold) -> str:
     """Say what to do for one risk, in a sentence or two."""
     risk = percent(checked.risk)
     if checked.threshold is None:
@@ -97,7 +97,7 @@ CHECKED = {
 }
 
 
-def half_text(checked: Checked) -> str:
+def half_text(checked: CheckedThreshold) -> str:
     """Say what a threshold that half of the questions chose let through of the other half."""
     half = checked.half
     if half is None:
@@ -122,21 +122,21 @@ def gate_text(decisions: Decisions) -> str:
     )
 
 
-def need_text(checked: Checked) -> str:
+def need_text(checked: CheckedThreshold) -> str:
     """Say about how many graded questions a risk would take."""
     if checked.need is None:
         return "no number of such rows is likely to do"
     return f"about {checked.need:,} graded questions would do"
 
 
-def need_short(checked: Checked) -> str:
+def need_short(checked: CheckedThreshold) -> str:
     """Say the same where there is little room."""
     if checked.need is None:
         return "more grades would not help"
     return f"about {checked.need:,} would do"
 
 
-def calibration_text(found: Recalibrated) -> str:
+def calibration_text(found: RecalibrationGain) -> str:
     """Say what a calibration would change, by its interval."""
     low, high = found.gain.low, found.gain.high
     if low is not None and low > 0:

@@ -11,7 +11,7 @@ from novarag.attacks.defences import DEFENCES
 from novarag.attacks.outcomes import PARTS
 from novarag.attacks.result import defence_line, said
 from novarag.attacks.suite import CLASSES
-from novarag.attacks.verdict import FEW, Held
+from novarag.attacks.verdict import FEW, DefenceStanding
 from novarag.formatting import percent
 from novarag.report.templating import render_page
 from novarag.texts import plain_text
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from novarag.attacks.outcomes import Case, Outcome
+    from novarag.attacks.outcomes import AttackCase, AttackOutcome
     from novarag.attacks.result import AttackResult
-    from novarag.attacks.success import Score
+    from novarag.attacks.success import AttackScore
     from novarag.attacks.verdict import DefenceVerdict
     from novarag.report.verdict import Act
     from novarag.stats.figure import Figure
@@ -41,10 +41,10 @@ class AttackVerdict:
     because: str
 
 
-_ACTS: dict[Held, tuple[Act, str]] = {
-    Held.SUCCEED: ("no", "Attacks succeed"),
-    Held.CANNOT_TELL: ("wait", "Cannot tell"),
-    Held.HOLDS: ("yes", "The defence holds"),
+_ACTS: dict[DefenceStanding, tuple[Act, str]] = {
+    DefenceStanding.SUCCEED: ("no", "Attacks succeed"),
+    DefenceStanding.CANNOT_TELL: ("wait", "Cannot tell"),
+    DefenceStanding.HOLDS: ("yes", "The defence holds"),
 }
 """The sign of each verdict, and its word."""
 
@@ -52,7 +52,7 @@ _ACTS: dict[Held, tuple[Act, str]] = {
 def judge_attacks(result: AttackResult) -> AttackVerdict:
     """Put the verdicts on all defences into words: the worst as the line, the others behind it."""
     act, word = _ACTS[result.held]
-    if result.held is Held.HOLDS and len(result.verdicts) > 1:
+    if result.held is DefenceStanding.HOLDS and len(result.verdicts) > 1:
         word = "The defences hold"
     worst = [_verdict_line(one) for one in result.verdicts if one.held is result.held]
     others = [_verdict_line(one) for one in result.verdicts if one.held is not result.held]
@@ -61,9 +61,9 @@ def judge_attacks(result: AttackResult) -> AttackVerdict:
 
 def _verdict_line(one: DefenceVerdict) -> str:
     """Say in a sentence what is known of one defence, and by which class."""
-    if one.held is Held.CANNOT_TELL:
+    if one.held is DefenceStanding.CANNOT_TELL:
         return f"Nobody can tell under {one.defence}: {one.doubt}."
-    if one.held is Held.HOLDS:
+    if one.held is DefenceStanding.HOLDS:
         few = f"{100 * FEW:.0f} %"
         return (
             f"{_capital(one.defence)} holds: every class of attacks is shown to change at most"
@@ -129,12 +129,12 @@ def write_attack_page(result: AttackResult, path: Path) -> Path:
     return path
 
 
-def _most_successful(result: AttackResult) -> list[Score]:
+def _most_successful(result: AttackResult) -> list[AttackScore]:
     """Return the attacks that changed most beyond the repeat, each under one defence."""
     return [row for row in result.by_attack if row.net.value > 0][:_MOST]
 
 
-def _example(result: AttackResult, row: Score) -> dict[str, Any]:
+def _example(result: AttackResult, row: AttackScore) -> dict[str, Any]:
     """Take a case of an attack that shows what it does: one that reached its goal, if any did."""
     cases = [c for c in result.cases if (c.attack.name, c.defence) == (row.name, row.defence)]
     cases.sort(key=lambda c: (-c.reached(result.margin), -bool(c.changed(result.margin))))
@@ -162,7 +162,7 @@ def visible(text: str) -> list[str]:
     return shown + (["…"] if len(lines) > _LINES else [])
 
 
-def outcome_line(outcome: Outcome) -> str:
+def outcome_line(outcome: AttackOutcome) -> str:
     """Say in one line what came of a request."""
     decision = f", {outcome.decision}" if outcome.decision else ""
     if outcome.confidence is None:
@@ -173,7 +173,7 @@ def outcome_line(outcome: Outcome) -> str:
 
 def attack_json(result: AttackResult) -> dict[str, Any]:
     """Write all that was counted, and the attacks as they were put in."""
-    firsts: dict[str, Case] = {}
+    firsts: dict[str, AttackCase] = {}
     for case in result.cases:
         firsts.setdefault(case.attack.name, case)
     return {
@@ -216,7 +216,7 @@ def attack_json(result: AttackResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rows(rows: Sequence[Score]) -> list[dict[str, Any]]:
+def _rows(rows: Sequence[AttackScore]) -> list[dict[str, Any]]:
     return [
         {
             "name": row.name, "defence": row.defence, "cases": row.cases,

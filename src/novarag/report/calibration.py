@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from novarag.atomic import write_whole
-from novarag.calibration.graded import UNKNOWN
-from novarag.report.svg import Frame, axes, path_through, svg, tag, with_title
+from novarag.calibration.graded_answers import UNKNOWN
+from novarag.report.svg import PlotArea, axes, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
-from novarag.report.unread import graded_text, ungraded_text
+from novarag.report.unread_words import graded_text, ungraded_text
 from novarag.stats.binomial import clopper_pearson
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from novarag.calibration.calibration import Calibration, Fitted, Score
-    from novarag.calibration.graded import Graded
+    from novarag.calibration.calibration import Calibration, ConfidenceFigures, FitRecord
+    from novarag.calibration.graded_answers import GradedAnswers
 
 TITLE = "What the calibration does"
 FEW = 100
@@ -64,7 +64,7 @@ def calibration_notes(calibration: Calibration) -> list[str]:
     return [*lines, *fitted.remarks, _source(calibration)]
 
 
-class Found(NamedTuple):
+class CalibrationVerdict(NamedTuple):
     """What stands first on the page: whether to use the calibration."""
 
     act: str
@@ -72,17 +72,19 @@ class Found(NamedTuple):
     line: str
 
 
-def calibration_verdict(fitted: Fitted) -> Found:
+def calibration_verdict(fitted: FitRecord) -> CalibrationVerdict:
     """Say whether the calibration beats the stated confidences on questions it has not seen."""
     change = fitted.stated.brier - fitted.calibrated.brier
     scores = f"Brier {fitted.stated.brier:.3f} becomes {fitted.calibrated.brier:.3f}"
     if change > _SAME:
-        return Found("yes", "Better than as stated", f"Use it: on questions not seen, {scores}.")
+        return CalibrationVerdict(
+            "yes", "Better than as stated", f"Use it: on questions not seen, {scores}."
+        )
     if change < -_SAME:
-        return Found(
+        return CalibrationVerdict(
             "no", "Worse than as stated", f"Do not use it: on questions not seen, {scores}."
         )
-    return Found(
+    return CalibrationVerdict(
         "wait", "No difference shown", f"It changes little: on questions not seen, {scores}."
     )
 
@@ -98,13 +100,13 @@ def state_finding(calibration: Calibration, state: str) -> str:
     )
 
 
-def _fitted(calibration: Calibration) -> Fitted:
+def _fitted(calibration: Calibration) -> FitRecord:
     if calibration.fitted is None:
         raise ValueError("a calibration without a word on what it was fitted on has no page")
     return calibration.fitted
 
 
-def _what(calibration: Calibration, fitted: Fitted) -> str:
+def _what(calibration: Calibration, fitted: FitRecord) -> str:
     states = ", ".join(
         f"{name or 'no evidence state'} {seen.rows:,}" for name, seen in calibration.seen.items()
     )
@@ -112,7 +114,7 @@ def _what(calibration: Calibration, fitted: Fitted) -> str:
     return f"Fitted on {fitted.rows:,} graded answers ({states}).{signal}"
 
 
-def _gain(fitted: Fitted) -> str:
+def _gain(fitted: FitRecord) -> str:
     before, after = fitted.stated, fitted.calibrated
     verdict = "better than" if after.brier < before.brier - _SAME else "about as good as"
     if after.brier > before.brier + _SAME:
@@ -125,7 +127,7 @@ def _gain(fitted: Fitted) -> str:
     )
 
 
-def _order(score: Score) -> str:
+def _order(score: ConfidenceFigures) -> str:
     return "unknown" if score.auroc is None else f"{score.auroc:.2f}"
 
 
@@ -151,9 +153,9 @@ def _width(calibration: Calibration) -> float:
     return float(np.mean(widths))
 
 
-def draw_state(calibration: Calibration, graded: Graded, state: str) -> Markup:
+def draw_state(calibration: Calibration, graded: GradedAnswers, state: str) -> Markup:
     """Draw what stated confidences become in one state, over the graded answers of that state."""
-    frame = Frame(54, 12, 380, 300)
+    frame = PlotArea(54, 12, 380, 300)
     seen = calibration.seen[state]
     inside = np.abs(_ASKED - (seen.least + seen.most) / 2) <= (seen.most - seen.least) / 2 + 0.005
     asked = _ASKED[inside] if inside.sum() > 1 else np.array([seen.least, seen.most])
@@ -173,7 +175,7 @@ def draw_state(calibration: Calibration, graded: Graded, state: str) -> Markup:
     return svg(448, 360, f"What stated confidences become: {state or 'no evidence state'}", body)
 
 
-def _points(frame: Frame, rows: Graded) -> list[Markup]:
+def _points(frame: PlotArea, rows: GradedAnswers) -> list[Markup]:
     """Draw the graded answers by tens of percent: share right, with its exact interval."""
     at = np.minimum((rows.confidence * _BINS + 1e-6).astype(np.intp), _BINS - 1)
     count = np.bincount(at, minlength=_BINS).astype(float)
@@ -195,7 +197,7 @@ def _points(frame: Frame, rows: Graded) -> list[Markup]:
     return shapes
 
 
-def write_calibration_page(calibration: Calibration, graded: Graded, path: Path) -> Path:
+def write_calibration_page(calibration: Calibration, graded: GradedAnswers, path: Path) -> Path:
     """Write the page; `graded` are the rows that the calibration was fitted on."""
     states = list(calibration.seen)
     table = [

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from novarag.report.page import plain
 from novarag.report.words import in_points, number, title_of
-from novarag.stats.budgets import Held
+from novarag.stats.budgets import BudgetStanding
 from novarag.texts import as_code, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from novarag.metrics.budgets import BudgetCheck, Paired
+    from novarag.metrics.budgets import BudgetCheck, PairedTables
     from novarag.probes.changes import RelationCheck
 
 MARK = "<!-- novarag compare -->"
@@ -26,7 +26,7 @@ SHOWN = 40
 NAMED = 3
 """Broken budgets that the verdict names."""
 
-_ORDER = (Held.BROKEN, Held.CANNOT_TELL, Held.KEPT)
+_ORDER = (BudgetStanding.BROKEN, BudgetStanding.CANNOT_TELL, BudgetStanding.KEPT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -39,7 +39,7 @@ class Comparison:
 
     budgets: tuple[BudgetCheck, ...]
     relations: tuple[RelationCheck, ...]
-    paired: Paired | None
+    paired: PairedTables | None
     strict: bool
     new: tuple[str, ...]
     old: tuple[str, ...]
@@ -50,19 +50,19 @@ class Comparison:
     @property
     def broken(self) -> tuple[str, ...]:
         """What the change broke: budgets with their group, if any, and relations."""
-        return self._that_are(Held.BROKEN)
+        return self._that_are(BudgetStanding.BROKEN)
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """What cannot be told: budgets with their group, if any, and relations."""
-        return self._that_are(Held.CANNOT_TELL)
+        return self._that_are(BudgetStanding.CANNOT_TELL)
 
     @property
     def fails(self) -> bool:
         """Say whether a build should fail."""
         return bool(self.broken or (self.strict and self.undecided))
 
-    def _that_are(self, held: Held) -> tuple[str, ...]:
+    def _that_are(self, held: BudgetStanding) -> tuple[str, ...]:
         return (
             *(budget_name(one) for one in self.budgets if one.held is held),
             *(one.name for one in self.relations if one.held is held),
@@ -95,17 +95,17 @@ def verdict_line(found: Comparison, quote: Callable[[str], str] = plain_text) ->
 
 def _broken_words(found: Comparison, quote: Callable[[str], str]) -> Iterator[str]:
     for one in found.budgets:
-        if one.held is Held.BROKEN:
+        if one.held is BudgetStanding.BROKEN:
             yield f"{_title(one, quote)} is worse by {worse_by(one)}, allowed are {allowed(one)}"
     for relation in found.relations:
-        if relation.held is Held.BROKEN:
+        if relation.held is BudgetStanding.BROKEN:
             yield f"the relation {relation.name} held before and breaks now"
 
 
 def _undecided_words(found: Comparison) -> str:
     """Say whether more questions would tell."""
-    budgets = [one for one in found.budgets if one.held is Held.CANNOT_TELL]
-    relations = any(one.held is Held.CANNOT_TELL for one in found.relations)
+    budgets = [one for one in found.budgets if one.held is BudgetStanding.CANNOT_TELL]
+    relations = any(one.held is BudgetStanding.CANNOT_TELL for one in found.relations)
     few = all(one.why is None for one in budgets) and not relations
     return "Not enough questions to tell" if few else "Cannot tell"
 
@@ -144,7 +144,7 @@ def _amount(metric: str, value: float | None) -> str:
 
 def verdict_word(one: BudgetCheck) -> str:
     """Say what is known of a budget, and how many questions it would take to know more."""
-    if one.held is not Held.CANNOT_TELL or one.why is not None:
+    if one.held is not BudgetStanding.CANNOT_TELL or one.why is not None:
         return str(one.held)
     if one.needed is None:
         return "not enough questions to tell"
@@ -238,7 +238,7 @@ def _relation_table(relations: Sequence[RelationCheck]) -> list[str]:
     """Show the relations that are not simply kept, and count the others."""
     if not relations:
         return []
-    shown = [one for one in sorted(relations, key=_rank) if one.held is not Held.KEPT]
+    shown = [one for one in sorted(relations, key=_rank) if one.held is not BudgetStanding.KEPT]
     kept = len(relations) - len(shown)
     said = f"{_many(kept, 'relation')} of probes not broken by the change."
     if not shown:
@@ -250,8 +250,8 @@ def _relation_table(relations: Sequence[RelationCheck]) -> list[str]:
     return ["\n".join(rows), said]
 
 
-def _sign(held: Held, said: str) -> str:
-    return f"**{said}**" if held is Held.BROKEN else said
+def _sign(held: BudgetStanding, said: str) -> str:
+    return f"**{said}**" if held is BudgetStanding.BROKEN else said
 
 
 def _more(count: int) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from novarag.report.comparison import allowed, budget_name, changed, verdict_word, worse_by
-from novarag.report.junit import Case, write_junit
-from novarag.stats.budgets import Held
+from novarag.report.junit import JUnitCase, write_junit
+from novarag.stats.budgets import BudgetStanding
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ def comparison_junit(found: Comparison) -> bytes:
 
     With `strict` what cannot be told fails, too. Names are made printable, as XML wants them.
     """
-    fails = {Held.BROKEN, Held.CANNOT_TELL} if found.strict else {Held.BROKEN}
+    fails = (
+        {BudgetStanding.BROKEN, BudgetStanding.CANNOT_TELL}
+        if found.strict
+        else {BudgetStanding.BROKEN}
+    )
     cases = [
         (
             "budget", budget_name(one), one.held, verdict_word(one),
@@ -30,9 +34,9 @@ def comparison_junit(found: Comparison) -> bytes:
     ]  # fmt: skip
     cases += [("relation", r.name, r.held, r.title, changed(r)) for r in found.relations]
     return write_junit(SUITE, [
-        Case(
+        JUnitCase(
             name=name, classname=kind, failed=str(held) if held in fails else None,
-            skipped=held not in fails and held is not Held.KEPT,
+            skipped=held not in fails and held is not BudgetStanding.KEPT,
             message=plain_text(f"{says}: {figures}", longest=500),
         )
         for kind, name, held, says, figures in cases

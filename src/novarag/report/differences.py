@@ -10,15 +10,15 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.metrics import Difference
+    from novarag.metrics import PairedDifference
 
 SURE = 0.05
 """The corrected p-value under which a pair is said to differ."""
 
 
-def differences_text(differences: Sequence[Difference]) -> list[str]:
+def differences_text(differences: Sequence[PairedDifference]) -> list[str]:
     """Say in which pairs each figure that was tested differs; no figure is left out."""
-    by_metric: dict[str, list[Difference]] = {}
+    by_metric: dict[str, list[PairedDifference]] = {}
     for d in differences:
         by_metric.setdefault(d.metric, []).append(d)
     if not by_metric:
@@ -46,7 +46,7 @@ def _of_one_pair(found: Sequence[str], none: Sequence[str]) -> str:
     )
 
 
-def _pairs(metric: str, sure: Sequence[Difference], pairs: int) -> str:
+def _pairs(metric: str, sure: Sequence[PairedDifference], pairs: int) -> str:
     surest = min(sure, key=lambda d: (d.p, -abs(d.figure.value)))
     names = " and ".join(plain_text(name, longest=60) for name in (surest.one, surest.other))
     lead = "" if len(sure) == 1 else "most surely "

@@ -27,7 +27,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class AnswerExample:
     """One answer: what was asked and said, how surely, and whether it was right."""
 
     question: str
@@ -38,14 +38,14 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examples:
+class PanelExamples:
     """The most confident wrong answers of a panel, and some answers of each bin, by its number."""
 
-    confident_wrong: tuple[Example, ...]
-    bins: Mapping[int, tuple[Example, ...]]
+    confident_wrong: tuple[AnswerExample, ...]
+    bins: Mapping[int, tuple[AnswerExample, ...]]
 
 
-def pick_examples(rows: pl.DataFrame, texts: Mapping[str, str], *, seed: int) -> Examples:
+def pick_examples(rows: pl.DataFrame, texts: Mapping[str, str], *, seed: int) -> PanelExamples:
     """Pick rows to show, by seed; `texts` names the columns of question, answer and gold."""
     import polars as pl
 
@@ -64,17 +64,17 @@ def pick_examples(rows: pl.DataFrame, texts: Mapping[str, str], *, seed: int) ->
         some = [*here[~correct[here]][:WRONG_IN_BIN], *here[correct[here]][:RIGHT_IN_BIN]]
         if some:
             inside[number] = tuple(_examples(read, texts, some))
-    return Examples(confident_wrong=tuple(_examples(read, texts, wrong)), bins=inside)
+    return PanelExamples(confident_wrong=tuple(_examples(read, texts, wrong)), bins=inside)
 
 
 def _examples(
     rows: pl.DataFrame, texts: Mapping[str, str], which: Iterable[int]
-) -> Iterable[Example]:
+) -> Iterable[AnswerExample]:
     for row in rows[[int(i) for i in which]].iter_rows(named=True):
         said = {
             part: _text(row.get(texts.get(part, ""))) for part in ("question", "answer", "gold")
         }
-        yield Example(
+        yield AnswerExample(
             question=said["question"] or "",
             answer=said["answer"],
             gold=said["gold"],

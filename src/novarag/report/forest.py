@@ -22,14 +22,14 @@ _LEFT, _WIDE, _GAP, _TALL, _TOP = 190, 170, 26, 22, 34
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ForestLine:
     """One line of the picture: its name, and a figure for each metric."""
 
     name: str
     figures: Mapping[str, Figure]
 
 
-def forest(lines: Sequence[Line], metrics: Sequence[str], *, label: str) -> Markup:
+def forest(lines: Sequence[ForestLine], metrics: Sequence[str], *, label: str) -> Markup:
     """Draw a column of points with intervals for each metric, from 0 to 1."""
     body: list[Markup] = []
     bottom = _TOP + _TALL * len(lines)
@@ -50,7 +50,7 @@ def forest(lines: Sequence[Line], metrics: Sequence[str], *, label: str) -> Mark
     return svg(width, bottom + 22, label, body)
 
 
-def _point(line: Line, metric: str, left: float, y: float) -> list[Markup]:
+def _point(line: ForestLine, metric: str, left: float, y: float) -> list[Markup]:
     figure = line.figures.get(metric)
     if figure is None or figure.value != figure.value:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from novarag.filters import Tally
+from novarag.filters import FilterTally
 from novarag.formatting import fixed_percent, span
 from novarag.report.forest import standalone
 from novarag.report.retention import CITES, paper_shares, retention
@@ -42,7 +42,7 @@ def stage_rows(facts: Mapping[str, Any], model: str) -> list[dict[str, Any]]:
 
     The paper's stages are ours, so their shares stand side by side.
     """
-    tally = Tally.of(facts)
+    tally = FilterTally.of(facts)
     rows: list[dict[str, Any]] = []
     for i, stage in enumerate(("total", *tally.stages)):
         kept = tally.kept(stage, model=model)
@@ -70,7 +70,7 @@ def _is_skipped(stage: str, settings: Mapping[str, Any]) -> bool:
     return alone or (stage == "balance" and settings["balance"] == "none")
 
 
-def funnel_finding(tally: Tally, model: str) -> str:
+def funnel_finding(tally: FilterTally, model: str) -> str:
     """Say which stage dropped the most of a model's trials."""
     stages = ("total", *tally.stages)
     kept = [tally.kept(stage, model=model) for stage in stages]
@@ -86,7 +86,7 @@ def funnel_finding(tally: Tally, model: str) -> str:
 
 def funnel_notes(facts: Mapping[str, Any]) -> list[str]:
     """Say in plain sentences what was kept, and what one should know before using it."""
-    tally = Tally.of(facts)
+    tally = FilterTally.of(facts)
     lines = []
     for run in facts["runs"]:
         model, name, last = run["model"], run["name"], tally.stages[-1]
@@ -129,7 +129,7 @@ def _alignment_notes(facts: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _reason_rows(tally: Tally, model: str) -> list[dict[str, Any]]:
+def _reason_rows(tally: FilterTally, model: str) -> list[dict[str, Any]]:
     return [
         {
             "stage": stage,
@@ -161,7 +161,7 @@ def _settings(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def write_funnel_report(facts: Mapping[str, Any], folder: Path, *, version: str) -> list[Path]:
     """Write report.html, report.md and a picture for each model; `told` is the tally as written."""
-    tally = Tally.of(facts)
+    tally = FilterTally.of(facts)
     pictures = {model: f"funnel-{i}.svg" for i, model in enumerate(tally.models, start=1)}
     parts: dict[str, Any] = {
         "facts": facts, "tally": tally, "version": version, "summary": funnel_notes(facts),

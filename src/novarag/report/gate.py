@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from novarag.atomic import write_whole
+from novarag.calibration.fit_gate import ALL
 from novarag.calibration.gate import STATED, promise
-from novarag.calibration.gating import ALL
-from novarag.calibration.graded import UNKNOWN
+from novarag.calibration.graded_answers import UNKNOWN
 from novarag.formatting import short_percent
-from novarag.report.svg import Frame, path_through, svg, tag, with_title
+from novarag.report.svg import PlotArea, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
 from novarag.stats.exact import upper_bound
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from novarag.calibration.gate import Gate, Step
+    from novarag.calibration.gate import Gate, ThresholdTest
 
 _TOPS = (0.04, 0.08, 0.12, 0.2, 0.28, 0.4, 0.6, 0.8, 1.0)
 """Where an axis may end, so that its quarters are whole percents."""
@@ -87,7 +87,7 @@ def draw_path(gate: Gate, chain: str) -> Markup:
     bounds = [upper_bound(step.errors, step.answered, step.level) for step in steps]
     top = max([top, *bounds]) * 1.02
     top = next((even for even in _TOPS if top <= even), 1.0)
-    frame = Frame(54, 12, 600, 280, y_max=top)
+    frame = PlotArea(54, 12, 600, 280, y_max=top)
     most = max([gate.counted.used, *(step.answered for step in steps)])
     body = [*_frame(frame, top, most), *_line(frame, gate.risk)]
     body.append(
@@ -100,7 +100,7 @@ def draw_path(gate: Gate, chain: str) -> Markup:
     return svg(670, 344, f"Path of tests: {chain}", body)
 
 
-def _frame(frame: Frame, top: float, most: float) -> list[Markup]:
+def _frame(frame: PlotArea, top: float, most: float) -> list[Markup]:
     bottom, right = frame.top + frame.height, frame.left + frame.width
     body = [tag("rect", x=frame.left, y=frame.top, width=frame.width, height=frame.height,
                 class_="frame")]  # fmt: skip
@@ -121,7 +121,7 @@ def _frame(frame: Frame, top: float, most: float) -> list[Markup]:
     ]
 
 
-def _line(frame: Frame, risk: float) -> list[Markup]:
+def _line(frame: PlotArea, risk: float) -> list[Markup]:
     y = frame.y(risk)
     said = f"risk {short_percent(risk)}"
     return [
@@ -130,7 +130,7 @@ def _line(frame: Frame, risk: float) -> list[Markup]:
     ]
 
 
-def _tested(frame: Frame, step: Step, bound: float, most: float) -> Markup:
+def _tested(frame: PlotArea, step: ThresholdTest, bound: float, most: float) -> Markup:
     """Draw one test: a dot at the errors counted, a line up to the bound."""
     x, y = frame.x(step.answered / most), frame.y(step.errors / step.answered)
     kind = "pass" if step.passed else "fail"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class JUnitCase:
     """One test case: `failed` is the kind of its failure, `skipped` that it cannot be told.
 
     `message` says why, and `text` more of a failure.
@@ -27,7 +27,9 @@ class Case:
     text: str | None = None
 
 
-def write_junit(suite: str, cases: Sequence[Case], facts: Mapping[str, str] | None = None) -> bytes:
+def write_junit(
+    suite: str, cases: Sequence[JUnitCase], facts: Mapping[str, str] | None = None
+) -> bytes:
     """Write a suite with its facts; texts are made printable, as XML wants them."""
     counts = {
         "tests": str(len(cases)), "failures": str(sum(c.failed is not None for c in cases)),
@@ -46,7 +48,7 @@ def write_junit(suite: str, cases: Sequence[Case], facts: Mapping[str, str] | No
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'.encode()
 
 
-def _add(suite: Element, case: Case) -> None:
+def _add(suite: Element, case: JUnitCase) -> None:
     element = SubElement(suite, "testcase", name=plain_text(case.name), classname=case.classname)
     if case.failed is not None:
         failure = SubElement(element, "failure", message=case.message, type=case.failed)

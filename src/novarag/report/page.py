@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from novarag.calls import Cost
     from novarag.metrics import Measurement, Panel
-    from novarag.report.examples import Examples
-    from novarag.report.sentences import Judged
-    from novarag.report.verdict import Verdict
+    from novarag.report.examples import PanelExamples
+    from novarag.report.sentences import JudgedPanel
+    from novarag.report.verdict import ConfidenceVerdict
 
 TILES = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc", "coverage_at_10")
 """Figures of the table of groups."""
@@ -66,7 +66,7 @@ class Heading:
 
 
 def to_json(
-    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples] | None = None
+    measurement: Measurement, heading: Heading, examples: Mapping[str, PanelExamples] | None = None
 ) -> str:
     """Return the whole measurement as JSON, verdicts first; what is not a number is null."""
     found = plain(measurement)
@@ -84,13 +84,13 @@ def to_json(
     return json.dumps(whole, indent=1, allow_nan=False)
 
 
-def _first(measurement: Measurement, heading: Heading) -> Verdict:
+def _first(measurement: Measurement, heading: Heading) -> ConfidenceVerdict:
     """Return the verdict that stands first; of methods with a cost, which is the best."""
     ranked = ranking.ranked(measurement, heading.costs)
     return ranking.best_of(ranked) if ranked else headline(measurement)
 
 
-def _judged_json(one: Judged) -> dict[str, Any]:
+def _judged_json(one: JudgedPanel) -> dict[str, Any]:
     panel = one.panel
     return {
         "name": panel.name,
@@ -123,7 +123,7 @@ def to_markdown(measurement: Measurement, heading: Heading) -> str:
 
 
 def to_html(
-    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples] | None = None
+    measurement: Measurement, heading: Heading, examples: Mapping[str, PanelExamples] | None = None
 ) -> str:
     """Return one self-contained page: a script of ours alone, no request, foreign text escaped."""
     content = _content(measurement, heading, examples or {})
@@ -132,7 +132,7 @@ def to_html(
 
 
 def _content(
-    measurement: Measurement, heading: Heading, examples: Mapping[str, Examples]
+    measurement: Measurement, heading: Heading, examples: Mapping[str, PanelExamples]
 ) -> dict[str, Any]:
     ranked = ranking.ranked(measurement, heading.costs)
     known = [p for p in measurement.groups if not p.refusal]
@@ -190,7 +190,7 @@ def write_report(
     heading: Heading,
     folder: str | Path,
     *,
-    examples: Mapping[str, Examples] | None = None,
+    examples: Mapping[str, PanelExamples] | None = None,
 ) -> list[Path]:
     """Write report.json, report.md and report.html into a folder.
 

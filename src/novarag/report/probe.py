@@ -10,7 +10,16 @@ import numpy as np
 
 from novarag.atomic import write_whole
 from novarag.formatting import points
-from novarag.probes import FEWEST, LEVEL, RELATIONS, VARIANTS, Basis, Kind, Needs, Verdict
+from novarag.probes import (
+    FEWEST,
+    LEVEL,
+    RELATIONS,
+    VARIANTS,
+    RelationBasis,
+    RelationKind,
+    RelationVerdict,
+    VariantNeed,
+)
 from novarag.report.probe_examples import pick_pairs
 from novarag.report.probe_shifts import draw_scores, draw_shifts, shifts_of
 from novarag.report.templating import render_page
@@ -20,17 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from novarag.probes import Card, Finding, Probed
+    from novarag.probes import ProbeCard, ProbeReplies, RelationFinding
     from novarag.records import PassageGroup
 
     Groups = Mapping[tuple[str, str], PassageGroup]
 
 TITLE = "Probe without labels"
 ACTS = {
-    Verdict.BREAKS: "no",
-    Verdict.HOLDS: "yes",
-    Verdict.CANNOT_TELL: "wait",
-    Verdict.TOO_FEW: "wait",
+    RelationVerdict.BREAKS: "no",
+    RelationVerdict.HOLDS: "yes",
+    RelationVerdict.CANNOT_TELL: "wait",
+    RelationVerdict.TOO_FEW: "wait",
 }
 """The sign of each verdict on a page."""
 
@@ -88,13 +97,15 @@ class ProvedPoints:
     stated: float | None
 
 
-def proved_points(card: Card) -> list[ProvedPoints]:
+def proved_points(card: ProbeCard) -> list[ProvedPoints]:
     """Turn each bound into points of over-confidence, with bounds that hold together.
 
     Where two kinds of passages are compared, a score counts both confidences: each is over the
     truth by half of it, on average. Nothing is proved by a bound whose relation is not broken.
     """
-    bounds = [f for f in card.findings if f.relation.kind is Kind.BOUND and f.p_breaks is not None]
+    bounds = [
+        f for f in card.findings if f.relation.kind is RelationKind.BOUND and f.p_breaks is not None
+    ]
     rows = []
     for found in bounds:
         scores = np.array(list(found.scores.values()))
@@ -107,14 +118,16 @@ def proved_points(card: Card) -> list[ProvedPoints]:
                 relation=found.relation.name,
                 passages=" + ".join(["original", *second]),
                 value=share * float(scores.mean()),
-                points=max(0.0, share * float(low)) if found.verdict is Verdict.BREAKS else 0.0,
+                points=max(0.0, share * float(low))
+                if found.verdict is RelationVerdict.BREAKS
+                else 0.0,
                 stated=sum(sides) / len(sides) if sides else None,
             )
         )
     return rows
 
 
-def probe_verdict(card: Card) -> ProbeVerdict:
+def probe_verdict(card: ProbeCard) -> ProbeVerdict:
     """Say in one line what is proved, or how many more questions it would take."""
     best = max(proved_points(card), key=lambda row: row.points, default=None)
     sure = 0 if best is None else int(100 * best.points)
@@ -133,7 +146,7 @@ def probe_verdict(card: Card) -> ProbeVerdict:
         titles = "; ".join(found.relation.title for found in broken[:3])
         count = f"{len(broken)} of {len(card.findings)} relations {_are(len(broken))} broken"
         return ProbeVerdict(act="no", word="Broken", line=f"{count}.", because=f"{titles}.")
-    held = sum(found.verdict is Verdict.HOLDS for found in card.findings)
+    held = sum(found.verdict is RelationVerdict.HOLDS for found in card.findings)
     if card.findings and held == len(card.findings):
         line = f"All {held} relations that were asked hold."
         why = "That is no proof of calibration: only graded answers give one."
@@ -148,12 +161,12 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _also(card: Card) -> str:
+def _also(card: ProbeCard) -> str:
     count = len(card.broken)
     return f" {count} of {len(card.findings)} relations {_are(count)} broken." if count else ""
 
 
-def _next(card: Card) -> str:
+def _next(card: ProbeCard) -> str:
     """Say how many more questions it takes to tell more."""
     if card.questions < FEWEST:
         return f"ask about {FEWEST - card.questions:,} more, the least that can be judged"
@@ -162,7 +175,7 @@ def _next(card: Card) -> str:
 
 
 def probe_content(
-    heading: ProbeHeading, card: Card, replies: Sequence[Probed], groups: Groups
+    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: Groups
 ) -> dict[str, Any]:
     """Return all that the page shows, as JSON can hold it: both are made from this."""
     return {
@@ -190,7 +203,9 @@ def probe_content(
     }
 
 
-def _finding(found: Finding, replies: Sequence[Probed], groups: Groups) -> dict[str, Any]:
+def _finding(
+    found: RelationFinding, replies: Sequence[ProbeReplies], groups: Groups
+) -> dict[str, Any]:
     relation = found.relation
     return {
         "name": relation.name,
@@ -236,13 +251,13 @@ def why_not_asked(name: str, unmade: Mapping[str, int]) -> str:
     if not missing:
         return "the profile does not ask it"
     title, needs = missing[0].title.lower(), missing[0].needs
-    if needs is Needs.NOTHING:
+    if needs is VariantNeed.NOTHING:
         return f"{title} could be made of no question"
     return f"{title} needs {needs}, and there is none"
 
 
 def probe_json(
-    heading: ProbeHeading, card: Card, replies: Sequence[Probed], groups: Groups
+    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: Groups
 ) -> bytes:
     """Return what the page shows as JSON."""
     content = probe_content(heading, card, replies, groups)
@@ -250,7 +265,11 @@ def probe_json(
 
 
 def write_probe_page(
-    heading: ProbeHeading, card: Card, replies: Sequence[Probed], groups: Groups, path: Path
+    heading: ProbeHeading,
+    card: ProbeCard,
+    replies: Sequence[ProbeReplies],
+    groups: Groups,
+    path: Path,
 ) -> Path:
     """Write the page of a probe."""
     content = probe_content(heading, card, replies, groups)
@@ -270,7 +289,7 @@ def _broken_first(relations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted((r for r in relations if r["examples"]), key=lambda r: order.index(r["act"]))
 
 
-def probe_notes(card: Card) -> list[str]:
+def probe_notes(card: ProbeCard) -> list[str]:
     """Say in plain sentences what was found, for a terminal."""
     verdict = probe_verdict(card)
     lines = [f"{verdict.line} {verdict.because}".strip()]
@@ -290,14 +309,17 @@ def probe_notes(card: Card) -> list[str]:
     return lines
 
 
-def why_open(found: Finding) -> str:
+def why_open(found: RelationFinding) -> str:
     """Say why a relation cannot be told, and how many more questions it takes."""
     more = f"; ask about {found.more:,} more" if found.more else ""
     return f"{more}: {found.open}" if more else f"; {found.open}" if found.open else ""
 
 
-def _tolerances(card: Card) -> str:
+def _tolerances(card: ProbeCard) -> str:
     """Say from where on the relations of a card hold, by what they rest on."""
     known = {f.relation.basis: f.relation.tolerance for f in card.findings}
-    words = {Basis.PROVED: "for what is proved", Basis.CONVENTION: "for a convention"}
+    words = {
+        RelationBasis.PROVED: "for what is proved",
+        RelationBasis.CONVENTION: "for a convention",
+    }
     return ", ".join(f"{points(known[basis])} {words[basis]}" for basis in words if basis in known)

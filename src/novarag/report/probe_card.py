@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import DataError
-from novarag.probes import RELATIONS, Verdict
+from novarag.probes import RELATIONS, RelationVerdict
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "probe.json"
-_VERDICTS = {str(verdict): verdict for verdict in Verdict}
+_VERDICTS = {str(verdict): verdict for verdict in RelationVerdict}
 _SETTINGS = ("strategy", "profile", "temperature", "seed", "source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptCard:
+class StoredCard:
     """What a probe found of each relation, of whom, and how it asked."""
 
     system: str
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, RelationVerdict]
     settings: Mapping[str, object]
 
 
-def read_card(path: Path) -> KeptCard:
+def read_card(path: Path) -> StoredCard:
     """Read the card of a probe; a file that is none is refused."""
     try:
         content = parse_json(path.read_bytes())
@@ -40,7 +40,7 @@ def read_card(path: Path) -> KeptCard:
     unknown = sorted(str(name) for name in verdicts if name not in RELATIONS)
     if unknown:
         raise _refused(path, f"it has relations that are not known: {', '.join(unknown)[:200]}")
-    return KeptCard(system=str(system), verdicts=verdicts, settings=settings)
+    return StoredCard(system=str(system), verdicts=verdicts, settings=settings)
 
 
 def _refused(path: Path, problem: str) -> DataError:

@@ -10,7 +10,7 @@ from novarag.probes.variants import VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.probes import Finding, Probed
+    from novarag.probes import ProbeReplies, RelationFinding
     from novarag.records import Passage, PassageGroup, Response
 
 MOST = 2
@@ -21,8 +21,8 @@ LONGEST, REPLIES = 420, 5
 
 
 def pick_pairs(
-    found: Finding,
-    replies: Sequence[Probed],
+    found: RelationFinding,
+    replies: Sequence[ProbeReplies],
     groups: Mapping[tuple[str, str], PassageGroup],
 ) -> list[dict[str, Any]]:
     """Take the questions that speak most for a break, each with both sides."""
@@ -38,7 +38,7 @@ def pick_pairs(
 
 
 def _sides(
-    found: Finding, one: Probed, groups: Mapping[tuple[str, str], PassageGroup]
+    found: RelationFinding, one: ProbeReplies, groups: Mapping[tuple[str, str], PassageGroup]
 ) -> list[dict[str, Any]]:
     first, second = found.relation.first, found.relation.second
     before = _passages(one, first, groups)
@@ -51,14 +51,14 @@ def _sides(
 
 
 def _passages(
-    one: Probed, variants: Sequence[str], groups: Mapping[tuple[str, str], PassageGroup]
+    one: ProbeReplies, variants: Sequence[str], groups: Mapping[tuple[str, str], PassageGroup]
 ) -> tuple[Passage, ...]:
     found = (groups.get((str(one.question.id), variant)) for variant in variants)
     return next((group.passages for group in found if group is not None), ())
 
 
 def _side(
-    title: str, variants: Sequence[str], one: Probed, passages: list[dict[str, Any]]
+    title: str, variants: Sequence[str], one: ProbeReplies, passages: list[dict[str, Any]]
 ) -> dict[str, Any]:
     said = [reply for variant in variants for reply in one.replies.get(variant, ())]
     return {

@@ -14,7 +14,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.probes import Finding, Probed
+    from novarag.probes import ProbeReplies, RelationFinding
     from novarag.records import Response
 
 BINS = 21
@@ -24,7 +24,7 @@ _LEFT, _TOP, _WIDE, _TALL = 40, 26, 380, 150
 _ROW, _NAMES, _AXIS = 26, 370, 300
 
 
-def shifts_of(found: Finding, replies: Sequence[Probed]) -> dict[str, Any] | None:
+def shifts_of(found: RelationFinding, replies: Sequence[ProbeReplies]) -> dict[str, Any] | None:
     """Count the paired shifts of a relation by tens of points, with and without a new answer."""
     if not found.relation.second:
         return None
@@ -40,7 +40,9 @@ def shifts_of(found: Finding, replies: Sequence[Probed]) -> dict[str, Any] | Non
     return {"same": same, "other": other, "n": n, "mean": total / n} if n else None
 
 
-def shift_of(one: Probed, first: Sequence[str], second: Sequence[str]) -> tuple[float, bool] | None:
+def shift_of(
+    one: ProbeReplies, first: Sequence[str], second: Sequence[str]
+) -> tuple[float, bool] | None:
     """Return how far the mean confidence of a question moved, and whether its answer changed."""
     before, after = read_of(one, first), read_of(one, second)
     if not before or not after:
@@ -50,7 +52,7 @@ def shift_of(one: Probed, first: Sequence[str], second: Sequence[str]) -> tuple[
     return shift, a != b
 
 
-def read_of(one: Probed, variants: Sequence[str]) -> list[Response]:
+def read_of(one: ProbeReplies, variants: Sequence[str]) -> list[Response]:
     """Return the replies to some variants that could be read."""
     return [r for v in variants for r in one.replies.get(v, ()) if r is not None]
 

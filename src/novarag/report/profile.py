@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from novarag.annotation import Profile
-    from novarag.annotation.profile import Finding
+    from novarag.annotation import PoolProfile
+    from novarag.annotation.profile import ProfileFinding
 
 SAYS = {
     "gold": "supports the answer",
@@ -81,7 +81,7 @@ def _at_bar(says: str, share: float, left: float, top: float) -> list[Markup]:
     return [tag("text", text, **place) for text in fitting[:1]]
 
 
-def profile_notes(profile: Profile) -> list[str]:
+def profile_notes(profile: PoolProfile) -> list[str]:
     """Say in plain sentences what was found."""
     lines = [
         _shares(profile),
@@ -106,7 +106,7 @@ def profile_notes(profile: Profile) -> list[str]:
     return [*lines, *profile.notes]
 
 
-def _shares(profile: Profile) -> str:
+def _shares(profile: PoolProfile) -> str:
     if not profile.kinds:
         return "There is no passage in any group."
     by_kind = [(k.value, profile.kinds[k.value]) for k in KINDS]
@@ -131,7 +131,7 @@ def _verb(kind: str) -> str:
     }[kind]
 
 
-def counted(finding: Finding, kind: str = "") -> str:
+def counted(finding: ProfileFinding, kind: str = "") -> str:
     """Say how many groups, of how many, and their share; `kind` says which groups they are."""
     of = f"{finding.count:,} of {finding.among:,} {kind}groups"
     if finding.share is None:
@@ -140,16 +140,16 @@ def counted(finding: Finding, kind: str = "") -> str:
     return f"{of} ({fixed_percent(finding.share.value)}{interval})"
 
 
-def _found(finding: Finding, what: str, *, kind: str = "") -> str:
+def _found(finding: ProfileFinding, what: str, *, kind: str = "") -> str:
     return f"{counted(finding, kind)} {what}."
 
 
-def profile_json(profile: Profile) -> str:
+def profile_json(profile: PoolProfile) -> str:
     """Return the whole profile as JSON; `group_mix` is what `novarag measure --mix` reads."""
     return json.dumps(plain(profile), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def write_profile(profile: Profile, folder: Path, *, source: str, version: str) -> list[Path]:
+def write_profile(profile: PoolProfile, folder: Path, *, source: str, version: str) -> list[Path]:
     """Write profile.json, report.html and report.md; the same profile gives the same bytes."""
     parts: dict[str, Any] = {
         "p": profile, "source": source, "version": version, "says": SAYS, "groups": GROUPS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from novarag.report.svg import svg, tag, with_title
-from novarag.report.verdict import Verdict
+from novarag.report.verdict import ConfidenceVerdict
 from novarag.stats.figure import Figure
 from novarag.texts import plain_text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from novarag.calls import Cost
-    from novarag.metrics import Difference, Measurement, Panel
+    from novarag.metrics import Measurement, PairedDifference, Panel
 
 _SURE, _NAMED = 0.05, 4
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)  # between two lines of the axis of Brier
@@ -25,7 +25,7 @@ _FAR = 12  # from a name to its mark, in pixels, from where on a line joins them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class RankedMethod:
     """One method in order of Brier: what it costs an answer, how far it is from the best."""
 
     panel: Panel
@@ -35,22 +35,24 @@ class Ranked:
     p: float | None
 
 
-def ranked(measurement: Measurement, costs: Mapping[str, Cost]) -> list[Ranked]:
+def ranked(measurement: Measurement, costs: Mapping[str, Cost]) -> list[RankedMethod]:
     """Rank the methods that could be measured, the best Brier first."""
     known = [p for p in measurement.groups if not p.refusal and p.name in costs]
     order = sorted(known, key=lambda p: p.figures["brier"].value)
     return [_ranked(panel, order[0], measurement.differences, costs[panel.name]) for panel in order]
 
 
-def _ranked(panel: Panel, best: Panel, differences: Sequence[Difference], cost: Cost) -> Ranked:
+def _ranked(
+    panel: Panel, best: Panel, differences: Sequence[PairedDifference], cost: Cost
+) -> RankedMethod:
     behind, p = _behind(panel.name, best.name, differences)
     answers = max(panel.rows, 1)
     tokens = (cost.prompt_tokens + cost.completion_tokens) / answers
-    return Ranked(panel=panel, calls=cost.calls / answers, tokens=tokens, behind=behind, p=p)
+    return RankedMethod(panel=panel, calls=cost.calls / answers, tokens=tokens, behind=behind, p=p)
 
 
 def _behind(
-    name: str, best: str, differences: Sequence[Difference]
+    name: str, best: str, differences: Sequence[PairedDifference]
 ) -> tuple[Figure | None, float | None]:
     for d in differences:
         if d.metric != "brier" or {d.one, d.other} != {name, best} or name == best:
@@ -63,7 +65,7 @@ def _behind(
     return None, None
 
 
-def best_of(methods: Sequence[Ranked]) -> Verdict:
+def best_of(methods: Sequence[RankedMethod]) -> ConfidenceVerdict:
     """Say which method is the best, from which it is not told apart, and whether it is worth it."""
     best = methods[0]
     brier, flat = best.panel.figures["brier"], best.panel.baselines["constant"]["brier"]
@@ -77,12 +79,12 @@ def best_of(methods: Sequence[Ranked]) -> Verdict:
     shown = worth is not None and worth.low is not None and worth.low > 0
     how = "It beats" if shown else "It is not shown to beat"
     because = f"{how} always stating the accuracy, which scores {flat.value:.3f}."
-    return Verdict(
+    return ConfidenceVerdict(
         act="yes" if shown else "wait", kind="compared", line=f"{line}.", because=because
     )
 
 
-def cost_finding(methods: Sequence[Ranked]) -> str:
+def cost_finding(methods: Sequence[RankedMethod]) -> str:
     """Say what the best method takes, and what the cheapest gives."""
     shown = [m for m in methods if m.tokens > 0]
     if not shown:
@@ -98,7 +100,7 @@ def cost_finding(methods: Sequence[Ranked]) -> str:
     return f"The lowest Brier, {brier} by {one}, takes {takes}; {other} takes {fewer} for {worse}"
 
 
-def draw_costs(methods: Sequence[Ranked]) -> Markup:
+def draw_costs(methods: Sequence[RankedMethod]) -> Markup:
     """Draw Brier with its interval against the tokens an answer takes, names at the marks."""
     shown = [m for m in methods if m.tokens > 0]
     if not shown:
@@ -121,7 +123,7 @@ class _View:
     high: float
 
     @classmethod
-    def over(cls, methods: Sequence[Ranked]) -> _View:
+    def over(cls, methods: Sequence[RankedMethod]) -> _View:
         tokens = [log10(m.tokens) for m in methods]
         figures = [m.panel.figures["brier"] for m in methods]
         low = min(f.value if f.low is None else f.low for f in figures)
@@ -136,7 +138,7 @@ class _View:
     def y(self, brier: float) -> float:
         return round(12 + 300 * (1 - (brier - self.low) / (self.high - self.low)), 2)
 
-    def place(self, method: Ranked) -> tuple[float, float]:
+    def place(self, method: RankedMethod) -> tuple[float, float]:
         return self.x(method.tokens), self.y(method.panel.figures["brier"].value)
 
     def axes(self) -> list[Markup]:
@@ -159,7 +161,9 @@ class _View:
         ]
 
 
-def _mark(view: _View, method: Ranked, taken: list[tuple[float, float, float]]) -> list[Markup]:
+def _mark(
+    view: _View, method: RankedMethod, taken: list[tuple[float, float, float]]
+) -> list[Markup]:
     """Draw one method; its name goes where nothing is yet, with a line to its mark if far."""
     figure = method.panel.figures["brier"]
     x, y = view.place(method)

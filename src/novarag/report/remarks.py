@@ -9,8 +9,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.metrics.remarks import Oddities
-    from novarag.metrics.segments import Telling
+    from novarag.metrics.remarks import TableOddities
+    from novarag.metrics.segments import TellingColumn
 
 MOST_COLUMNS = 3
 """Columns that are named with their values; of others only the name is said."""
@@ -18,7 +18,7 @@ MOST_COLUMNS = 3
 _MOST_VALUES = 5
 
 
-def oddity_lines(found: Oddities) -> Iterator[str]:
+def oddity_lines(found: TableOddities) -> Iterator[str]:
     """Say each thing that is odd about a table in a sentence or two."""
     if found.near is not None:
         near = found.near
@@ -54,7 +54,7 @@ def oddity_lines(found: Oddities) -> Iterator[str]:
         )
 
 
-def telling_lines(found: Sequence[Telling], advice: str) -> list[str]:
+def telling_lines(found: Sequence[TellingColumn], advice: str) -> list[str]:
     """Name the columns that change the error rate; `advice` says what to do with the first."""
     if not found:
         return []
@@ -74,7 +74,7 @@ def _columns(count: int) -> str:
     return "one column with few values" if count == 1 else f"{count} columns with few values"
 
 
-def _said(one: Telling) -> str:
+def _said(one: TellingColumn) -> str:
     low, high = one.values[0], one.values[-1]
     ends = f"{100 * low.wrong:.1f} to {100 * high.wrong:.1f} %"
     shown = list(one.values)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from novarag.filters import Tally
+    from novarag.filters import FilterTally
 
 _LEFT, _TOP, _STEP, _BAR, _TALL, _FALL = 14.0, 62.0, 150.0, 12.0, 300.0, 34.0
 _LINE, _WRAP, _REASONS = 14.0, 22, 3
@@ -37,7 +37,7 @@ class _Column:
         return sum(self.kept.values())
 
 
-def draw_funnel(tally: Tally, model: str) -> Markup:
+def draw_funnel(tally: FilterTally, model: str) -> Markup:
     """Draw the stages of one model; no script, no inline style, every foreign text escaped."""
     columns = [
         _Column(

@@ -10,18 +10,18 @@ from novarag.formatting import percent
 from novarag.metrics import LEAST_ROWS
 from novarag.records import TOLERANCE
 from novarag.report.advice import advice_lines, reach
-from novarag.report.beside import beside_verdict, is_beside
 from novarag.report.differences import differences_text
-from novarag.report.unread import graded_text, ungraded_text
-from novarag.report.verdict import Verdict, judge
+from novarag.report.stated_and_calibrated import beside_verdict, is_beside
+from novarag.report.unread_words import graded_text, ungraded_text
+from novarag.report.verdict import ConfidenceVerdict, judge
 from novarag.report.words import number, span
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.metrics import Checked, Decisions, Measurement, Panel
-    from novarag.report.advice import Reach
+    from novarag.metrics import CheckedThreshold, Decisions, Measurement, Panel
+    from novarag.report.advice import RowReach
     from novarag.report.verdict import Act
 
 _ACTS: dict[Act, str] = {
@@ -33,24 +33,24 @@ MOST_JUDGED = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedPanel:
     """A panel with its verdict, what its answers allow, and what each threshold keeps."""
 
     panel: Panel
-    verdict: Verdict
+    verdict: ConfidenceVerdict
     decisions: Decisions | None
-    reach: Reach | None
+    reach: RowReach | None
 
 
-def judged(measurement: Measurement) -> list[Judged]:
+def judged(measurement: Measurement) -> list[JudgedPanel]:
     """Judge each group by itself, or all answers where nothing is compared."""
     panels = measurement.groups if len(measurement.groups) > 1 else (measurement.overall,)
     known = [panel for panel in panels if not panel.refusal][:MOST_JUDGED]
     return [_judged(panel, measurement.decisions.get(panel.name)) for panel in known]
 
 
-def _judged(panel: Panel, decisions: Decisions | None) -> Judged:
-    return Judged(
+def _judged(panel: Panel, decisions: Decisions | None) -> JudgedPanel:
+    return JudgedPanel(
         panel=panel,
         verdict=judge(panel, decisions),
         decisions=decisions,
@@ -58,12 +58,12 @@ def _judged(panel: Panel, decisions: Decisions | None) -> Judged:
     )
 
 
-def headline(measurement: Measurement) -> Verdict:
+def headline(measurement: Measurement) -> ConfidenceVerdict:
     """Return the verdict that stands first; of groups that are compared, how many have which."""
     if len(measurement.groups) <= 1:
         panel = measurement.overall
         found = judge(panel, measurement.decisions.get(panel.name))
-        return Verdict(
+        return ConfidenceVerdict(
             act=found.act, kind=found.kind, line=found.line,
             because=" ".join(part for part in (found.because, read_text(panel)) if part),
         )  # fmt: skip
@@ -73,7 +73,7 @@ def headline(measurement: Measurement) -> Verdict:
     panels = [p for p in measurement.groups if not p.refusal]
     count = Counter(judge(p, measurement.decisions.get(p.name)).act for p in panels)
     act: Act = next(iter(count)) if len(count) == 1 else "wait"
-    return Verdict(
+    return ConfidenceVerdict(
         act=act, kind="compared", line=_together(panels, count),
         because=read_text(measurement.overall),
     )  # fmt: skip
@@ -150,12 +150,12 @@ def _brought(measurement: Measurement) -> list[str]:
     ]
 
 
-def _one(group: Judged) -> str:
+def _one(group: JudgedPanel) -> str:
     name = plain_text(group.panel.name, longest=60)
     return f"{name}: {group.verdict.line} {_allowed(group)}".rstrip()
 
 
-def _allowed(group: Judged) -> str:
+def _allowed(group: JudgedPanel) -> str:
     """Say which thresholds a group has, for each risk."""
     if group.decisions is None:
         return ""
@@ -168,7 +168,7 @@ def _allowed(group: Judged) -> str:
     return f"At most this many wrong: {'; '.join(found)}."
 
 
-def _short(checked: Checked) -> str:
+def _short(checked: CheckedThreshold) -> str:
     if checked.threshold is None:
         return "not attainable"
     if checked.failed:

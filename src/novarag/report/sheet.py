@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from novarag.study import Sheet
+    from novarag.study import RatingSheet
     from novarag.study.grades import GradeEntry
 
 PAGE, KEY = "sheet.html", "key.json"
@@ -24,7 +24,7 @@ def _lines(text: str) -> str:
     return "\n".join(plain_text(line, longest=len(line) * 6 + 1) for line in text.splitlines())
 
 
-def sheet_html(sheet: Sheet) -> str:
+def sheet_html(sheet: RatingSheet) -> str:
     """Return the page; no system is named in it, and every foreign text is escaped.
 
     Ratings live in plain radio buttons. The one script keeps and saves them; it sees no foreign
@@ -52,7 +52,7 @@ def _page(name: str, **content: object) -> str:
     )
 
 
-def write_sheet(sheet: Sheet, folder: Path) -> list[Path]:
+def write_sheet(sheet: RatingSheet, folder: Path) -> list[Path]:
     """Write the page for raters, and the key that is not for them."""
     texts = {PAGE: sheet_html(sheet), KEY: key_text(sheet.key)}
     return write_texts(folder, texts)

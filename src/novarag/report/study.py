@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.formatting import NOTHING, decimal, signed
 from novarag.report.page import plain
-from novarag.report.rated import draw_bars, draw_radar, hue, score_text, short
+from novarag.report.rating_pictures import draw_bars, draw_radar, hue, score_text, short
 from novarag.report.templating import open_template, render_page, write_texts
 from novarag.report.words import figure_span
 

@@ -21,7 +21,7 @@ _SLOPE = 38.3  # of the diagonal in a large diagram, in degrees
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PlotArea:
     """A plotting area in pixels that maps the unit square onto itself."""
 
     left: float
@@ -60,7 +60,7 @@ def path_through(points: Iterable[tuple[float, float]], *, close: bool = False) 
     return drawn + (" Z" if close else "")
 
 
-def axes(frame: Frame, *, x_label: str, y_label: str, small: bool = False) -> Markup:
+def axes(frame: PlotArea, *, x_label: str, y_label: str, small: bool = False) -> Markup:
     """Draw the frame, its grid and what the axes mean."""
     step = 0.5 if small else 0.2
     right, bottom = frame.left + frame.width, frame.top + frame.height
@@ -97,7 +97,7 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
     """Draw accuracy against stated confidence, bin by bin, with intervals and the histogram."""
     if panel.bins is None:
         return Markup("")
-    frame = Frame(30, 8, 130, 130) if small else Frame(54, 12, 380, 300)
+    frame = PlotArea(30, 8, 130, 130) if small else PlotArea(54, 12, 380, 300)
     gap, tallest = (26, 28) if small else (48, 64)
     base = frame.top + frame.height + gap + tallest
     body = [
@@ -137,7 +137,7 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
     return svg(frame.left + frame.width + 14, base + 8, label, body)
 
 
-def _named_halves(frame: Frame) -> list[Markup]:
+def _named_halves(frame: PlotArea) -> list[Markup]:
     """Say at the diagonal what it means to be above and below it."""
     x, y = frame.x(0.03), frame.y(0.03)
     turned = f"rotate({-_SLOPE} {x} {y}) translate(6 -6)"
@@ -148,7 +148,7 @@ def _named_halves(frame: Frame) -> list[Markup]:
     ]  # fmt: skip
 
 
-def _at_mark(x: float, y: float, frame: Frame) -> Markup:
+def _at_mark(x: float, y: float, frame: PlotArea) -> Markup:
     """Write the share beside its mark, below it where there is no room above."""
     share = (1 - (y - frame.top) / frame.height) * frame.y_max
     above = y - 9 if y - frame.top > 16 else y + 18
@@ -165,7 +165,7 @@ def risk_coverage(panel: Panel, *, mark: str = "") -> Markup:
     curve, error = panel.curve, 1 - panel.figures["accuracy"].value
     worst = max(float(np.max(curve.risk)), error)
     top = next(t for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if worst <= 0.94 * t or t == 1)
-    frame = Frame(54, 12, 380, 300, y_max=top)
+    frame = PlotArea(54, 12, 380, 300, y_max=top)
     keep = np.unique(np.linspace(0, curve.risk.size - 1, min(160, curve.risk.size)).astype(int))
     points = [(frame.x(curve.coverage[i]), frame.y(min(curve.risk[i], top))) for i in keep]
     flat = [(frame.x(0), frame.y(error)), (frame.x(1), frame.y(error))]
@@ -209,7 +209,7 @@ def risk_coverage(panel: Panel, *, mark: str = "") -> Markup:
     return svg(448, 360, f"Risk-coverage curve of {panel.name}", body)
 
 
-def _clear(points: list[tuple[float, float]], frame: Frame) -> float:
+def _clear(points: list[tuple[float, float]], frame: PlotArea) -> float:
     """Find a place for the name of a curve: below its start, or above it where it lies low."""
     near = [y for x, y in points if x <= points[0][0] + 95]
     below = max(near) + 17

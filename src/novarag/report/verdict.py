@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from novarag.formatting import percent
 
 if TYPE_CHECKING:
-    from novarag.metrics import Checked, Decisions, Figure, Panel
+    from novarag.metrics import CheckedThreshold, Decisions, Figure, Panel
 
 MARGIN = 0.05
 """How far promise and delivery may part for a confidence to be usable as it is."""
@@ -36,7 +36,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ConfidenceVerdict:
     """One line on whether to act on a confidence, its kind, and what stands behind it."""
 
     act: Act
@@ -56,16 +56,18 @@ class _Ends(NamedTuple):
         return cls(figure.low, figure.high)
 
 
-def judge(panel: Panel, decisions: Decisions | None = None) -> Verdict:
+def judge(panel: Panel, decisions: Decisions | None = None) -> ConfidenceVerdict:
     """Judge one panel; with `decisions` the line names a threshold that was certified."""
     if panel.refusal:
-        return Verdict(
+        return ConfidenceVerdict(
             act="wait", kind="nothing", line=f"Nothing can be said yet: {panel.refusal}."
         )
     gap = panel.figures["overconfidence"]
     ends = _Ends.of(gap)
     if ends is None:
-        return Verdict(act="wait", kind="nothing", line=f"Nothing can be said yet: {_said(panel)}.")
+        return ConfidenceVerdict(
+            act="wait", kind="nothing", line=f"Nothing can be said yet: {_said(panel)}."
+        )
     for rule in (_backwards, _off, _one_sided, _blind, _wide, _uneven):
         found = rule(panel, ends)
         if found is not None:
@@ -94,11 +96,11 @@ def _auroc(panel: Panel) -> str:
     return f"AUROC {f.value:.2f}{interval}"
 
 
-def _backwards(panel: Panel, _: _Ends) -> Verdict | None:
+def _backwards(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     order = _Ends.of(panel.figures["auroc"])
     if order is None or order.high >= COIN:
         return None
-    return Verdict(
+    return ConfidenceVerdict(
         act="no", kind="backwards",
         line="Do not act on this confidence: it points the wrong way; wrong answers get more of it"
         " than right ones.",
@@ -106,18 +108,18 @@ def _backwards(panel: Panel, _: _Ends) -> Verdict | None:
     )  # fmt: skip
 
 
-def _off(panel: Panel, ends: _Ends) -> Verdict | None:
+def _off(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
     """Promise and delivery are shown to part, and by more than the margin."""
     value = panel.figures["overconfidence"].value
     if ends.low <= 0 <= ends.high or abs(value) <= MARGIN:
         return None
     if value > 0:
-        return Verdict(
+        return ConfidenceVerdict(
             act="no", kind="over",
             line=f"Do not act on this confidence as it is: {_said(panel)}.",
             because=f"Over-confident by {_gap(ends)} (95 % interval); {_auroc(panel)}.",
         )  # fmt: skip
-    return Verdict(
+    return ConfidenceVerdict(
         act="no", kind="under",
         line=f"Do not act on this confidence as it is: it promises too little, {_pair(panel)[0]},"
         f" and delivers {_pair(panel)[1]}.",
@@ -125,30 +127,30 @@ def _off(panel: Panel, ends: _Ends) -> Verdict | None:
     )  # fmt: skip
 
 
-def _one_sided(panel: Panel, _: _Ends) -> Verdict | None:
+def _one_sided(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     accuracy = panel.figures["accuracy"].value
     if 0 < accuracy < 1:
         return None
     all_of_them = "right" if accuracy == 1 else "wrong"
-    return Verdict(
+    return ConfidenceVerdict(
         act="wait", kind="one-sided",
         line=f"Nothing can be told apart yet: all answers were {all_of_them}.",
         because=f"{_said(panel).capitalize()}.",
     )  # fmt: skip
 
 
-def _blind(panel: Panel, _: _Ends) -> Verdict | None:
+def _blind(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     order = _Ends.of(panel.figures["auroc"])
     if order is not None and order.low > COIN:
         return None
     if order is not None and order.high < NEAR_COIN:
-        return Verdict(
+        return ConfidenceVerdict(
             act="no", kind="blind",
             line=f"Do not act on this confidence answer by answer: {_said(panel)}, but it tells"
             " right answers from wrong ones no better than a coin.",
             because=f"{_auroc(panel)}; a coin has 0.50.",
         )  # fmt: skip
-    return Verdict(
+    return ConfidenceVerdict(
         act="wait", kind="unsettled",
         line=f"Nothing sure can be said yet: {_said(panel)}, and whether it tells right answers"
         " from wrong ones is not shown.",
@@ -156,7 +158,7 @@ def _blind(panel: Panel, _: _Ends) -> Verdict | None:
     )  # fmt: skip
 
 
-def _wide(panel: Panel, ends: _Ends) -> Verdict | None:
+def _wide(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
     """Tell that the gap may be over the margin, and about how many questions would settle it."""
     if ends.low >= -MARGIN and ends.high <= MARGIN:
         return None
@@ -167,7 +169,7 @@ def _wide(panel: Panel, ends: _Ends) -> Verdict | None:
         need = float(f"{panel.questions * (reach / room) ** 2:.2g}")
         more = f" About {need:,.0f} graded questions would settle it."
     low, high = (f"{100 * end:+.1f}" for end in ends)
-    return Verdict(
+    return ConfidenceVerdict(
         act="wait", kind="unsettled",
         line=f"Nothing sure can be said yet: {_said(panel)}, and the gap may be {low} to {high}"
         " points.",
@@ -175,11 +177,11 @@ def _wide(panel: Panel, ends: _Ends) -> Verdict | None:
     )  # fmt: skip
 
 
-def _uneven(panel: Panel, _: _Ends) -> Verdict | None:
+def _uneven(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     error = panel.figures["ece"]
     if error.low is None or error.high is None or error.low <= MARGIN:
         return None
-    return Verdict(
+    return ConfidenceVerdict(
         act="no", kind="uneven",
         line=f"Do not act on this confidence as it is: {_said(panel)} on average, but single"
         f" confidences are off by {100 * error.value:.0f} points.",
@@ -188,16 +190,16 @@ def _uneven(panel: Panel, _: _Ends) -> Verdict | None:
     )  # fmt: skip
 
 
-def _usable(panel: Panel, decisions: Decisions | None) -> Verdict:
+def _usable(panel: Panel, decisions: Decisions | None) -> ConfidenceVerdict:
     promised, delivered = _pair(panel)
     line = f"It promises {promised}, delivers {delivered}: usable as it is"
     best = strictest(decisions)
     if best is not None and best.advised is not None:
         line += f"; at {percent(best.advised)} or more, at most {percent(best.risk)} are wrong"
-    return Verdict(act="yes", kind="usable", line=f"{line}.", because=f"{_auroc(panel)}.")
+    return ConfidenceVerdict(act="yes", kind="usable", line=f"{line}.", because=f"{_auroc(panel)}.")
 
 
-def strictest(decisions: Decisions | None) -> Checked | None:
+def strictest(decisions: Decisions | None) -> CheckedThreshold | None:
     """Return the threshold for the lowest risk that has one whose check did not fail."""
     found = decisions.thresholds if decisions else ()
     return next((c for c in found if c.advised is not None), None)

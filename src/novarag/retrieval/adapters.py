@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from novarag.errors import DataError, UsageError
 from novarag.records import Passage
 from novarag.taxonomy import Provenance
-from novarag.texts import plain_text, whole
+from novarag.texts import plain_text, replace_halves
 
 if TYPE_CHECKING:
     from novarag.ports import Retriever
@@ -45,11 +45,11 @@ def as_passage(found: Found) -> Passage:
             hint='give a text, or {"text": …, "title": …, "id": …}.',
         )
     title, name = cells.get("title"), cells.get("id", cells.get("source"))
-    text = whole(text)
+    text = replace_halves(text)
     if isinstance(title, str) and title.strip():
-        head = whole(title.strip()) + "\n"
+        head = replace_halves(title.strip()) + "\n"
         text = text if text.startswith(head) else head + text
-    source = None if name is None else whole(str(name))
+    source = None if name is None else replace_halves(str(name))
     return Passage(text=text, source=source, provenance=Provenance.RETRIEVED)
 
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from novarag.records import Passage
     from novarag.retrieval.encoding import Encoder
-    from novarag.retrieval.milvus import Index
+    from novarag.retrieval.milvus import MilvusIndex
 
 BATCH = 1000
 _Row = TypeVar("_Row")
 
 
 @dataclass(slots=True)
-class Growth:
+class IndexProgress:
     """How far a build is: passages seen, and those of them that were added now."""
 
     seen: int = 0
@@ -30,16 +30,16 @@ class Growth:
 
 
 async def fill(
-    index: Index,
+    index: MilvusIndex,
     passages: Iterable[Passage],
     *,
     encoder: Encoder | None = None,
     batch: int = BATCH,
-    on_event: Callable[[Growth], None] | None = None,
-) -> Growth:
+    on_event: Callable[[IndexProgress], None] | None = None,
+) -> IndexProgress:
     """Add every passage that the index lacks, in batches that are whole or not there."""
     check_encoder(index, encoder)
-    growth, before = Growth(), await in_thread(index.count)
+    growth, before = IndexProgress(), await in_thread(index.count)
     for block in blocks(passages, batch):
         new = await in_thread(index.missing, block)
         vectors = None if encoder is None else await encoder.encode([p.text for p in new])
@@ -58,7 +58,7 @@ async def fill(
     return growth
 
 
-def check_encoder(index: Index, encoder: Encoder | None) -> None:
+def check_encoder(index: MilvusIndex, encoder: Encoder | None) -> None:
     """Refuse an encoder that did not make the vectors of an index."""
     ours = None if encoder is None else encoder.identity
     theirs = index.manifest.encoder

@@ -16,7 +16,7 @@ import orjson
 from novarag.calls import CallError, Outcome
 from novarag.errors import DataError, UsageError
 from novarag.retrieval.adapters import as_passages, one_each
-from novarag.texts import whole
+from novarag.texts import replace_halves
 from novarag.web.endpoint import parse_address
 from novarag.web.sending import Sender
 
@@ -74,7 +74,7 @@ class HttpRetriever:
         return [passages for task in tasks for passages in task.result()]
 
     async def _post(self, queries: Sequence[str], k: int) -> list[tuple[Passage, ...]]:
-        body = orjson.dumps(self._write([whole(query) for query in queries], k))
+        body = orjson.dumps(self._write([replace_halves(query) for query in queries], k))
         read = partial(self._understand, queries=queries, k=k)
         found, _ = await self._sender.post(body, read)
         return found

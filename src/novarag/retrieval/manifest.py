@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.defaults import INDEX
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.retrieval.encoding import EncoderIdentity
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ VECTORS = ("exact", "graph")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class IndexManifest:
     """Everything that decides what an index finds, besides its corpus.
 
     `vectors` is `exact`, or `graph` (HNSW) for collections too large to compare every vector.
@@ -55,9 +55,9 @@ class Manifest:
 
     def __post_init__(self) -> None:
         if self.analyzer not in ANALYZERS:
-            raise UnknownName(self.analyzer, ANALYZERS)
+            raise UnknownNameError(self.analyzer, ANALYZERS)
         if self.vectors not in VECTORS:
-            raise UnknownName(self.vectors, VECTORS)
+            raise UnknownNameError(self.vectors, VECTORS)
         if not (0 <= self.k1 <= 3 and 0 <= self.b <= 1):  # what Milvus takes
             raise UsageError(f"BM25 wants k1 in 0 to 3 and b in 0 to 1, not {self.k1} {self.b}")
 
@@ -66,12 +66,12 @@ class Manifest:
         return asdict(self) | {"analysis": ANALYZERS[self.analyzer]}
 
 
-def write_manifest(manifest: Manifest) -> str:
+def write_manifest(manifest: IndexManifest) -> str:
     """Write a manifest as JSON."""
     return orjson.dumps(manifest.facts(), option=orjson.OPT_SORT_KEYS).decode()
 
 
-def read_manifest(text: str, *, source: str) -> Manifest:
+def read_manifest(text: str, *, source: str) -> IndexManifest:
     """Read a manifest back, or raise `DataError` where a collection has none of ours."""
     try:
         return _parse(orjson.loads(text))
@@ -83,20 +83,20 @@ def read_manifest(text: str, *, source: str) -> Manifest:
         ) from error
 
 
-def _parse(facts: Mapping[str, Any]) -> Manifest:
+def _parse(facts: Mapping[str, Any]) -> IndexManifest:
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']}")
-    known = {f.name for f in fields(Manifest)}
+    known = {f.name for f in fields(IndexManifest)}
     values = {name: value for name, value in facts.items() if name in known}
     encoder = values.get("encoder")
     values["encoder"] = None if encoder is None else EncoderIdentity(**encoder)
-    manifest = Manifest(**values)
+    manifest = IndexManifest(**values)
     if manifest.facts() != facts:
         raise ValueError("the analyzer has changed")
     return manifest
 
 
-def differences(theirs: Manifest, ours: Manifest) -> list[str]:
+def differences(theirs: IndexManifest, ours: IndexManifest) -> list[str]:
     """Say in what two manifests differ; an empty list where the indexes compare.
 
     >>> differences(Manifest(), Manifest(k1=1.2))
@@ -110,7 +110,7 @@ def differences(theirs: Manifest, ours: Manifest) -> list[str]:
     ]
 
 
-def _flat(manifest: Manifest) -> dict[str, object]:
+def _flat(manifest: IndexManifest) -> dict[str, object]:
     facts = asdict(manifest)
     encoder = facts.pop("encoder")
     if encoder is None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pymilvus import MilvusClient
 
-    from novarag.retrieval.manifest import Manifest
+    from novarag.retrieval.manifest import IndexManifest
 
 COLLECTION = "passages"
 _LONGEST = 65_535  # bytes of a text that Milvus takes
@@ -46,13 +46,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _QUIET = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 
 
-class Index:
+class MilvusIndex:
     """A collection that is open. Its calls block: they are for a thread."""
 
-    def __init__(self, client: MilvusClient, name: str, uri: str, manifest: Manifest) -> None:
+    def __init__(self, client: MilvusClient, name: str, uri: str, manifest: IndexManifest) -> None:
         self._client, self.name, self.uri, self.manifest = client, name, uri, manifest
 
-    def __enter__(self) -> Index:
+    def __enter__(self) -> MilvusIndex:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -180,7 +180,7 @@ class Index:
 _BM25 = {"anns_field": "sparse", "search_params": {"metric_type": "BM25", "params": {}}}
 
 
-def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) -> Index:
+def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) -> MilvusIndex:
     """Open a collection that is there."""
     _check_name(name)
     client = _connect(uri, token, must_exist=True)
@@ -191,12 +191,12 @@ def open_index(uri: str, *, name: str = COLLECTION, token: str | None = None) ->
         described = client.describe_collection(name)
         manifest = read_manifest(described["description"], source=f"{uri}, {name}")
         client.load_collection(name)
-    return Index(client, name, uri, manifest)
+    return MilvusIndex(client, name, uri, manifest)
 
 
 def create_index(
-    uri: str, manifest: Manifest, *, name: str = COLLECTION, token: str | None = None
-) -> Index:
+    uri: str, manifest: IndexManifest, *, name: str = COLLECTION, token: str | None = None
+) -> MilvusIndex:
     """Open a collection made with this manifest, or make it; another manifest is refused."""
     _check_name(name)
     if is_file(uri) and manifest.vectors != "exact":
@@ -207,14 +207,14 @@ def create_index(
             client.drop_collection(name)
         if not client.has_collection(name):
             _create(client, name, manifest)
-            return Index(client, name, uri, manifest)
+            return MilvusIndex(client, name, uri, manifest)
     _release(client, uri)
     index = open_index(uri, name=name, token=token)
     other = differences(index.manifest, manifest)
     if other and not index.count():  # nothing is lost: a build that never began
         index._client.drop_collection(name)
         _create(index._client, name, manifest)
-        return Index(index._client, name, uri, manifest)
+        return MilvusIndex(index._client, name, uri, manifest)
     if other:
         index.close()
         raise UsageError(
@@ -232,7 +232,7 @@ def _is_half_made(client: MilvusClient, name: str) -> bool:
     return not needed.issubset(client.list_indexes(name))
 
 
-def _create(client: MilvusClient, name: str, manifest: Manifest) -> None:
+def _create(client: MilvusClient, name: str, manifest: IndexManifest) -> None:
     from pymilvus import DataType, Function, FunctionType
 
     schema = client.create_schema(auto_id=False, description=write_manifest(manifest))

@@ -17,7 +17,7 @@ import orjson
 from novarag.calls import CallError, Outcome
 from novarag.errors import UsageError
 from novarag.retrieval.encoding import EncoderIdentity
-from novarag.texts import whole
+from novarag.texts import replace_halves
 from novarag.web.endpoint import Endpoint, parse_endpoint
 from novarag.web.sending import Sender
 
@@ -33,7 +33,7 @@ _NOT_AS_PROMISED = (LookupError, TypeError, ValueError, AttributeError, Recursio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class EncoderDialect:
     """How one kind of server is spoken to: where, in what batches, with what words."""
 
     path: str
@@ -65,11 +65,13 @@ def _tei_rows(content: Any) -> list[Any]:  # noqa: ANN401 - foreign; its rows ar
     return list(content)
 
 
-_TEI = partial(Dialect, path="/embed", batch=32, read=_tei_rows)  # 32: what a TEI server takes
+_TEI = partial(
+    EncoderDialect, path="/embed", batch=32, read=_tei_rows
+)  # 32: what a TEI server takes
 DIALECTS = {
     "tei": _TEI(write=partial(_tei_body, normalise=True)),
     "tei-raw": _TEI(write=partial(_tei_body, normalise=False)),
-    "openai": Dialect(
+    "openai": EncoderDialect(
         path="/embeddings", batch=64, write=_openai_body, read=_openai_rows, root="/v1"
     ),
 }
@@ -97,7 +99,7 @@ class RemoteEncoder:
     Texts are sent as they are: what prefix a model wants for questions is for its server to know.
     """
 
-    def __init__(self, sender: Sender, dialect: Dialect, identity: EncoderIdentity) -> None:
+    def __init__(self, sender: Sender, dialect: EncoderDialect, identity: EncoderIdentity) -> None:
         self._sender, self._dialect, self._identity = sender, dialect, identity
 
     @property
@@ -157,13 +159,13 @@ async def connect_encoder(
 
 async def _post(
     sender: Sender,
-    dialect: Dialect,
+    dialect: EncoderDialect,
     model: str,
     texts: Sequence[str],
     *,
     dim: int | None = None,
 ) -> NDArray[np.float32]:
-    body = orjson.dumps(dialect.write(model, [whole(text) for text in texts]))
+    body = orjson.dumps(dialect.write(model, [replace_halves(text) for text in texts]))
     read = partial(_read, rows=dialect.read, count=len(texts), dim=dim)
     vectors, _ = await sender.post(body, read)
     return vectors

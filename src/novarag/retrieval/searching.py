@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.retrieval.building import check_encoder
 from novarag.retrieval.threads import in_thread
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Passage
     from novarag.retrieval.encoding import Encoder
-    from novarag.retrieval.milvus import Index
+    from novarag.retrieval.milvus import MilvusIndex
 
 MODES = ("bm25", "dense", "hybrid")
 
@@ -21,9 +21,11 @@ MODES = ("bm25", "dense", "hybrid")
 class MilvusRetriever:
     """An open index, searched in one of three ways."""
 
-    def __init__(self, index: Index, *, mode: str = "bm25", encoder: Encoder | None = None) -> None:
+    def __init__(
+        self, index: MilvusIndex, *, mode: str = "bm25", encoder: Encoder | None = None
+    ) -> None:
         if mode not in MODES:
-            raise UnknownName(mode, MODES)
+            raise UnknownNameError(mode, MODES)
         if mode != "bm25":
             check_encoder(index, encoder)
             if encoder is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from novarag.retrieval.milvus import Index
+    from novarag.retrieval.milvus import MilvusIndex
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -30,7 +30,7 @@ async def in_thread(work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs)
 
 
 @asynccontextmanager
-async def opened(opens: Callable[[], Index]) -> AsyncIterator[Index]:
+async def opened(opens: Callable[[], MilvusIndex]) -> AsyncIterator[MilvusIndex]:
     """Open an index in a thread, and close it whatever happens, even while it was opened."""
     opening = asyncio.ensure_future(asyncio.to_thread(opens))
     try:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from novarag.calls import Reply, Sampling, Tell
-    from novarag.config.asking import Endpoints
+    from novarag.config.asking import EndpointSettings
     from novarag.ports import LLM
     from novarag.records import PassageGroup
     from novarag.web.endpoint import Endpoint
-    from novarag.web.holding import Holding
+    from novarag.web.form_support import FormSupport
     from novarag.web.sending import Patience
 
     App = str | Callable[[str, list[str]], object]
@@ -71,7 +71,7 @@ class ModelAccess:
     replicas: int = 1
     access: Access = field(default_factory=Access)
     endpoints: tuple[Endpoint, ...] = ()
-    holding: Holding | None = None
+    holding: FormSupport | None = None
     has_check: bool = True  # a model of the caller's that has none is not opened for it
 
     @property
@@ -131,11 +131,11 @@ def reach_app(app: App, access: Access | None = None) -> ModelAccess:
     >>> reach_app("http://localhost:8000/ask").name
     'http://localhost:8000/ask'
     """
-    from novarag.llm.application import AppLLM, CalledApp
+    from novarag.llm.application import AppLLM, FunctionApp
 
     access = access or Access()
     if callable(app):
-        return reach(CalledApp(app), access)
+        return reach(FunctionApp(app), access)
     if not isinstance(app, str):
         raise TypeError(
             "app must be the address of an application or a function of (question, passages), not"
@@ -145,7 +145,7 @@ def reach_app(app: App, access: Access | None = None) -> ModelAccess:
     return ModelAccess(name=opens().model, opens=opens, access=access)
 
 
-def reach_endpoints(endpoints: Endpoints, access: Access | None = None) -> ModelAccess:
+def reach_endpoints(endpoints: EndpointSettings, access: Access | None = None) -> ModelAccess:
     """Reach the model that a settings file names; how hard it is asked stands there, too."""
     from dataclasses import replace
 

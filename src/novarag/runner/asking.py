@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from novarag.calls import Sampling
 from novarag.defaults import ASK
 from novarag.errors import UsageError
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.strategies import Strategy, find_strategy
 from novarag.strategies.follow_up import FollowUp
 
 if TYPE_CHECKING:
-    from novarag.config.asking import Replies
+    from novarag.config.asking import ReplySettings
     from novarag.ports import Asking
     from novarag.runs import Settings
 
@@ -55,7 +55,7 @@ class AskingMode:
             revision=samples.revision, samples=samples.sampling.n,
             per_request=samples.per_request, sampling=replace(samples.sampling, n=1),
             shard_size=samples.shard_size, structured=samples.structured,
-            noise=self.asking if isinstance(self.asking, Noising) else None,
+            noise=self.asking if isinstance(self.asking, NoisePlan) else None,
         )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ def strategy_mode(strategy: str | Strategy | FollowUp, *, frame: bool = False) -
     return AskingMode(asking=found, name=name, template_hash=found.template.hash, frame=frame)
 
 
-def noise_mode(noising: Noising) -> AskingMode:
+def noise_mode(noising: NoisePlan) -> AskingMode:
     """Ask for passages that mislead, distract or agree."""
     return AskingMode(asking=noising, name=noising.name, template_hash=noising.fingerprint)
 
@@ -87,7 +87,7 @@ class SamplingPlan:
 
 
 def sampling_plan(
-    replies: Replies, asking: Asking, sampling: Sampling, *, k: int | None = None
+    replies: ReplySettings, asking: Asking, sampling: Sampling, *, k: int | None = None
 ) -> SamplingPlan:
     """Plan samples: `sampling` as the run needs it, the rest as settings of `replies` have it.
 

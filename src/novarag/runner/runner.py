@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from novarag.runner.asking import AskingMode, SamplingPlan
     from novarag.runner.sources import Groups
     from novarag.runs import Board, Job, Manifest, Memory, Run, Store
-    from novarag.web.holding import Holding
+    from novarag.web.form_support import FormSupport
 
 _FREE = "its server does not hold replies to their form: they were asked for freely"
 _LONGEST_CAUSE = 400  # characters
@@ -185,11 +185,11 @@ class Runner:
     def _notice(self, line: str) -> None:
         self.on_event(Notice(line))
 
-    def _holding(self, manifest: Manifest) -> Holding:
+    def _holding(self, manifest: Manifest) -> FormSupport:
         """Take what is known of the server; what an earlier call of the same run found is known."""
-        from novarag.web.holding import Holding
+        from novarag.web.form_support import FormSupport
 
-        known = self.model.holding or Holding()
+        known = self.model.holding or FormSupport()
         if known.can is None and manifest.holds is not None:
             known.found(manifest.holds)
         return known

@@ -13,7 +13,7 @@ from novarag.calls import Sampling
 from novarag.checksums import digest
 from novarag.defaults import ASK
 from novarag.errors import StorageError, UsageError
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.runs import crash_points
 from novarag.sealed_json import seal, unseal
 
@@ -41,7 +41,7 @@ class Settings:
     per_request: int | None = None
     sampling: Sampling = field(default_factory=Sampling)
     shard_size: int = ASK.shard_size
-    noise: Noising | None = None
+    noise: NoisePlan | None = None
     frame: str | None = field(default=None, repr=False)  # the secret that frames are made from
     structured: bool = False
 
@@ -210,7 +210,7 @@ def _check_known(content: dict[str, Any], source: str) -> None:
     tables: list[tuple[type, dict[str, Any]]] = [
         (Settings, settings),
         (Sampling, settings["sampling"]),
-        (Noising, settings.get("noise") or {}),
+        (NoisePlan, settings.get("noise") or {}),
         *((Part, part) for part in content["parts"]),
     ]
     for kind, cells in tables:
@@ -223,8 +223,8 @@ def _check_known(content: dict[str, Any], source: str) -> None:
             )
 
 
-def _noise(cells: dict[str, Any] | None) -> Noising | None:
-    return None if cells is None else Noising(**{**cells, "noises": tuple(cells["noises"])})
+def _noise(cells: dict[str, Any] | None) -> NoisePlan | None:
+    return None if cells is None else NoisePlan(**{**cells, "noises": tuple(cells["noises"])})
 
 
 def note_holds(store: Store, can: bool) -> None:

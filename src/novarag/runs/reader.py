@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from novarag.calls import Cost, Outcome, Paid
+from novarag.calls import ChargeStatus, Cost, Outcome
 from novarag.errors import NovaragError, StorageError, UsageError
 from novarag.rows import GRADED, SAID, TRIALS, from_row, lay_out
 from novarag.runs.finished import (
@@ -133,7 +133,9 @@ class Run:
     @property
     def cost(self) -> Cost:
         """Return what the replies took, as the server counted."""
-        paid = {o: n for o, n in self.counts["outcomes"].items() if Outcome(o).paid is Paid.YES}
+        paid = {
+            o: n for o, n in self.counts["outcomes"].items() if Outcome(o).paid is ChargeStatus.YES
+        }
         return Cost(
             calls=sum(paid.values()),
             prompt_tokens=self.counts["prompt_tokens"],

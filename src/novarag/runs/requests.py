@@ -10,7 +10,7 @@ import orjson
 
 from novarag.rows import truth_of
 from novarag.runs.manifest import requests_hold
-from novarag.strategies.frames import Framed
+from novarag.strategies.frames import FramedStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from novarag.calls import Sampling
     from novarag.ports import Asking
     from novarag.records import PassageGroup
-    from novarag.rows import Truth
+    from novarag.rows import GroupTruth
     from novarag.runs.manifest import Settings
 
 
@@ -33,7 +33,7 @@ class Request:
     prompt_hash: str
     sampling: Sampling
     place: int
-    truth: Truth
+    truth: GroupTruth
 
 
 def requests_of(
@@ -62,7 +62,7 @@ def requests_of(
 def _form(strategy: Asking, settings: Settings, group: PassageGroup) -> str | None:
     """Return the form of a reply where the labels of this group have a frame of their own."""
     form = settings.sampling.regex
-    if form is None or not isinstance(strategy, Framed):
+    if form is None or not isinstance(strategy, FramedStrategy):
         return None
     return strategy.hold(form, group)
 

@@ -34,7 +34,7 @@ from novarag.runs.requests import requests_of
 from novarag.runs.tables import in_order, trial_row, trials_frame
 from novarag.strategies.reply_form import form_of
 from novarag.trials import make_trial
-from novarag.web.holding import HeldLLM, Holding
+from novarag.web.form_support import FormLLM, FormSupport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class Job:
     revive: bool = False
     patience: float = 5.0
     grace: float = 600.0
-    holding: Holding = field(default_factory=Holding)
+    holding: FormSupport = field(default_factory=FormSupport)
 
 
 @dataclass(slots=True)
@@ -273,7 +273,7 @@ class _Work:
         if not self.job.manifest.settings.structured:
             return await llm.complete(*asked, key=key, tell=tell)
         form, holding = form_of(self.job.strategy, request.group), self.job.holding
-        reply = await HeldLLM(llm, holding).complete(*asked, form, key=key, tell=tell)
+        reply = await FormLLM(llm, holding).complete(*asked, form, key=key, tell=tell)
         if holding.can is not None and holding.can is not self.holds:
             self.holds = holding.can
             note_holds(self.store, holding.can)

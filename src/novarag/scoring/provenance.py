@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.calibration.graded import UNKNOWN
+from novarag.calibration.graded_answers import UNKNOWN
 from novarag.calls import simulated_note
 from novarag.errors import UsageError
 from novarag.texts import plain_text
@@ -12,11 +12,11 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
 
 
 def source_notes(
-    source: Source,
+    source: AnswerSource,
     calibration: Calibration | None,
     gate: Gate | None,
     *,
@@ -44,7 +44,7 @@ def source_notes(
     return tuple(notes)
 
 
-def _parts(calibration: Calibration | None, gate: Gate | None) -> dict[Source, str]:
+def _parts(calibration: Calibration | None, gate: Gate | None) -> dict[AnswerSource, str]:
     """Name the parts by what they were made from, with their verb."""
     if calibration is not None and gate is not None and calibration.source == gate.source:
         return {gate.source: "calibration and the gate were"}
@@ -52,7 +52,7 @@ def _parts(calibration: Calibration | None, gate: Gate | None) -> dict[Source, s
     return parts if gate is None else {**parts, gate.source: "gate was"}
 
 
-def _unknown_notes(made_from: Source, source: Source, what: str) -> list[str]:
+def _unknown_notes(made_from: AnswerSource, source: AnswerSource, what: str) -> list[str]:
     """Say what could not be compared because one side does not name it."""
     notes = []
     missing = [name for name in ("model", "prompt") if getattr(made_from, name) == UNKNOWN]
@@ -64,7 +64,7 @@ def _unknown_notes(made_from: Source, source: Source, what: str) -> list[str]:
     return notes
 
 
-def _short(source: Source, name: str) -> str:
+def _short(source: AnswerSource, name: str) -> str:
     """Show a model's name, or the first digits of a prompt's hash."""
     value = str(getattr(source, name))
     return plain_text(value[:12] if name == "prompt" else value, longest=60)

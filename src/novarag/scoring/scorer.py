@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
+from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import STATED, needed
-from novarag.calibration.graded import UNKNOWN, Source
-from novarag.calibration.written import check_score
+from novarag.calibration.graded_answers import UNKNOWN, AnswerSource
 from novarag.formatting import short_percent
 from novarag.scoring.answer import Answer
 from novarag.scoring.policy import rule
@@ -30,7 +30,7 @@ _MOST_KNOWN = 4096  # stated confidences whose score is kept
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
 
 
-class _Score(NamedTuple):
+class _ScoredConfidence(NamedTuple):
     """What a stated confidence is worth with one evidence state."""
 
     confidence: float
@@ -75,14 +75,14 @@ class Scorer:
         if gate is not None and not self._by_stated:
             check_score(gate, calibration)
         self._other_source = other_source
-        self._source = Source(model=source or UNKNOWN, prompt=strategy.template.hash)
+        self._source = AnswerSource(model=source or UNKNOWN, prompt=strategy.template.hash)
         scale = None if calibration is None else calibration.signal
         self._signal = None if scale is None else scale.name
         self._token_signal = self._signal if self._signal in TOKEN_SIGNALS else None
         # Past replies, on which a calibration was fitted, are read by the strategies of the table.
         self._reads_as_fitted = STRATEGIES.get(strategy.name) is strategy
         self._notes = {self._source.model: self._notes_on(self._source)}
-        self._known: dict[tuple[float, EvidenceState | None, float | None], _Score] = {}
+        self._known: dict[tuple[float, EvidenceState | None, float | None], _ScoredConfidence] = {}
 
     @property
     def needs_logprobs(self) -> bool:
@@ -150,7 +150,9 @@ class Scorer:
             trial=trial,
         )
 
-    def _score_of(self, stated: float, state: EvidenceState | None, signal: float | None) -> _Score:
+    def _score_of(
+        self, stated: float, state: EvidenceState | None, signal: float | None
+    ) -> _ScoredConfidence:
         """Say what a stated confidence is worth; models state the same few again and again."""
         asked = (stated, state, signal)
         known = self._known.get(asked)
@@ -160,13 +162,15 @@ class Scorer:
             known = self._known[asked] = self._work_out(stated, state, signal)
         return known
 
-    def _work_out(self, stated: float, state: EvidenceState | None, signal: float | None) -> _Score:
+    def _work_out(
+        self, stated: float, state: EvidenceState | None, signal: float | None
+    ) -> _ScoredConfidence:
         confidence, interval, note = stated, None, None
         if self._calibration is not None:
             confidence, low, high, note = self._calibration.one(stated, state, signal)
             interval = (low, high)
         decision, reason = self._decide(stated if self._by_stated else confidence, state)
-        return _Score(confidence, interval, decision, reason, note)
+        return _ScoredConfidence(confidence, interval, decision, reason, note)
 
     def _signal_notes(self, signal: float | None, notes: tuple[str, ...]) -> tuple[str, ...]:
         """Add a word on a signal that is missing, or that nothing uses."""
@@ -195,7 +199,7 @@ class Scorer:
             self._notes[name] = self._notes_on(replace(self._source, model=name))
         return self._notes[name]
 
-    def _notes_on(self, source: Source) -> tuple[str, ...]:
+    def _notes_on(self, source: AnswerSource) -> tuple[str, ...]:
         return source_notes(
             source, self._calibration, self.gate,
             by_stated=self._by_stated, other_source=self._other_source,

@@ -13,7 +13,7 @@ from novarag.serving.templates import PINNED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.serving.models import Model
+    from novarag.serving.models import TrainedModel
     from novarag.serving.options import ServingOptions
 
 LONGEST = 4096
@@ -24,7 +24,7 @@ _CPU = ("--max-num-seqs", "32", "--max-num-batched-tokens", "32768")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class ServerCommand:
     """What starts a server, line by line, and the names that it will serve."""
 
     lines: tuple[tuple[str, ...], ...]
@@ -45,8 +45,8 @@ class Command:
 
 
 def adapters_command(
-    base: str, models: Sequence[Model], options: ServingOptions, *, longest: int, dated: bool
-) -> Command:
+    base: str, models: Sequence[TrainedModel], options: ServingOptions, *, longest: int, dated: bool
+) -> ServerCommand:
     """Serve a base and its adapters side by side."""
     rank, names = served_rank(models), (options.base, *(model.name for model in models))
     lines = [
@@ -57,13 +57,15 @@ def adapters_command(
     return _command(lines, names, options, longest=longest, dated=dated)
 
 
-def merged_command(model: Model, options: ServingOptions, *, longest: int, dated: bool) -> Command:
+def merged_command(
+    model: TrainedModel, options: ServingOptions, *, longest: int, dated: bool
+) -> ServerCommand:
     """Serve a model whose adapter was worked into its weights."""
     first = (options.vllm, "serve", str(model.merged), "--served-model-name", model.name)
     return _command([first], (model.name,), options, longest=longest, dated=dated)
 
 
-def _module(model: Model) -> str:
+def _module(model: TrainedModel) -> str:
     """Name an adapter and its place; vLLM reads what holds a comma as JSON."""
     place = str(model.adapter)
     if "," in place:
@@ -78,7 +80,7 @@ def _command(
     *,
     longest: int,
     dated: bool,
-) -> Command:
+) -> ServerCommand:
     length = str(options.max_model_len or min(LONGEST, longest))
     lines.append(("--max-model-len", length, "--dtype", options.dtype))
     if dated:
@@ -88,4 +90,4 @@ def _command(
     lines.append(("--host", options.host, "--port", str(options.port)))
     if options.extra:
         lines.append(options.extra)
-    return Command(lines=tuple(lines), names=names, environment=options.cpu or {})
+    return ServerCommand(lines=tuple(lines), names=names, environment=options.cpu or {})

@@ -25,7 +25,7 @@ _UNSERVED = ("use_dora", "lora_bias", "modules_to_save", "layer_replication", "u
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class RenderedSample:
     """One prompt as the trainer saw it: in its chat template, and as tokens."""
 
     prompt: str
@@ -34,7 +34,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class TrainedModel:
     """A folder that `train_model` wrote, and the name its model is served by."""
 
     name: str
@@ -43,7 +43,7 @@ class Model:
     place: str
     fingerprint: str
     tokenizer: str
-    sample: Sample
+    sample: RenderedSample
 
     @property
     def adapter(self) -> Path:
@@ -56,7 +56,7 @@ class Model:
         return self.folder / "merged"
 
 
-def read_model(text: str) -> Model:
+def read_model(text: str) -> TrainedModel:
     """Read what a folder tells of its training; `NAME=FOLDER` names the model."""
     name, found, place = text.partition("=")
     if not found or Path(text).is_dir():
@@ -89,16 +89,16 @@ def _checked(name: str) -> str:
     return name
 
 
-def _model(name: str, folder: Path, facts: Any) -> Model:  # noqa: ANN401 - JSON
+def _model(name: str, folder: Path, facts: Any) -> TrainedModel:  # noqa: ANN401 - JSON
     sample = facts["sample"]
-    return Model(
+    return TrainedModel(
         name=name,
         folder=folder,
         base=_text(facts["base"], "name"),
         place=_text(facts["base"], "place"),
         fingerprint=_text(facts["base"], "fingerprint"),
         tokenizer=_text(facts, "tokenizer_sha256"),
-        sample=Sample(
+        sample=RenderedSample(
             prompt=_text(sample, "prompt"),
             text=_text(sample, "text"),
             tokens=tuple(_whole(token) for token in sample["tokens"]),
@@ -118,7 +118,7 @@ def _whole(value: object) -> int:
     return value
 
 
-def check_together(models: Sequence[Model], base: str) -> None:
+def check_together(models: Sequence[TrainedModel], base: str) -> None:
     """Refuse models that one server cannot serve: of different bases, or of the same name."""
     first = models[0]
     for model in models[1:]:
@@ -153,7 +153,7 @@ def check_weights(folder: Path, hint: str) -> None:
         raise UsageError(f"{folder} holds no weights as safetensors; {hint}")
 
 
-def served_rank(models: Sequence[Model]) -> int:
+def served_rank(models: Sequence[TrainedModel]) -> int:
     """Return the least rank vLLM can be told that holds every adapter."""
     ranks = {model.name: _rank(model) for model in models}
     widest, most = max(ranks.items(), key=lambda pair: pair[1])
@@ -166,7 +166,7 @@ def served_rank(models: Sequence[Model]) -> int:
     )
 
 
-def _rank(model: Model) -> int:
+def _rank(model: TrainedModel) -> int:
     """Read the rank of an adapter, and refuse what vLLM would leave out or not load."""
     path = model.adapter / "adapter_config.json"
     try:

@@ -35,7 +35,7 @@ class ServingOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class ServingTimes:
     """Seconds: until a server must be healthy, until it must have ended, between looks."""
 
     start: float = 1800.0

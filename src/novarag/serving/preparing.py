@@ -14,26 +14,26 @@ from novarag.serving.command import LONGEST, adapters_command, merged_command
 from novarag.serving.models import check_together, check_weights
 from novarag.serving.templates import check_rendering, speller
 from novarag.sft.lengths import load_ruler
-from novarag.sft.train.base import Base, find_base
+from novarag.sft.train.base import BaseWeights, find_base
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.serving.command import Command
-    from novarag.serving.models import Model, Sample
+    from novarag.serving.command import ServerCommand
+    from novarag.serving.models import RenderedSample, TrainedModel
     from novarag.serving.options import ServingOptions
     from novarag.serving.templates import Spell
-    from novarag.sft.lengths import Ruler
+    from novarag.sft.lengths import TokenRuler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ServingPlan:
     """A server that may be started, and what it is asked to prove once it runs."""
 
-    command: Command
+    command: ServerCommand
     host: str
     port: int
-    samples: tuple[Sample, ...]
+    samples: tuple[RenderedSample, ...]
     spell: Spell
     notes: tuple[str, ...] = ()
 
@@ -44,7 +44,7 @@ class ServingPlan:
 
 
 def plan_adapters(
-    models: Sequence[Model], options: ServingOptions, *, place: str | None = None
+    models: Sequence[TrainedModel], options: ServingOptions, *, place: str | None = None
 ) -> ServingPlan:
     """Check that a base and its adapters fit each other and their training."""
     check_together(models, options.base)
@@ -82,7 +82,7 @@ def plan_adapters(
     )
 
 
-def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
+def plan_merged(model: TrainedModel, options: ServingOptions) -> ServingPlan:
     """Check that merged weights are there with the tokenizer of their training."""
     check_weights(model.merged, "make them with `train_model(..., merge=True)`")
     ruler = _ruler(str(model.merged))
@@ -103,7 +103,7 @@ def plan_merged(model: Model, options: ServingOptions) -> ServingPlan:
     )
 
 
-def _find(model: Model, place: str | None) -> Base:
+def _find(model: TrainedModel, place: str | None) -> BaseWeights:
     """Find the base, and refuse one that is not the one trained on."""
     try:
         base = find_base(place or model.place)
@@ -119,7 +119,7 @@ def _find(model: Model, place: str | None) -> Base:
     return base
 
 
-def _ruler(place: str) -> Ruler:
+def _ruler(place: str) -> TokenRuler:
     try:
         import transformers  # noqa: F401
     except ImportError:
@@ -127,7 +127,7 @@ def _ruler(place: str) -> Ruler:
     return load_ruler(place)
 
 
-def _notes(ruler: Ruler, model: Model) -> tuple[str, ...]:
+def _notes(ruler: TokenRuler, model: TrainedModel) -> tuple[str, ...]:
     if ruler.fingerprint == model.tokenizer:
         return ()
     return (

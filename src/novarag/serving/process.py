@@ -18,7 +18,7 @@ from novarag.errors import ServiceError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.serving.options import Times
+    from novarag.serving.options import ServingTimes
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - to ask, not bind
 
@@ -47,7 +47,11 @@ def is_healthy(host: str, port: int) -> bool:
 
 @contextmanager
 def running(
-    words: Sequence[str], environment: Mapping[str, str], *, place: tuple[str, int], times: Times
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    place: tuple[str, int],
+    times: ServingTimes,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server and yield once it is healthy; end it on the way out, whatever happens."""
     if is_healthy(*place):
@@ -71,7 +75,7 @@ def running(
         stop(process, times)
 
 
-def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: Times) -> None:
+def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: ServingTimes) -> None:
     deadline = monotonic() + times.start
     while not is_healthy(*place):
         if process.poll() is not None:
@@ -88,7 +92,7 @@ def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: Times
         sleep(times.look)
 
 
-def stop(process: subprocess.Popen[bytes], times: Times) -> None:
+def stop(process: subprocess.Popen[bytes], times: ServingTimes) -> None:
     """End a server and all that it started: asked first, and killed if that is not heard."""
     try:
         _signal(process, signal.SIGTERM)

@@ -16,7 +16,7 @@ from novarag.web.sending import Patience, Sender
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.serving.models import Sample
+    from novarag.serving.models import RenderedSample
     from novarag.serving.templates import Spell
     from novarag.web.endpoint import Endpoint
 
@@ -26,7 +26,7 @@ _QUICK = Patience(concurrency=1, timeout=60.0, attempts=4)
 async def check_server(
     url: str,
     names: Sequence[str],
-    samples: Sequence[Sample],
+    samples: Sequence[RenderedSample],
     *,
     spell: Spell,
     key_env: str | None = None,
@@ -66,7 +66,7 @@ async def _served(sender: Sender, endpoint: Endpoint) -> list[str]:
         raise UsageError(f"{endpoint.url} lists no models (HTTP {status}); is it vLLM?") from None
 
 
-async def _check_tokens(sender: Sender, name: str, sample: Sample, spell: Spell) -> None:
+async def _check_tokens(sender: Sender, name: str, sample: RenderedSample, spell: Spell) -> None:
     body = {
         "model": name,
         "messages": [{"role": "user", "content": sample.prompt}],

@@ -20,8 +20,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.serving.models import Sample
-    from novarag.sft.lengths import Ruler
+    from novarag.serving.models import RenderedSample
+    from novarag.sft.lengths import TokenRuler
 
 Spell = Callable[[int], str]
 """Spells a token, given its number."""
@@ -31,7 +31,7 @@ PINNED = {"date_string": DATE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class TemplateDifference:
     """The first place where two lists of tokens part; `None` stands for an end."""
 
     place: int
@@ -46,7 +46,7 @@ class Difference:
         )
 
 
-def first_difference(trained: Sequence[int], found: Sequence[int]) -> Difference | None:
+def first_difference(trained: Sequence[int], found: Sequence[int]) -> TemplateDifference | None:
     """Find where two lists of tokens part, counted from 0.
 
     >>> first_difference([5, 6, 7], [5, 8])
@@ -54,7 +54,7 @@ def first_difference(trained: Sequence[int], found: Sequence[int]) -> Difference
     """
     for place, (a, b) in enumerate(zip_longest(trained, found)):
         if a != b:
-            return Difference(place=place, trained=a, found=b)
+            return TemplateDifference(place=place, trained=a, found=b)
     return None
 
 
@@ -64,7 +64,7 @@ def _shown(token: int | None, spell: Spell | None) -> str:
     return f"{token}" if spell is None else f"{spell(token)!r} ({token})"
 
 
-def speller(ruler: Ruler) -> Spell:
+def speller(ruler: TokenRuler) -> Spell:
     """Return what spells a token of this tokenizer."""
 
     def spell(token: int) -> str:
@@ -78,7 +78,12 @@ def speller(ruler: Ruler) -> Spell:
 
 
 def check_rendering(
-    ruler: Ruler, sample: Sample, *, whose: str, hint: str, trained: Ruler | None = None
+    ruler: TokenRuler,
+    sample: RenderedSample,
+    *,
+    whose: str,
+    hint: str,
+    trained: TokenRuler | None = None,
 ) -> bool:
     """Refuse a tokenizer that renders the sample otherwise than training did.
 
@@ -102,7 +107,9 @@ def check_rendering(
     )
 
 
-def _render(ruler: Ruler, sample: Sample, settings: dict[str, Any]) -> tuple[str, tuple[int, ...]]:
+def _render(
+    ruler: TokenRuler, sample: RenderedSample, settings: dict[str, Any]
+) -> tuple[str, tuple[int, ...]]:
     messages = [{"role": "user", "content": sample.prompt}]
     try:
         text = ruler.tokenizer.apply_chat_template(

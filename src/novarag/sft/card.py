@@ -15,10 +15,10 @@ from novarag.texts import escape_markdown as md
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.sft.examples import Example
-    from novarag.sft.export_folder import Written
-    from novarag.sft.lengths import Ruler
-    from novarag.sft.sifting import Rejected
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.export_folder import WrittenFile
+    from novarag.sft.export_split import RejectedExample
+    from novarag.sft.lengths import TokenRuler
 
 _ORDER = {kind.value: place for place, kind in enumerate(GroupKind)}
 Facts = dict[str, Any]
@@ -30,13 +30,13 @@ _WRITTEN = {
 }
 
 
-class Own(str):
+class TrustedMarkdown(str):
     """Markdown of our own making, shown as it is; every other text in a table is foreign."""
 
     __slots__ = ()
 
 
-def count_examples(splits: Mapping[str, Sequence[Example]]) -> list[Facts]:
+def count_examples(splits: Mapping[str, Sequence[TrainingExample]]) -> list[Facts]:
     """Count examples and questions of each split, in all (kind null and `all` true) and by kind."""
     counted: list[Facts] = []
     for name, examples in splits.items():
@@ -49,7 +49,7 @@ def count_examples(splits: Mapping[str, Sequence[Example]]) -> list[Facts]:
     return counted
 
 
-def _count(split: str, examples: Sequence[Example], kind: str | None = None) -> Facts:
+def _count(split: str, examples: Sequence[TrainingExample], kind: str | None = None) -> Facts:
     questions = len({example.question for example in examples})
     return {"split": split, "kind": kind, "examples": len(examples), "questions": questions}
 
@@ -58,14 +58,14 @@ def _rank(kind: str | None) -> tuple[int, str]:
     return _ORDER.get(kind or "", len(_ORDER)), kind or ""
 
 
-def count_reasons(rejected: Iterable[Rejected]) -> list[Facts]:
+def count_reasons(rejected: Iterable[RejectedExample]) -> list[Facts]:
     """Count the rejected by reason, the most frequent first."""
     counts = Counter(r.reason for r in rejected)
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return [{"reason": reason, "count": count} for reason, count in ranked]
 
 
-def describe_lengths(examples: Iterable[Example], ruler: Ruler | None) -> Facts | None:
+def describe_lengths(examples: Iterable[TrainingExample], ruler: TokenRuler | None) -> Facts | None:
     """Sum up the lengths in tokens, or say None when nobody measured them."""
     if ruler is None:
         return None
@@ -261,11 +261,11 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    if isinstance(value, Own):
+    if isinstance(value, TrustedMarkdown):
         return str(value)
     return "" if value is None else md(str(value))
 
 
-def file_facts(files: Iterable[Written]) -> list[Facts]:
+def file_facts(files: Iterable[WrittenFile]) -> list[Facts]:
     """List files with their size and hash."""
     return [{"name": f.name, "bytes": f.size, "sha256": f.sha256} for f in files]

@@ -8,7 +8,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
-from novarag.sft.stated import NO_NUMBER, write_level
+from novarag.sft.stated_confidence import NO_NUMBER, write_level
 from novarag.strategies import LABEL_ONLY
 from novarag.texts import plain_text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from novarag.records import PassageGroup, Reading
-    from novarag.sft.levels import Levels
+    from novarag.sft.levels import ConfidenceLevels
     from novarag.strategies import Strategy
 
 _STEP = 0.0001  # the finest confidence that is written: a hundredth of a percent
@@ -25,7 +25,7 @@ NO_TARGET = "there is no target to write as its confidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptTrial:
     """A trial that the funnel kept, as far as an export needs it."""
 
     question: str
@@ -43,7 +43,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class TrainingExample:
     """What is asked and what should be said, with where it comes from.
 
     `target` is what the confidence was written from, where it was; `fault` says why an example is
@@ -64,13 +64,13 @@ class Example:
 
 
 def make_examples(
-    kept: Iterable[Kept],
+    kept: Iterable[KeptTrial],
     groups: Mapping[str, PassageGroup],
     *,
     strategies: Mapping[str, Strategy],
     label_only: bool = False,
-    levels: Levels | None = None,
-) -> Iterator[Example]:
+    levels: ConfidenceLevels | None = None,
+) -> Iterator[TrainingExample]:
     """Render the prompt of each kept trial again, and put the reply beside it.
 
     With `label_only` the same groups are asked by the strategy `label-only`, and the completion is
@@ -80,7 +80,7 @@ def make_examples(
     for row, trial in enumerate(kept, start=1):
         group = _group_of(trial, groups, row)
         prompt = _prompt_of(trial, group, strategies, row)
-        example = Example(
+        example = TrainingExample(
             prompt=LABEL_ONLY.render(group).text if label_only else prompt,
             completion=two_lines(trial.answer, trial.confidence) if label_only else whole(trial),
             question=trial.question,
@@ -98,8 +98,11 @@ def make_examples(
 
 
 def _levelled(
-    example: Example, trial: Kept, levels: Levels, reader: Callable[[str], Reading]
-) -> Example:
+    example: TrainingExample,
+    trial: KeptTrial,
+    levels: ConfidenceLevels,
+    reader: Callable[[str], Reading],
+) -> TrainingExample:
     """Write the level of a trial's target into the completion."""
     if trial.target is None:
         return replace(example, fault=NO_TARGET)
@@ -111,7 +114,7 @@ def _levelled(
     return replace(example, completion=made, confidence=value, target=trial.target)
 
 
-def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> PassageGroup:
+def _group_of(trial: KeptTrial, groups: Mapping[str, PassageGroup], row: int) -> PassageGroup:
     found = groups.get(trial.group)
     if found is None:
         raise DataError(
@@ -124,7 +127,7 @@ def _group_of(trial: Kept, groups: Mapping[str, PassageGroup], row: int) -> Pass
 
 
 def _prompt_of(
-    trial: Kept, group: PassageGroup, strategies: Mapping[str, Strategy], row: int
+    trial: KeptTrial, group: PassageGroup, strategies: Mapping[str, Strategy], row: int
 ) -> str:
     """Render the prompt that was asked; anything else would teach an answer to another question."""
     strategy = strategies.get(trial.strategy)
@@ -145,7 +148,7 @@ def _prompt_of(
     return prompt.text
 
 
-def whole(trial: Kept) -> str:
+def whole(trial: KeptTrial) -> str:
     """Return the reply as it came, led by the reasoning if the server kept that apart."""
     if not trial.reasoning:
         return trial.reply
@@ -162,7 +165,7 @@ def two_lines(answer: str, confidence: float) -> str:
     return f"Answer: {_one_line(answer)}\nConfidence: {percent}%"
 
 
-def fault_of_two_lines(example: Example) -> str | None:
+def fault_of_two_lines(example: TrainingExample) -> str | None:
     """Say why our reader does not get the answer and the confidence back, or None if it does."""
     reading = LABEL_ONLY.read(example.completion)
     if reading.answer != _one_line(example.answer) or reading.confidence is None:

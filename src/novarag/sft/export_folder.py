@@ -22,7 +22,7 @@ MADE_BY = "novarag export"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenFile:
     """A file as it was written."""
 
     name: str
@@ -30,7 +30,7 @@ class Written:
     sha256: str
 
 
-def write_file(folder: Path, name: str, chunks: Iterable[bytes]) -> Written:
+def write_file(folder: Path, name: str, chunks: Iterable[bytes]) -> WrittenFile:
     """Write a file of a draft piece by piece, and say what was written."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def write_file(folder: Path, name: str, chunks: Iterable[bytes]) -> Written:
             file.write(chunk)
             hashed.update(chunk)
             size += len(chunk)
-    return Written(name=name, size=size, sha256=hashed.hexdigest())
+    return WrittenFile(name=name, size=size, sha256=hashed.hexdigest())
 
 
 def seal_card(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import whole_folder
 from novarag.defaults import EXPORT
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.sft import card
 from novarag.sft.examples import make_examples
 from novarag.sft.export_folder import CARD, MADE_BY, README, check_free, seal_card, write_file
-from novarag.sft.formats import FORMATS, Bundle, lines, rejected_row
+from novarag.sft.export_split import sift, split
+from novarag.sft.formats import FORMATS, ExportBundle, lines, rejected_row
 from novarag.sft.lengths import MAX_LENGTH
-from novarag.sft.levels import Levels
-from novarag.sft.sifting import sift, split
+from novarag.sft.levels import ConfidenceLevels
 from novarag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from novarag.sft.examples import Example
-    from novarag.sft.filtered import Filtered
-    from novarag.sft.lengths import Ruler
-    from novarag.sft.sifting import Sifted
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.export_split import ExportSplit
+    from novarag.sft.filtered_trials import FilteredTrials
+    from novarag.sft.lengths import TokenRuler
     from novarag.strategies import Strategy
 
 REJECTED = "rejected.jsonl"
@@ -37,7 +37,7 @@ class ExportOptions:
 
     formats: Sequence[str] = tuple(FORMATS)
     label_only: bool = False
-    ruler: Ruler | None = None
+    ruler: TokenRuler | None = None
     dev: float = EXPORT.dev
     seed: int = 0
     base: str | None = None
@@ -45,12 +45,12 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.formats if name not in FORMATS]:
-            raise UnknownName(unknown[0], FORMATS)
-        Levels(self.levels)
+            raise UnknownNameError(unknown[0], FORMATS)
+        ConfidenceLevels(self.levels)
 
 
 def export(
-    filtered: Filtered,
+    filtered: FilteredTrials,
     out: Path,
     options: ExportOptions,
     *,
@@ -60,14 +60,14 @@ def export(
     check_free(out)
     examples = make_examples(
         filtered.kept, filtered.groups, strategies=strategies, label_only=options.label_only,
-        levels=Levels(options.levels) if filtered.is_written else None,
+        levels=ConfidenceLevels(options.levels) if filtered.is_written else None,
     )  # fmt: skip
     sifted = sift(examples, label_only=options.label_only, ruler=options.ruler)
     _not_empty(sifted)
     splits = split(sifted.fit, dev=options.dev, seed=options.seed)
     facts = _facts(filtered, options, sifted, splits)
     longest = options.ruler.longest if options.ruler else MAX_LENGTH
-    bundle = Bundle(splits=splits, base=options.base, longest=longest)
+    bundle = ExportBundle(splits=splits, base=options.base, longest=longest)
     files = [file for name in dict.fromkeys(options.formats) for file in FORMATS[name](bundle)]
     files.append((REJECTED, lines(map(rejected_row, sifted.rejected))))
     with whole_folder(out, check_free) as draft:
@@ -79,7 +79,7 @@ def export(
     return facts
 
 
-def _not_empty(sifted: Sifted) -> None:
+def _not_empty(sifted: ExportSplit) -> None:
     if not sifted.fit:
         said = "; ".join(
             f"{r['count']:,}: {r['reason']}" for r in card.count_reasons(sifted.rejected)
@@ -88,10 +88,10 @@ def _not_empty(sifted: Sifted) -> None:
 
 
 def _facts(
-    filtered: Filtered,
+    filtered: FilteredTrials,
     options: ExportOptions,
-    sifted: Sifted,
-    splits: Mapping[str, Sequence[Example]],
+    sifted: ExportSplit,
+    splits: Mapping[str, Sequence[TrainingExample]],
 ) -> dict[str, Any]:
     return {
         "made_by": MADE_BY,

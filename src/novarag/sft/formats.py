@@ -12,8 +12,8 @@ from novarag.sft.recipe import merge_yaml, train_yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from novarag.sft.examples import Example
-    from novarag.sft.sifting import Rejected
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.export_split import RejectedExample
 
     File = tuple[str, Iterable[bytes]]
 
@@ -26,10 +26,10 @@ _LINE_ENDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class ExportBundle:
     """What a format writes down: the examples of each split, and what a trainer must know."""
 
-    splits: Mapping[str, Sequence[Example]]
+    splits: Mapping[str, Sequence[TrainingExample]]
     base: str | None
     longest: int
 
@@ -42,7 +42,7 @@ def json_line(row: dict[str, Any]) -> bytes:
     return line
 
 
-def canonical_row(example: Example) -> dict[str, Any]:
+def canonical_row(example: TrainingExample) -> dict[str, Any]:
     """Lay an example out as a conversational prompt and completion, as TRL reads it."""
     written = {} if example.target is None else {"target": example.target}
     return {
@@ -57,13 +57,13 @@ def canonical_row(example: Example) -> dict[str, Any]:
     }
 
 
-def rejected_row(rejected: Rejected) -> dict[str, Any]:
+def rejected_row(rejected: RejectedExample) -> dict[str, Any]:
     """Lay out an example that was rejected, with its length and the reason."""
     example = rejected.example
     return {"reason": rejected.reason, "tokens": example.tokens, **canonical_row(example)}
 
 
-def openai_row(example: Example) -> dict[str, Any]:
+def openai_row(example: TrainingExample) -> dict[str, Any]:
     """Lay an example out as messages, as the fine-tuning service of OpenAI reads it."""
     return {
         "messages": [
@@ -73,7 +73,7 @@ def openai_row(example: Example) -> dict[str, Any]:
     }
 
 
-def _sharegpt_row(example: Example) -> dict[str, Any]:
+def _sharegpt_row(example: TrainingExample) -> dict[str, Any]:
     return {
         "conversations": [
             {"from": "human", "value": example.prompt},
@@ -82,7 +82,7 @@ def _sharegpt_row(example: Example) -> dict[str, Any]:
     }
 
 
-def _alpaca_row(example: Example) -> dict[str, Any]:
+def _alpaca_row(example: TrainingExample) -> dict[str, Any]:
     return {"instruction": example.prompt, "input": "", "output": example.completion}
 
 
@@ -101,17 +101,17 @@ def _array(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     yield b"\n]\n" if lead != b"[\n" else b"[]\n"
 
 
-def _canonical(bundle: Bundle) -> Iterator[File]:
+def _canonical(bundle: ExportBundle) -> Iterator[File]:
     for name, examples in bundle.splits.items():
         yield f"{name}.jsonl", lines(map(canonical_row, examples))
 
 
-def _openai(bundle: Bundle) -> Iterator[File]:
+def _openai(bundle: ExportBundle) -> Iterator[File]:
     for name, examples in bundle.splits.items():
         yield f"openai/{name}.jsonl", lines(map(openai_row, examples))
 
 
-def _llama_factory(bundle: Bundle) -> Iterator[File]:
+def _llama_factory(bundle: ExportBundle) -> Iterator[File]:
     listed: dict[str, Any] = {}
     for name, examples in bundle.splits.items():
         for shape, row in (("sharegpt", _sharegpt_row), ("alpaca", _alpaca_row)):
@@ -147,7 +147,7 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     },
 }
 
-FORMATS: dict[str, Callable[[Bundle], Iterator[File]]] = {
+FORMATS: dict[str, Callable[[ExportBundle], Iterator[File]]] = {
     "canonical": _canonical,
     "llama-factory": _llama_factory,
     "openai": _openai,

@@ -17,7 +17,7 @@ from novarag.imports import with_extra
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.sft.examples import Example
+    from novarag.sft.examples import TrainingExample
 
 MAX_LENGTH = EXPORT.max_length
 """The longest sample in tokens, prompt and completion together (the paper's figure)."""
@@ -35,7 +35,7 @@ def too_long(longest: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruler:
+class TokenRuler:
     """A tokenizer with a chat template, and the length that no sample may exceed."""
 
     tokenizer: Any
@@ -53,13 +53,13 @@ class Ruler:
         names = {*self.tokenizer.all_special_tokens, *(str(t) for t in added if t.special)}
         object.__setattr__(self, "special", tuple(sorted(names - _THINKING)))
 
-    def measure(self, example: Example) -> tuple[int, str | None]:
+    def measure(self, example: TrainingExample) -> tuple[int, str | None]:
         """Count the tokens of a sample in its chat template, and say what is wrong with it."""
         text = self.templated(example)
         tokens = len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         return tokens, self._fault(example, text, tokens)
 
-    def begins_as_asked(self, example: Example) -> bool:
+    def begins_as_asked(self, example: TrainingExample) -> bool:
         """Say whether a sample begins with the very tokens that the model is asked with."""
         _, asked = self.render(example.prompt)
         tokens = self.tokenizer(self.templated(example), add_special_tokens=False)["input_ids"]
@@ -75,7 +75,7 @@ class Ruler:
         )
         return text, list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def templated(self, example: Example) -> str:
+    def templated(self, example: TrainingExample) -> str:
         """Put a question and its answer in the chat template."""
         messages = [
             {"role": "user", "content": example.prompt},
@@ -92,7 +92,7 @@ class Ruler:
             ) from error
         return str(made)
 
-    def _fault(self, example: Example, text: str, tokens: int) -> str | None:
+    def _fault(self, example: TrainingExample, text: str, tokens: int) -> str | None:
         if any(
             name in part for part in (example.prompt, example.completion) for name in self.special
         ):
@@ -110,7 +110,7 @@ class Ruler:
         return sha256(f"{words}\x1f{self.tokenizer.chat_template}".encode()).hexdigest()
 
 
-def load_ruler(place: str, *, longest: int = MAX_LENGTH) -> Ruler:
+def load_ruler(place: str, *, longest: int = MAX_LENGTH) -> TokenRuler:
     """Load the tokenizer of a model from its folder or by its name; none of its code is run."""
     try:
         from transformers import AutoTokenizer, logging
@@ -123,4 +123,4 @@ def load_ruler(place: str, *, longest: int = MAX_LENGTH) -> Ruler:
     except (OSError, ValueError) as error:
         said = plain_text(" ".join(str(error).split()), longest=300)
         raise UsageError(f"the tokenizer {place!r} cannot be loaded: {said}") from error
-    return Ruler(tokenizer=tokenizer, name=name, longest=longest)
+    return TokenRuler(tokenizer=tokenizer, name=name, longest=longest)

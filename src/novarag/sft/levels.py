@@ -19,7 +19,7 @@ _DIGITS = 9  # beyond which a share that floating point holds is what was meant
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class ConfidenceLevels:
     """Ten levels, or a hundred and one.
 
     >>> Levels(10).digits[0], Levels(10).values[7], Levels(101).digits[7]

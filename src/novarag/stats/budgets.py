@@ -16,7 +16,7 @@ MOST = 100
 """No number is named that is over so many times the questions at hand."""
 
 
-class Held(StrEnum):
+class BudgetStanding(StrEnum):
     """What is known of a budget."""
 
     KEPT = "kept"
@@ -24,7 +24,7 @@ class Held(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-def hold_budget(worse: Figure, limit: float) -> Held:
+def hold_budget(worse: Figure, limit: float) -> BudgetStanding:
     """Hold a worsening against the most that is allowed: the whole interval decides.
 
     >>> from novarag.stats.figure import Figure
@@ -34,10 +34,10 @@ def hold_budget(worse: Figure, limit: float) -> Held:
     'kept'
     """
     if worse.low is None or worse.high is None:
-        return Held.CANNOT_TELL
+        return BudgetStanding.CANNOT_TELL
     if worse.low > limit:
-        return Held.BROKEN
-    return Held.KEPT if worse.high <= limit else Held.CANNOT_TELL
+        return BudgetStanding.BROKEN
+    return BudgetStanding.KEPT if worse.high <= limit else BudgetStanding.CANNOT_TELL
 
 
 def questions_to_tell(worse: Figure, limit: float, questions: int) -> int | None:

@@ -22,7 +22,7 @@ _COLUMNS = 20  # columns for which a penalty of one will do
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LogisticModel:
     """A fitted classifier; `slopes` belong to standardised columns."""
 
     mean: NDArray[np.float64]
@@ -42,7 +42,7 @@ def fit(
     classes: int,
     *,
     penalty: float | None = None,
-) -> Model:
+) -> LogisticModel:
     """Fit on standardised columns, minimising log loss plus half the penalty on squared slopes.
 
     By default the penalty grows with the number of columns, or a thousand words would drown the
@@ -52,7 +52,7 @@ def fit(
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
     slopes, offsets = _fit((table - mean) / scale, np.eye(classes)[truth], penalty)
-    return Model(mean, scale, slopes, offsets)
+    return LogisticModel(mean, scale, slopes, offsets)
 
 
 def _fit(

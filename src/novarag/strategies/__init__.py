@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from novarag.strategies.confidence import Scale, parse_confidence
+from novarag.strategies.confidence import NumberScale, parse_confidence
 from novarag.strategies.finding import find_labels, find_strategy
 from novarag.strategies.labels import Labels
 from novarag.strategies.reader import COMBINE, read
@@ -34,7 +34,7 @@ __all__ = [
     "TOP_K",
     "VANILLA",
     "Labels",
-    "Scale",
+    "NumberScale",
     "Strategy",
     "Template",
     "find_labels",

@@ -30,7 +30,7 @@ from novarag.strategies.quotations import Quotations
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.strategies.parts import Field, Reply
+    from novarag.strategies.parts import LabelledField, ReplyText
 
 _STATED = re.compile(
     r"(?P<percent>[0-9]{1,9}(?:\.[0-9]{1,30})?)[ \t\u00a0\u202f]{0,3}\\?"
@@ -88,7 +88,13 @@ _COPIED = 30  # characters before a place that show whether it stands in a copie
 
 
 def is_taken_back(
-    reply: Reply, end: int, answer: str, confidence: float, fields: list[Field], *, framed: bool
+    reply: ReplyText,
+    end: int,
+    answer: str,
+    confidence: float,
+    fields: list[LabelledField],
+    *,
+    framed: bool,
 ) -> bool:
     """Say whether what follows the block contradicts it; `fields` are not looked at again."""
     if not reply.text[end:].strip(_DRESSING):
@@ -111,7 +117,7 @@ def is_taken_back(
     return False
 
 
-def _is_copied(reply: Reply, before: str) -> bool:
+def _is_copied(reply: ReplyText, before: str) -> bool:
     """Say whether what stands before a place is the text of a passage."""
     near = before[-_COPIED:]
     return len(squeeze(near)) >= _COPIED // 2 and is_copy(near, reply.passages)

@@ -17,7 +17,7 @@ from novarag.strategies.languages import HEDGES, PERCENT
 from novarag.strategies.markup import masked
 
 
-class Scale(StrEnum):
+class NumberScale(StrEnum):
     """What a bare number means, which is what the prompt asked for: 0%-100%, 0-100 or 0-1."""
 
     PERCENT = "percent"
@@ -124,7 +124,7 @@ _LONGEST = 400
 _LISTED = 20
 
 
-def parse_confidence(text: str, scale: Scale) -> float | Flaw:
+def parse_confidence(text: str, scale: NumberScale) -> float | Flaw:
     """Turn the text after a confidence label into a number in [0, 1], or say why not.
 
     >>> parse_confidence("1%", Scale.PERCENT), parse_confidence("9/10", Scale.PERCENT)
@@ -142,7 +142,7 @@ def turns_round(text: str) -> bool:
     return bool(_TURNED.search(text) or _BLURRED.search(text))
 
 
-def _parse(text: str, scale: Scale) -> float | Flaw:
+def _parse(text: str, scale: NumberScale) -> float | Flaw:
     if "~~" in text:
         return Flaw.DOUBT
     text = _undressed(masked(text) if "<" in text else text)
@@ -158,7 +158,7 @@ def _parse(text: str, scale: Scale) -> float | Flaw:
 _parse_short = lru_cache(maxsize=1024)(_parse)  # replies state the same few numbers again and again
 
 
-def _with_rest(number: re.Match[str], rest: str, scale: Scale) -> float | Flaw:
+def _with_rest(number: re.Match[str], rest: str, scale: NumberScale) -> float | Flaw:
     """Read a number that something follows: a percent sign, a denominator, a reason, a range."""
     if flaw := _fault_after(rest):
         return flaw
@@ -333,18 +333,18 @@ def _ratio(part: float, whole: int, tail: str) -> float | Flaw:
     return _bounded(part / whole)
 
 
-def _bare(number: re.Match[str], scale: Scale) -> float | Flaw:
+def _bare(number: re.Match[str], scale: NumberScale) -> float | Flaw:
     if number[0] == "0.":
         return Flaw.MALFORMED
     value = float(number[0])
     written_as_fraction = bool(number["part"] or number["bare"])
-    if scale is Scale.UNIT or value == 0:
+    if scale is NumberScale.UNIT or value == 0:
         return _bounded(value)
     if value > 1:
         return _bounded(value / 100)
-    if scale is Scale.PERCENT and written_as_fraction:
+    if scale is NumberScale.PERCENT and written_as_fraction:
         return value
-    if scale is Scale.HUNDRED and not written_as_fraction:
+    if scale is NumberScale.HUNDRED and not written_as_fraction:
         return value / 100
     return Flaw.AMBIGUOUS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.imports import import_object
-from novarag.strategies.confidence import Scale
+from novarag.strategies.confidence import NumberScale
 from novarag.strategies.labels import Labels
 from novarag.strategies.table import FORMATS, STRATEGIES, Strategy
 
@@ -23,11 +23,11 @@ def find_strategy(name: str | Strategy) -> Strategy:
             raise UsageError(f"{name!r} is not a Strategy but a {type(found).__name__}")
         return found
     if name not in STRATEGIES:
-        raise UnknownName(name, STRATEGIES)
+        raise UnknownNameError(name, STRATEGIES)
     return STRATEGIES[name]
 
 
-def find_labels(name: str | Strategy | Labels, scale: Scale | str | None = None) -> Labels:
+def find_labels(name: str | Strategy | Labels, scale: NumberScale | str | None = None) -> Labels:
     """Find how replies are labelled: by a strategy, or by a preset for a foreign format."""
     if isinstance(name, Labels):
         labels = name
@@ -36,12 +36,12 @@ def find_labels(name: str | Strategy | Labels, scale: Scale | str | None = None)
     elif not isinstance(name, str) or ":" in name or name in STRATEGIES:
         labels = find_strategy(name).labels
     else:
-        raise UnknownName(name, [*STRATEGIES, *FORMATS])
+        raise UnknownNameError(name, [*STRATEGIES, *FORMATS])
     return replace(labels, scale=_scale(scale)) if scale else labels
 
 
-def _scale(scale: Scale | str) -> Scale:
-    known = [known.value for known in Scale]
+def _scale(scale: NumberScale | str) -> NumberScale:
+    known = [known.value for known in NumberScale]
     if scale not in known:
-        raise UnknownName(str(scale), known)
-    return Scale(scale)
+        raise UnknownNameError(str(scale), known)
+    return NumberScale(scale)

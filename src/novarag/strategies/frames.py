@@ -60,7 +60,7 @@ def frame_in(prompt: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Framed:
+class FramedStrategy:
     """A strategy whose labels carry a frame, another for every group."""
 
     strategy: Strategy
@@ -84,9 +84,9 @@ class Framed:
         """The template, before it is framed."""
         return self.strategy.template
 
-    def once(self) -> Framed:
+    def once(self) -> FramedStrategy:
         """Return the same with one frame, freshly drawn for one question."""
-        return _FramedOnce(strategy=self.strategy, secret=fresh_secret())
+        return _FramedQuestion(strategy=self.strategy, secret=fresh_secret())
 
     def frame(self, group: PassageGroup) -> str:
         """Return the frame of a group."""
@@ -115,7 +115,7 @@ class Framed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FramedOnce(Framed):
+class _FramedQuestion(FramedStrategy):
     """A strategy whose labels carry one frame, drawn for one question."""
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from dataclasses import field as declared
 
-from novarag.strategies.confidence import Scale, turns_round
+from novarag.strategies.confidence import NumberScale, turns_round
 from novarag.strategies.copies import letters
 from novarag.strategies.languages import AFTER, OF_STEP, QUALIFIERS, STEPS, translated
 from novarag.strategies.parts import (
@@ -19,9 +19,9 @@ from novarag.strategies.parts import (
     CONFIDENCE,
     GROUP,
     STEP,
-    Field,
-    Part,
-    Reply,
+    LabelledField,
+    ReplyPart,
+    ReplyText,
     each_bounded,
 )
 from novarag.strategies.quoted_fields import with_quotations
@@ -43,12 +43,12 @@ class Labels:
 
     answer: tuple[str, ...] = ("answer",)
     confidence: tuple[str, ...] = ("confidence",)
-    scale: Scale = Scale.PERCENT
+    scale: NumberScale = NumberScale.PERCENT
     tagged: bool = False
     terse: bool = False
     combine: str | None = None
     frame: str = ""
-    foreign: tuple[tuple[tuple[Part, str], ...], ...] = declared(
+    foreign: tuple[tuple[tuple[ReplyPart, str], ...], ...] = declared(
         init=False, compare=False, repr=False
     )
     stating: tuple[str, ...] = declared(init=False, compare=False, repr=False)
@@ -129,7 +129,7 @@ _NO_NUMBER = re.compile(
 )
 
 
-def find_fields(reply: Reply, labels: Labels) -> list[Field]:
+def find_fields(reply: ReplyText, labels: Labels) -> list[LabelledField]:
     """Return every labelled, non-empty part in order; each ends before the next begins.
 
     Parts that stand in a quotation are marked.
@@ -146,9 +146,9 @@ def find_fields(reply: Reply, labels: Labels) -> list[Field]:
     return each_bounded(reply, found, _bounded)
 
 
-def _found(reply: Reply, labels: Labels) -> list[Field]:
+def _found(reply: ReplyText, labels: Labels) -> list[LabelledField]:
     """Return every label, without its value."""
-    found: list[Field] = []
+    found: list[LabelledField] = []
     for part, words in ((ANSWER, labels.answer), (CONFIDENCE, labels.confidence)):
         for word in words:
             if word in reply.lower:  # of the spellings of a frame a reply has one
@@ -164,7 +164,7 @@ def _found(reply: Reply, labels: Labels) -> list[Field]:
     return found
 
 
-def has_step(reply: Reply, number: int) -> bool:
+def has_step(reply: ReplyText, number: int) -> bool:
     """Say whether a line opens with this step; dressing such as ** or - or # may come before."""
     word = f"step {number}"
     at = reply.lower.find(word, reply.body)
@@ -176,7 +176,7 @@ def has_step(reply: Reply, number: int) -> bool:
     return False
 
 
-def _opens_line(reply: Reply, at: int) -> bool:
+def _opens_line(reply: ReplyText, at: int) -> bool:
     floor = max(reply.body, at - _DRESSED)
     start = reply.text.rfind("\n", floor, at) + 1
     if not start and floor > reply.body:
@@ -184,10 +184,10 @@ def _opens_line(reply: Reply, at: int) -> bool:
     return not reply.text[start or floor : at].strip(_DRESSING)
 
 
-def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
+def _without_asides(reply: ReplyText, found: list[LabelledField]) -> list[LabelledField]:
     """Drop confidences within a line, unless all are, and they follow an answer or a stop."""
     others = any(f.part is CONFIDENCE and not f.inline and not f.quoted for f in found)
-    kept: list[Field] = []
+    kept: list[LabelledField] = []
     answered = -1
     for field in found:
         if field.inline:
@@ -201,14 +201,14 @@ def _without_asides(reply: Reply, found: list[Field]) -> list[Field]:
     return kept
 
 
-def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
+def _find(reply: ReplyText, word: str, part: ReplyPart, found: list[LabelledField]) -> None:
     """Add every place where the word is a label; the plain "Label:" is settled at once."""
     lower, body, size = reply.lower, reply.body, len(word)
     at = lower.find(word, body)
     while at >= 0:
         after = at + size
         if lower.startswith(":", after) and (at == body or lower[at - 1] == "\n"):
-            found.append(Field(at, part, after + 1))
+            found.append(LabelledField(at, part, after + 1))
         elif plain := _plain_label(lower, body, at, after, part):
             found.append(plain)
         elif not _runs_on(lower, after) and not _is_word_part(lower, at):
@@ -218,21 +218,23 @@ def _find(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
         at = lower.find(word, after)
 
 
-def _plain_label(lower: str, body: int, at: int, after: int, part: Part) -> Field | None:
+def _plain_label(
+    lower: str, body: int, at: int, after: int, part: ReplyPart
+) -> LabelledField | None:
     """Settle the plain "Final Answer:" and "Step 2 Confidence:" at once, which most are."""
     if not lower.startswith(":", after) or lower[at - 1 : at] != " ":
         return None
     start = max(body, lower.rfind("\n", max(body, at - 9), at) + 1)
     head = lower[start : at - 1]
     if head == "final":
-        return Field(start, part, after + 1)
+        return LabelledField(start, part, after + 1)
     number = head[5:]
     if part is CONFIDENCE and head[:5] == "step " and number.isascii() and number.isdigit():
-        return Field(start, STEP, after + 1, step=int(number))
+        return LabelledField(start, STEP, after + 1, step=int(number))
     return None
 
 
-def _find_foreign(reply: Reply, word: str, part: Part, found: list[Field]) -> None:
+def _find_foreign(reply: ReplyText, word: str, part: ReplyPart, found: list[LabelledField]) -> None:
     """Add every place where a word of another language is a label, of a number if it has one."""
     at = reply.lower.find(word, reply.body)
     while at >= 0:
@@ -274,7 +276,7 @@ def _word_before(lower: str, floor: int, at: int, words: tuple[str, ...]) -> int
     return floor + len(bare) - len(word)
 
 
-def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | None:
+def _field(reply: ReplyText, at: int, mark: re.Match[str], part: ReplyPart) -> LabelledField | None:
     """Accept a label that opens a line; within a line only under stricter conditions."""
     start, opens_line = _line_start(reply, at)
     if mark.re is not _COLON and not (opens_line and _is_bold(reply, mark, start)):
@@ -283,18 +285,18 @@ def _field(reply: Reply, at: int, mark: re.Match[str], part: Part) -> Field | No
     if part is CONFIDENCE and "(" in mark[0] and _is_of_others(mark[0]):
         return None
     if part is CONFIDENCE and mark.re is _COLON and mark["step"]:
-        return Field(start, STEP, value, step=int(mark["step"]))
+        return LabelledField(start, STEP, value, step=int(mark["step"]))
     if part is not CONFIDENCE:
         if not opens_line and not _after_stop(reply.text, start, at):
             return None
     elif (start < at or reply.text[at] >= _CJK) and (
         step := _STEP.search(reply.lower, max(reply.body, at - 16), at)
     ):
-        return Field(step.start(), STEP, value, step=int(step[1]))
+        return LabelledField(step.start(), STEP, value, step=int(step[1]))
     elif not opens_line:
         plain = _NUMERIC.match(reply.text, value)
-        return Field(start, part, value, inline=True) if plain else None
-    return Field(start, part, value)
+        return LabelledField(start, part, value, inline=True) if plain else None
+    return LabelledField(start, part, value)
 
 
 def _is_of_others(label: str) -> bool:
@@ -322,18 +324,18 @@ def _runs_on(lower: str, after: int) -> bool:
     return head in _SENTENCE
 
 
-def _without_colon(reply: Reply, after: int, part: Part) -> re.Match[str] | None:
+def _without_colon(reply: ReplyText, after: int, part: ReplyPart) -> re.Match[str] | None:
     """Match "Confidence - 90%" and a heading on a line of its own."""
     dash = _DASH.match(reply.lower, after) if part is CONFIDENCE else None
     return dash or _HEADING.match(reply.lower, after)
 
 
-def _is_bold(reply: Reply, mark: re.Match[str], start: int) -> bool:
+def _is_bold(reply: ReplyText, mark: re.Match[str], start: int) -> bool:
     """Say whether a label without a colon is a markdown heading, or needs not to be one."""
     return mark.re is _DASH or reply.text[start : start + 1] in {"#", "*"}
 
 
-def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
+def _line_start(reply: ReplyText, at: int) -> tuple[int, bool]:
     """Say where the label begins with its qualifier and dressing, and whether it opens a line."""
     text, body = reply.text, reply.body
     if at == body or text[at - 1] == "\n":
@@ -350,7 +352,7 @@ def _line_start(reply: Reply, at: int) -> tuple[int, bool]:
     return start, numbered or bool(_STEP_PREFIX.search(reply.lower, max(body, at - 16), at))
 
 
-def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
+def _bounded(reply: ReplyText, field: LabelledField, limit: int) -> LabelledField | None:
     """Give a field its value: the rest of the line, else the next line; None if it is empty."""
     text, start = reply.text, field.value
     while start < limit and text[start] in _DECORATION:
@@ -367,10 +369,10 @@ def _bounded(reply: Reply, field: Field, limit: int) -> Field | None:
     if not text[start].isalnum() and _is_placeholder(text, start, end, numeric=numeric):
         return _empty(field)
     at, part, step = field.start, field.part, field.step
-    return Field(at, part, start, end, step, field.inline, field.quoted, field.borrowed)
+    return LabelledField(at, part, start, end, step, field.inline, field.quoted, field.borrowed)
 
 
-def _empty(field: Field) -> Field | None:
+def _empty(field: LabelledField) -> LabelledField | None:
     """Drop a label without a value; that of a step is kept, for a step cannot be left out."""
     return field._replace(end=field.value) if field.part is STEP else None
 

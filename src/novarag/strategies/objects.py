@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from novarag.strategies.labels import Labels
-    from novarag.strategies.parts import Reply
+    from novarag.strategies.parts import ReplyText
 
 # A key is known by the name of a part with one of these before or after it.
 _SUFFIXES = ("", "_score", "_level", "_percentage", "_percent", "_pct", "_(%)", "_value")
@@ -36,7 +36,7 @@ class _Pairs(list[tuple[str, object]]):
     """The keys of an object with their values; a key may come twice, which is a contradiction."""
 
 
-def find_object(reply: Reply) -> tuple[Parts, int, int] | None:
+def find_object(reply: ReplyText) -> tuple[Parts, int, int] | None:
     """Return the keys and values of the object that a reply ends with, and its place, or None.
 
     The place begins where the reply does, or where the fence of the object does.
@@ -52,7 +52,7 @@ def find_object(reply: Reply) -> tuple[Parts, int, int] | None:
     return None
 
 
-def _places(reply: Reply, end: int) -> Iterator[tuple[int, int, int]]:
+def _places(reply: ReplyText, end: int) -> Iterator[tuple[int, int, int]]:
     """Yield where an object may stand: the start of its fence or its own, its first and last."""
     text, body = reply.text, reply.body
     if text.endswith(_FENCE, body, end):

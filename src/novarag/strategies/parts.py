@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Part(StrEnum):
+class ReplyPart(StrEnum):
     """A labelled part of a reply."""
 
     ANSWER = "answer"
@@ -19,11 +19,11 @@ class Part(StrEnum):
     GROUP = "group"
 
 
-ANSWER, CONFIDENCE, STEP, CLASSES, GROUP = Part
+ANSWER, CONFIDENCE, STEP, CLASSES, GROUP = ReplyPart
 """The parts by name: looking a member up in its class is slow, and the reader does it often."""
 
 
-class Field(NamedTuple):
+class LabelledField(NamedTuple):
     """A labelled part: where its label starts, where its value starts and ends.
 
     What is `quoted` is none of the model's own. What is `borrowed` has the number of a passage and
@@ -31,7 +31,7 @@ class Field(NamedTuple):
     """
 
     start: int
-    part: Part
+    part: ReplyPart
     value: int
     end: int = -1
     step: int = 0
@@ -40,7 +40,7 @@ class Field(NamedTuple):
     borrowed: bool = False
 
 
-class Reply(NamedTuple):
+class ReplyText(NamedTuple):
     """A reply, its lower-case twin of the same length, and where its final part begins.
 
     `text` has its tags of dressing masked, `said` is as it came. `passages` are those that could be
@@ -56,10 +56,12 @@ class Reply(NamedTuple):
 
 
 def each_bounded(
-    reply: Reply, found: list[Field], bound: Callable[[Reply, Field, int], Field | None]
-) -> list[Field]:
+    reply: ReplyText,
+    found: list[LabelledField],
+    bound: Callable[[ReplyText, LabelledField, int], LabelledField | None],
+) -> list[LabelledField]:
     """Give each field its value, which ends where the next field begins; drop the empty ones."""
-    bounded: list[Field] = []
+    bounded: list[LabelledField] = []
     limit = len(reply.text)
     for field in reversed(found):
         if whole := bound(reply, field, limit):

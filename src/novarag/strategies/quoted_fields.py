@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.copies import first_values, is_copy, is_stated
-from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, STEP, Field
+from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, STEP, LabelledField
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
-    from novarag.strategies.confidence import Scale
-    from novarag.strategies.parts import Reply
+    from novarag.strategies.confidence import NumberScale
+    from novarag.strategies.parts import ReplyText
 
 _COPIED = 200  # characters after a label that are held against the passages
 _FRAME = re.compile(r"\[[0-9a-f]{6}\]")  # that a copy may have been given
@@ -30,20 +30,20 @@ _NEAR = 40  # characters after a label within which its number begins
 
 
 def with_quotations(
-    reply: Reply, found: list[Field], scale: Scale, *, framed: bool = False
-) -> list[Field]:
+    reply: ReplyText, found: list[LabelledField], scale: NumberScale, *, framed: bool = False
+) -> list[LabelledField]:
     """Mark the fields that are quoted or borrowed."""
     quotations = Quotations(reply.text, reply.lower, reply.body, framed=framed)
-    marked: list[Field] = []
+    marked: list[LabelledField] = []
     for field in found:
         quoted = quotations.holds(field.start, field.value - 1)
         if not quoted and marked and marked[-1].quoted:
             quoted = _goes_on(reply, marked[-1], field)
-        marked.append(Field(*field[:6], quoted=True) if quoted else field)
+        marked.append(LabelledField(*field[:6], quoted=True) if quoted else field)
     return _with_copies(reply, marked, scale) if reply.passages else marked
 
 
-def _goes_on(reply: Reply, before: Field, field: Field) -> bool:
+def _goes_on(reply: ReplyText, before: LabelledField, field: LabelledField) -> bool:
     """Say whether a field stands on the line of a quoted one, or goes on with its block, below."""
     breaks = reply.text.count("\n", before.value, field.start)
     below = breaks == 1 and (before.part, field.part) in _BELOW
@@ -51,7 +51,9 @@ def _goes_on(reply: Reply, before: Field, field: Field) -> bool:
     return below or (breaks == 0 and not apart)
 
 
-def _with_copies(reply: Reply, marked: list[Field], scale: Scale) -> list[Field]:
+def _with_copies(
+    reply: ReplyText, marked: list[LabelledField], scale: NumberScale
+) -> list[LabelledField]:
     """Mark copies of passage text.
 
     A block is a copy where both its parts are. An answer may well stand in a passage by itself. A
@@ -77,7 +79,7 @@ def _with_copies(reply: Reply, marked: list[Field], scale: Scale) -> list[Field]
     return found
 
 
-def _is_copied(reply: Reply, field: Field, scale: Scale) -> bool:
+def _is_copied(reply: ReplyText, field: LabelledField, scale: NumberScale) -> bool:
     """Say whether a passage states this confidence, or holds this label and the line after it."""
     if field.part is CONFIDENCE or field.part is STEP:
         return bool(reply.stated) and _states(reply, field, scale)
@@ -89,7 +91,7 @@ def _is_copied(reply: Reply, field: Field, scale: Scale) -> bool:
     return is_copy(label + said.partition("\n")[0], reply.passages)
 
 
-def _states(reply: Reply, field: Field, scale: Scale) -> bool:
+def _states(reply: ReplyText, field: LabelledField, scale: NumberScale) -> bool:
     """Say whether passages state the value of a field, or what its first number may mean."""
     said = reply.text[field.value : field.value + _COPIED].lstrip(_BEFORE).partition("\n")[0]
     value = parse_confidence(said.partition("</")[0], scale)

@@ -20,7 +20,7 @@ from novarag.strategies.judgment import parse_classes, parse_state
 from novarag.strategies.labels import Labels, find_fields, has_step
 from novarag.strategies.markup import masked
 from novarag.strategies.objects import find_object, pick
-from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, Field, Reply
+from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, LabelledField, ReplyText
 from novarag.strategies.quotations import Quotations, announces
 from novarag.strategies.reasoning import final_part
 from novarag.strategies.steps import COMBINE, loses_step, read_steps
@@ -79,7 +79,7 @@ def read(
     if not bare:
         return Reading(flaw=Flaw.EMPTY, spans={})
     told, stated = _told(passages, labels) if passages else ((), frozenset())
-    reply = Reply(text, lower, body, told, stated, said)
+    reply = ReplyText(text, lower, body, told, stated, said)
     reading = None if labels.tagged else _object(reply, labels, k)
     reading = reading or _labelled(reply, labels, k)
     if truncated and reading.flaw is None and not _is_complete(text, reading.spans):
@@ -114,7 +114,7 @@ def _is_complete(text: str, spans: Mapping[str, tuple[int, int]]) -> bool:
     return "\n" in text[end:] and not text[end:].strip(EDGE)
 
 
-def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
+def _labelled(reply: ReplyText, labels: Labels, k: int | None) -> Reading:
     """Read a reply by its labels."""
     fields = find_fields(reply, labels)
     own = [f for f in fields if not f.quoted]
@@ -144,7 +144,7 @@ def _labelled(reply: Reply, labels: Labels, k: int | None) -> Reading:
     )
 
 
-def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
+def _object(reply: ReplyText, labels: Labels, k: int | None) -> Reading | None:
     """Read a reply that ends with one JSON object, and so has no steps."""
     found = find_object(reply)
     if found is None:
@@ -172,7 +172,7 @@ def _object(reply: Reply, labels: Labels, k: int | None) -> Reading | None:
     )
 
 
-def _is_own_object(reply: Reply, start: int, labels: Labels) -> bool:
+def _is_own_object(reply: ReplyText, start: int, labels: Labels) -> bool:
     """Say whether an object behind other text is the reply.
 
     It is none where something before it is a field of ours, announces somebody else's text, or
@@ -193,7 +193,7 @@ def _stated(value: str | Flaw | None, labels: Labels) -> float | Flaw:
 
 
 def _answer_and_confidence(
-    reply: Reply, fields: list[Field], labels: Labels, spans: Spans
+    reply: ReplyText, fields: list[LabelledField], labels: Labels, spans: Spans
 ) -> Stated:
     if labels.combine is not None:
         return read_steps(reply, fields, labels, spans)
@@ -211,7 +211,7 @@ def _answer_and_confidence(
     return (read[0], Flaw.DISAGREE) if _is_contradicted(reply, pair, blocks, labels, read) else read
 
 
-def _blocks(pair: list[Field]) -> list[tuple[Field, Field]]:
+def _blocks(pair: list[LabelledField]) -> list[tuple[LabelledField, LabelledField]]:
     """Pair each answer with the confidence beside it: below it, or above it in all of a reply."""
     if len(pair) == 2 and pair[0].part is not pair[1].part:
         return [(pair[0], pair[1]) if pair[0].part is ANSWER else (pair[1], pair[0])]
@@ -222,7 +222,11 @@ def _blocks(pair: list[Field]) -> list[tuple[Field, Field]]:
 
 
 def _block(
-    reply: Reply, answer: Field | None, stated: Field | None, labels: Labels, spans: Spans
+    reply: ReplyText,
+    answer: LabelledField | None,
+    stated: LabelledField | None,
+    labels: Labels,
+    spans: Spans,
 ) -> Stated:
     said = None if answer is None else clean(reply, answer.value, answer.end, spans)
     if stated is None:
@@ -232,9 +236,9 @@ def _block(
 
 
 def _is_contradicted(
-    reply: Reply,
-    pair: list[Field],
-    blocks: list[tuple[Field, Field]],
+    reply: ReplyText,
+    pair: list[LabelledField],
+    blocks: list[tuple[LabelledField, LabelledField]],
     labels: Labels,
     read: Stated,
 ) -> bool:
@@ -245,7 +249,7 @@ def _is_contradicted(
 
 
 def _judgment(
-    reply: Reply, fields: list[Field], k: int | None, spans: Spans
+    reply: ReplyText, fields: list[LabelledField], k: int | None, spans: Spans
 ) -> tuple[Judgment | None, tuple[str, ...]]:
     """Read the classes of the passages and the group judgment, each of which may come once."""
     judged = [f for f in fields if f.part is CLASSES or f.part is GROUP]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
-from novarag.strategies.parts import ANSWER, STEP, Field, Reply
+from novarag.strategies.parts import ANSWER, STEP, LabelledField, ReplyText
 from novarag.strategies.values import clean, says
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 """How the confidences of several steps become one."""
 
 
-def read_steps(reply: Reply, fields: list[Field], labels: Labels, spans: Spans) -> Stated:
+def read_steps(
+    reply: ReplyText, fields: list[LabelledField], labels: Labels, spans: Spans
+) -> Stated:
     """Read the last answer, and combine the confidences of the steps."""
     steps = _told(fields)
     answers = [f for f in fields if f.part is ANSWER]
@@ -45,27 +47,29 @@ def read_steps(reply: Reply, fields: list[Field], labels: Labels, spans: Spans) 
     return answer, COMBINE[labels.combine or "product"](stated)
 
 
-def loses_step(fields: list[Field]) -> bool:
+def loses_step(fields: list[LabelledField]) -> bool:
     """Say whether a step is stated in a quotation alone."""
     own = {f.step for f in fields if not f.quoted}
     return any(f.quoted and f.step and f.step not in own for f in fields)
 
 
-def _told(fields: list[Field]) -> list[Field]:
+def _told(fields: list[LabelledField]) -> list[LabelledField]:
     """Return the fields of steps; an empty one counts only where no other states its step."""
     steps = [f for f in fields if f.part is STEP]
     filled = {f.step for f in steps if f.end > f.value}
     return [f for f in steps if f.end > f.value or f.step not in filled]
 
 
-def _after_steps(fields: list[Field]) -> list[Field]:
+def _after_steps(fields: list[LabelledField]) -> list[LabelledField]:
     """Return the answers that end a block of steps, and all that follow the first of these."""
     told = [f for f in fields if f.part is STEP or f.part is ANSWER]
     ends = [b for a, b in pairwise(told) if a.part is STEP and b.part is ANSWER]
     return [f for f in told if f.part is ANSWER and f >= ends[0]] if ends else []
 
 
-def _stated_steps(reply: Reply, steps: list[Field], labels: Labels) -> list[float] | Flaw:
+def _stated_steps(
+    reply: ReplyText, steps: list[LabelledField], labels: Labels
+) -> list[float] | Flaw:
     """Return the confidence of each step, of which each may be stated in one way alone."""
     stated: dict[int, float] = {}
     for field in steps:

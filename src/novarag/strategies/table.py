@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from novarag.defaults import ASK
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.records import Prompt
-from novarag.strategies.confidence import Scale
+from novarag.strategies.confidence import NumberScale
 from novarag.strategies.forms import guessed, judged, reasoned, stepwise, verdict
 from novarag.strategies.labels import Labels
 from novarag.strategies.reader import read
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from novarag.records import PassageGroup, Reading
-    from novarag.strategies.frames import Framed
+    from novarag.strategies.frames import FramedStrategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ class Strategy:
         shown = len(passages) if group else k
         return read(reply, self.labels, k=shown, passages=passages, truncated=truncated)
 
-    def framed(self, secret: str | None = None) -> Framed:
-        """Return the same strategy with labels that no passage can know; see `Framed`."""
-        from novarag.strategies.frames import Framed, fresh_secret
+    def framed(self, secret: str | None = None) -> FramedStrategy:
+        """Return the same strategy with labels that no passage can know; see `FramedStrategy`."""
+        from novarag.strategies.frames import FramedStrategy, fresh_secret
 
-        return Framed(strategy=self, secret=secret or fresh_secret())
+        return FramedStrategy(strategy=self, secret=secret or fresh_secret())
 
     def pattern(self, k: int, *, step_length: int = ASK.step_length) -> str:
         r"""Return the regular expression of replies about k passages; raise if they have no form.
@@ -68,7 +68,7 @@ class Strategy:
         True
         """
         if self.form is None:
-            raise UnknownName(self.name, [s.name for s in STRATEGIES.values() if s.form])
+            raise UnknownNameError(self.name, [s.name for s in STRATEGIES.values() if s.form])
         return self.form(k, step_length)
 
 
@@ -118,11 +118,11 @@ STRATEGIES = {
 
 FORMATS = {
     "guess-probability": Labels(
-        answer=("guess", "answer"), confidence=("probability",), scale=Scale.UNIT, terse=True
+        answer=("guess", "answer"), confidence=("probability",), scale=NumberScale.UNIT, terse=True
     ),
-    "answer-tags": Labels(scale=Scale.UNIT, tagged=True),
+    "answer-tags": Labels(scale=NumberScale.UNIT, tagged=True),
     "probability-yes": Labels(
-        answer=("decision",), confidence=("probability_yes",), scale=Scale.HUNDRED
+        answer=("decision",), confidence=("probability_yes",), scale=NumberScale.HUNDRED
     ),
 }
 """Label presets for other people's prompts, read by the same reader."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import CONFIDENCE, Field, Reply
+from novarag.strategies.parts import CONFIDENCE, LabelledField, ReplyText
 from novarag.strategies.values import EDGE, clean, confidence
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _GLUED = re.compile(r"[0-9]\.[0-9]{1,4}\.[0-9]{1,20}[ \t]{0,4}$")
 _SOLE_NUMBER = re.compile(r"[ \t*_(<]{0,6}[0-9]{0,4}\.?[0-9]{0,20}%?[ \t*_)>.]{0,6}$")
 
 
-def read_terse(reply: Reply, pair: list[Field], labels: Labels, spans: Spans) -> Stated:
+def read_terse(reply: ReplyText, pair: list[LabelledField], labels: Labels, spans: Spans) -> Stated:
     """Read a reply that should be nothing but an answer and a confidence, labelled or not."""
     at = next((i for i, f in enumerate(pair) if f.part is CONFIDENCE), None)
     if at is None:
@@ -39,7 +39,7 @@ def read_terse(reply: Reply, pair: list[Field], labels: Labels, spans: Spans) ->
     return answer, Flaw.QUOTED if stated.borrowed and not isinstance(value, Flaw) else value
 
 
-def _line_above(reply: Reply, end: int, labels: Labels, spans: Spans) -> str | None:
+def _line_above(reply: ReplyText, end: int, labels: Labels, spans: Spans) -> str | None:
     """Take the text before a confidence: on its line, else the last line above that has some."""
     kept = len(reply.text[reply.body : end].rstrip(EDGE + "\"'.:-/(<")) + reply.body
     start = max(reply.body, reply.text.rfind("\n", reply.body, kept) + 1)
@@ -49,7 +49,9 @@ def _line_above(reply: Reply, end: int, labels: Labels, spans: Spans) -> str | N
     return clean(reply, start, kept, spans)
 
 
-def _unlabelled(reply: Reply, pair: list[Field], labels: Labels, spans: Spans) -> Stated:
+def _unlabelled(
+    reply: ReplyText, pair: list[LabelledField], labels: Labels, spans: Spans
+) -> Stated:
     """Read "Paris, 0.9", or "Paris" and "0.9" on two lines."""
     lines = _first_lines(reply, pair[0].value if pair else reply.body)
     if not lines:
@@ -77,7 +79,7 @@ def _unlabelled(reply: Reply, pair: list[Field], labels: Labels, spans: Spans) -
     return answer and answer.rstrip(" :/=<(-"), confidence(reply, *tail.span(1), labels, spans)
 
 
-def _first_lines(reply: Reply, at: int) -> list[tuple[int, int]]:
+def _first_lines(reply: ReplyText, at: int) -> list[tuple[int, int]]:
     """Return the first two lines that say something, without a role that leaked in."""
     lines: list[tuple[int, int]] = []
     while at < len(reply.text) and len(lines) < 2:

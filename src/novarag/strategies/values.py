@@ -9,7 +9,7 @@ from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.copies import squeeze
 from novarag.strategies.markup import without_edges
-from novarag.strategies.parts import ANSWER, Field, Reply
+from novarag.strategies.parts import ANSWER, LabelledField, ReplyText
 
 if TYPE_CHECKING:
     from novarag.strategies.labels import Labels
@@ -29,14 +29,16 @@ _GOES_ON = re.compile(
 )
 
 
-def confidence(reply: Reply, start: int, end: int, labels: Labels, spans: Spans) -> float | Flaw:
+def confidence(
+    reply: ReplyText, start: int, end: int, labels: Labels, spans: Spans
+) -> float | Flaw:
     """Read the confidence that stands here; a number that the next line goes on with is none."""
     spans["confidence"] = (start, end)
     stated = parse_confidence(reply.text[start:end], labels.scale)
     return Flaw.MALFORMED if _GOES_ON.match(reply.text, end - 1) else stated
 
 
-def clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:
+def clean(reply: ReplyText, start: int, end: int, spans: Spans) -> str | None:
     """Take the dressing off an answer: emphasis, one pair of brackets or quotes, commas."""
     bare = without_edges(reply.said[start:end].strip()).lstrip(EDGE).rstrip(_EDGE_AFTER)
     if "{" not in bare:
@@ -52,7 +54,7 @@ def clean(reply: Reply, start: int, end: int, spans: Spans) -> str | None:
     return bare
 
 
-def says(reply: Reply, field: Field, labels: Labels, stated: Stated) -> bool:
+def says(reply: ReplyText, field: LabelledField, labels: Labels, stated: Stated) -> bool:
     """Say whether a field holds the answer, or the confidence, that was read."""
     if field.part is ANSWER:
         said = clean(reply, field.value, field.end, {})

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from novarag.study.analysis import StudyReport, analyse
-from novarag.study.ratings import Ratings, ratings_text, read_ratings
+from novarag.study.ratings import StudyRatings, ratings_text, read_ratings
 from novarag.study.rubric import RUBRIC, Criterion, Rubric, read_rubric
-from novarag.study.sheet import Key, Sheet, draw_places, key_text, make_sheet, read_key
+from novarag.study.sheet import RatingSheet, SheetKey, draw_places, key_text, make_sheet, read_key
 from novarag.study.simulated import simulated_ratings
 
 __all__ = [
     "RUBRIC",
     "Criterion",
-    "Key",
-    "Ratings",
+    "RatingSheet",
     "Rubric",
-    "Sheet",
+    "SheetKey",
+    "StudyRatings",
     "StudyReport",
     "analyse",
     "draw_places",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from novarag.stats.agreement import Level
     from novarag.stats.arrays import Floats
     from novarag.stats.ranks import RankTest
-    from novarag.study.ratings import Ratings
+    from novarag.study.ratings import StudyRatings
     from novarag.study.rubric import Criterion
 
 
@@ -60,7 +60,7 @@ class RaterAgreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class SystemContrast:
     """Two systems on one criterion: their paired difference, and both tests of it.
 
     `dunn` takes ratings for independent, as the paper did; `wilcoxon` pairs them by question.
@@ -86,7 +86,7 @@ class CriterionReport:
     kruskal: RankTest
     friedman: RankTest | None
     concordance: float | None
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[SystemContrast, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -121,7 +121,7 @@ class StudyReport:
 
 
 def analyse(
-    ratings: Ratings, *, replicates: int = MEASURE.replicates, seed: int = MEASURE.seed
+    ratings: StudyRatings, *, replicates: int = MEASURE.replicates, seed: int = MEASURE.seed
 ) -> StudyReport:
     """Analyse ratings; intervals come from drawing whole questions again."""
     key, scores = ratings.key, ratings.scores
@@ -132,7 +132,7 @@ def analyse(
     weights = np.concatenate(
         list(draws(len(key.entries), replicates, seed=seed, width=key.rubric.points**2))
     )
-    desk = _Desk(ratings, weights)
+    desk = _RatedQuestions(ratings, weights)
     return StudyReport(
         sheet=key.sheet,
         systems=key.systems,
@@ -154,10 +154,10 @@ def _count(name: str, scores: Floats) -> RaterCount:
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _RatedQuestions:
     """Ratings, and the same drawn questions for every figure."""
 
-    ratings: Ratings
+    ratings: StudyRatings
     weights: Floats
 
     def report(self, place: int) -> CriterionReport:
@@ -215,7 +215,7 @@ class _Desk:
 
     def _contrasts(
         self, samples: list[Floats], blocks: Floats, kept: NDArray[np.bool_]
-    ) -> tuple[Contrast, ...]:
+    ) -> tuple[SystemContrast, ...]:
         systems = self.ratings.key.systems
         raw = dunn(samples)
         paired = wilcoxon(blocks) if kept.any() else np.full(raw.size, np.nan)
@@ -228,7 +228,7 @@ class _Desk:
                 return _over(w @ apart, w @ kept)
 
             found.append(
-                Contrast(
+                SystemContrast(
                     one=systems[i], other=systems[j],
                     difference=self._figure(shift, int(kept.sum())),
                     dunn=float(raw[at]), dunn_bonferroni=float(bonferroni(raw)[at]),

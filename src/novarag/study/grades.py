@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.study.ratings import Ratings, ratings_text
+from novarag.study.ratings import StudyRatings, ratings_text
 from novarag.study.rubric import Criterion, Rubric
-from novarag.study.sheet import Key, KeyEntry
+from novarag.study.sheet import KeyEntry, SheetKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,10 +58,10 @@ def sheet_id(entries: Sequence[GradeEntry]) -> str:
     return blake2b(shown.encode(), digest_size=6).hexdigest()
 
 
-def grade_key(sheet: str, questions: Sequence[str]) -> Key:
+def grade_key(sheet: str, questions: Sequence[str]) -> SheetKey:
     """Return the key that grades are read with; there is one system, and nothing to hide."""
     entries = tuple(KeyEntry(question=name, group="", order=(0,)) for name in questions)
-    return Key(sheet=sheet, systems=("answer",), rubric=RUBRIC, entries=entries)
+    return SheetKey(sheet=sheet, systems=("answer",), rubric=RUBRIC, entries=entries)
 
 
 def grades_text(sheet: str, grades: Sequence[str | None], *, rater: str) -> str:
@@ -69,10 +69,10 @@ def grades_text(sheet: str, grades: Sequence[str | None], *, rater: str) -> str:
     key = grade_key(sheet, [""] * len(grades))
     scores = [np.nan if grade is None else GRADES.index(grade) + 1.0 for grade in grades]
     table = np.array(scores).reshape(1, -1, 1, 1)
-    return ratings_text(Ratings(key=key, raters=(rater,), scores=table), 0)
+    return ratings_text(StudyRatings(key=key, raters=(rater,), scores=table), 0)
 
 
-def settle(ratings: Ratings) -> list[str]:
+def settle(ratings: StudyRatings) -> list[str]:
     """Return the grade of each answer; where graders differ on right or wrong, it is disputed.
 
     Who cannot tell leaves it to the others.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from novarag.stats.arrays import Floats
-    from novarag.study.sheet import Key
+    from novarag.study.sheet import SheetKey
 
 FORMAT = "novarag study ratings 1"
 _CUT = 60  # characters of foreign text in an error
@@ -24,19 +24,19 @@ _Cells = dict[tuple[int, int, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratings:
+class StudyRatings:
     """Scores by rater, question, system and criterion; a missing one is NaN.
 
     `simulated` says that nobody gave them.
     """
 
-    key: Key
+    key: SheetKey
     raters: tuple[str, ...]
     scores: Floats
     simulated: bool = False
 
 
-def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
+def read_ratings(key: SheetKey, texts: Mapping[str, str]) -> StudyRatings:
     """Read the files of raters, given as texts by their names; each rater counts once.
 
     A missing rating is left missing; it is counted when the ratings are analysed.
@@ -60,12 +60,12 @@ def read_ratings(key: Key, texts: Mapping[str, str]) -> Ratings:
         simulated.add(content.get("simulated") is True)
     if len(simulated) > 1:
         raise UsageError("some of these ratings are simulated and some are not: read them apart")
-    return Ratings(
+    return StudyRatings(
         key=key, raters=tuple(raters), scores=np.stack(tables), simulated=simulated == {True}
     )
 
 
-def _content(text: str, key: Key, source: str) -> dict[str, Any]:
+def _content(text: str, key: SheetKey, source: str) -> dict[str, Any]:
     try:
         content = parse_json(text)
     except ValueError:
@@ -99,7 +99,7 @@ def _rater(content: dict[str, Any], source: str) -> str:
     return rater.strip()
 
 
-def _table(ratings: list[Any], key: Key, source: str) -> Floats:
+def _table(ratings: list[Any], key: SheetKey, source: str) -> Floats:
     criteria = {c.name: i for i, c in enumerate(key.rubric.criteria)}
     letters = {letter(i): i for i in range(len(key.systems))}
     cells: _Cells = {}
@@ -131,7 +131,7 @@ def _table(ratings: list[Any], key: Key, source: str) -> Floats:
     return table
 
 
-def ratings_text(ratings: Ratings, rater: int) -> str:
+def ratings_text(ratings: StudyRatings, rater: int) -> str:
     """Write one rater's scores as the sheet's Save button does; `read_ratings` reads them back."""
     key = ratings.key
     rows = [

@@ -1,6 +1,6 @@
 """A blind rating sheet: the same questions answered by several systems, in shuffled order.
 
-What raters see is in `Sheet.entries`; which system stands behind which letter is in the
+What raters see is in `RatingSheet.entries`; which system stands behind which letter is in the
 sheet's `key`.
 """
 
@@ -30,7 +30,7 @@ _FORMAT = "novarag study key 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SheetEntry:
     """What raters see of one question: the group, and the replies in the order shown."""
 
     group: PassageGroup
@@ -41,7 +41,7 @@ class Entry:
 class KeyEntry:
     """What raters do not see of one question: where it comes from, and who replied in what order.
 
-    `order[i]` is the place in `Key.systems` of the system behind the i-th reply shown.
+    `order[i]` is the place in `SheetKey.systems` of the system behind the i-th reply shown.
     """
 
     question: str
@@ -50,7 +50,7 @@ class KeyEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class SheetKey:
     """All that is needed to read ratings of a sheet, and to take the blindfold off."""
 
     sheet: str
@@ -61,11 +61,11 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Sheet:
+class RatingSheet:
     """A sheet and its key; `answers` says whether raters are shown the accepted answers."""
 
-    entries: tuple[Entry, ...]
-    key: Key
+    entries: tuple[SheetEntry, ...]
+    key: SheetKey
     answers: bool = False
 
     @property
@@ -138,7 +138,7 @@ def make_sheet(
     rubric: Rubric = RUBRIC,
     answers: bool = False,
     parts: Mapping[str, str] | None = None,
-) -> Sheet:
+) -> RatingSheet:
     """Make a sheet of trials, by the name of the system; the first reply to a group is shown.
 
     `parts` names the set that each question is from; then all sets have as many questions.
@@ -158,16 +158,16 @@ def make_sheet(
         order = list(range(len(names)))
         rng_for(seed, "study", *place).shuffle(order)
         replies = tuple(trials[i].completion.text for i in order)
-        entries.append(Entry(group=trials[0].group, replies=replies))
+        entries.append(SheetEntry(group=trials[0].group, replies=replies))
         hidden.append(KeyEntry(question=place[0], group=place[1], order=tuple(order)))
     content = [names, asdict(rubric), [asdict(h) for h in hidden], [_shown(e) for e in entries]]
     sheet = blake2b(json.dumps([*content, answers]).encode(), digest_size=6).hexdigest()
     models = tuple(next(iter(held.values())).completion.model for held in first)
-    key = Key(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden), models=models)
-    return Sheet(entries=tuple(entries), key=key, answers=answers)
+    key = SheetKey(sheet=sheet, systems=names, rubric=rubric, entries=tuple(hidden), models=models)
+    return RatingSheet(entries=tuple(entries), key=key, answers=answers)
 
 
-def _shown(entry: Entry) -> list[object]:
+def _shown(entry: SheetEntry) -> list[object]:
     return [*_content(entry.group), entry.group.question.answers, entry.replies]
 
 
@@ -186,18 +186,18 @@ def _check_same(groups: Sequence[PassageGroup], names: Sequence[str]) -> None:
             )
 
 
-def key_text(key: Key) -> str:
+def key_text(key: SheetKey) -> str:
     """Write a key as JSON."""
     return json.dumps({"format": _FORMAT, **asdict(key)}, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_key(text: str, *, source: str = "key.json") -> Key:
+def read_key(text: str, *, source: str = "key.json") -> SheetKey:
     """Read a key back; raise `DataError` where it is not whole."""
     try:
         content = parse_json(text)
         if content["format"] != _FORMAT:
             raise ValueError  # noqa: TRY301 - one message for all that is not a key
-        key = Key(
+        key = SheetKey(
             sheet=str(content["sheet"]),
             systems=tuple(str(name) for name in content["systems"]),
             rubric=rubric_of(content["rubric"], source=source),

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from novarag.errors import UsageError
-from novarag.study.ratings import Ratings
+from novarag.study.ratings import StudyRatings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.study.sheet import Sheet
+    from novarag.study.sheet import RatingSheet
 
 
 def simulated_ratings(
-    sheet: Sheet,
+    sheet: RatingSheet,
     means: Mapping[str, float | Sequence[float]],
     *,
     raters: int = 4,
     agreement: float = 0.7,
     missing: float = 0.0,
     seed: int = 0,
-) -> Ratings:
+) -> StudyRatings:
     """Make ratings with these expected means, by system: one for all criteria, or one for each.
 
     A score is one plus a binomial draw, so its mean is exact. Each rater takes the draw that all
@@ -47,7 +47,7 @@ def simulated_ratings(
     own = 1 + rng.binomial(points - 1, chance, size=size)
     scores = np.where(rng.random(size) < np.sqrt(agreement), shared, own).astype(np.float64)
     scores[rng.random(size) < missing] = np.nan
-    return Ratings(
+    return StudyRatings(
         key=key,
         raters=tuple(f"simulated rater {i + 1}" for i in range(raters)),
         scores=scores,

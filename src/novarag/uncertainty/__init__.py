@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from novarag.uncertainty.asked import p_true
-from novarag.uncertainty.compared import eigen_laplacian, lexical_similarity
-from novarag.uncertainty.likely import likelihood, perplexity
 from novarag.uncertainty.needs import GREEDY, Need, serving, union
-from novarag.uncertainty.sampled import ensemble, self_frequency
+from novarag.uncertainty.sample_agreement import ensemble, self_frequency
+from novarag.uncertainty.sample_similarity import eigen_laplacian, lexical_similarity
+from novarag.uncertainty.self_evaluation import p_true
 from novarag.uncertainty.semantic import Equivalence, by_entailment, semantic_entropy
-from novarag.uncertainty.stated import verbal
+from novarag.uncertainty.stated_confidence import verbal
+from novarag.uncertainty.token_likelihood import likelihood, perplexity
 from novarag.uncertainty.unlabelled import perturbation_consistency, retrieval_score
 
 if TYPE_CHECKING:

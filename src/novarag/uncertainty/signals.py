@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from novarag.records import Flaw
-from novarag.uncertainty.likely import from_tokens
+from novarag.uncertainty.token_likelihood import from_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

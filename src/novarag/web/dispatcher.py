@@ -7,7 +7,7 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from novarag.web.pace import Pace
+from novarag.web.pace import EndpointPace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ class EndpointQueue:
 
     def __init__(self, endpoint: Endpoint, most: int) -> None:
         self.endpoint = endpoint
-        self.pace = Pace(most)
+        self.pace = EndpointPace(most)
 
 
 class Dispatcher:

@@ -23,7 +23,7 @@ _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Download:
+class FileDownload:
     """A file on a server, and what it must be."""
 
     address: str
@@ -31,7 +31,7 @@ class Download:
     sha256: str
 
 
-class _Refused(Exception):  # noqa: N818 - never leaves this module
+class _FailedAttempt(Exception):  # noqa: N818 - never leaves this module
     """An attempt that failed; `again` says whether another may do better."""
 
     def __init__(self, why: str, *, again: bool) -> None:
@@ -40,7 +40,7 @@ class _Refused(Exception):  # noqa: N818 - never leaves this module
 
 
 async def download(
-    wanted: Download,
+    wanted: FileDownload,
     place: Path,
     *,
     attempts: int = 3,
@@ -63,7 +63,7 @@ async def download(
         for number in range(1, attempts + 1):
             try:
                 await _attempt(session, wanted, place)
-            except _Refused as refused:
+            except _FailedAttempt as refused:
                 if not refused.again or number == attempts:
                     raise ServiceError(
                         f"{wanted.address} could not be fetched: {refused.why}",
@@ -74,7 +74,7 @@ async def download(
             await asyncio.sleep(pause * 2 ** (number - 1))
 
 
-async def _attempt(session: aiohttp.ClientSession, wanted: Download, place: Path) -> None:
+async def _attempt(session: aiohttp.ClientSession, wanted: FileDownload, place: Path) -> None:
     try:
         url = URL(wanted.address)
         for _ in range(_REDIRECTS + 1):
@@ -86,15 +86,15 @@ async def _attempt(session: aiohttp.ClientSession, wanted: Download, place: Path
                 await _write(response, wanted, place)
                 return
     except TimeoutError:
-        raise _Refused("the server did not answer in time", again=True) from None
+        raise _FailedAttempt("the server did not answer in time", again=True) from None
     except aiohttp.ClientConnectorError as error:
         why = error.os_error.strerror or "no such host"
-        raise _Refused(f"cannot connect to {error.host} ({why})", again=True) from None
+        raise _FailedAttempt(f"cannot connect to {error.host} ({why})", again=True) from None
     except (aiohttp.InvalidURL, ValueError):
-        raise _Refused("this is no web address", again=False) from None
+        raise _FailedAttempt("this is no web address", again=False) from None
     except (aiohttp.ClientError, ConnectionError) as error:
-        raise _Refused(f"the connection broke ({type(error).__name__})", again=True) from None
-    raise _Refused(f"it redirects more than {_REDIRECTS} times", again=False)
+        raise _FailedAttempt(f"the connection broke ({type(error).__name__})", again=True) from None
+    raise _FailedAttempt(f"it redirects more than {_REDIRECTS} times", again=False)
 
 
 def _redirected(url: URL, response: aiohttp.ClientResponse) -> URL:
@@ -106,21 +106,21 @@ def _redirected(url: URL, response: aiohttp.ClientResponse) -> URL:
         target = URL()
     if not given or target.scheme not in {"http", "https"} or not target.host:
         shown = plain_text(given, longest=100)
-        raise _Refused(f"it redirects to {shown!r}, which is no web address", again=False)
+        raise _FailedAttempt(f"it redirects to {shown!r}, which is no web address", again=False)
     if url.scheme == "https" and target.scheme == "http":
-        raise _Refused(f"it redirects from https to http ({target.host})", again=False)
+        raise _FailedAttempt(f"it redirects from https to http ({target.host})", again=False)
     return target.with_user(None)
 
 
-def _check_status(response: aiohttp.ClientResponse, wanted: Download) -> None:
+def _check_status(response: aiohttp.ClientResponse, wanted: FileDownload) -> None:
     if response.status != 200:
-        raise _Refused(f"HTTP {response.status}", again=response.status in _BUSY)
+        raise _FailedAttempt(f"HTTP {response.status}", again=response.status in _BUSY)
     promised = response.content_length
     if promised is not None and promised > wanted.size:
-        raise _Refused(f"it has {promised:,} bytes, not {wanted.size:,}", again=False)
+        raise _FailedAttempt(f"it has {promised:,} bytes, not {wanted.size:,}", again=False)
 
 
-async def _write(response: aiohttp.ClientResponse, wanted: Download, place: Path) -> None:
+async def _write(response: aiohttp.ClientResponse, wanted: FileDownload, place: Path) -> None:
     """Write what arrives into a draft, which takes its place only when it is the file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(place) as file:
@@ -128,10 +128,10 @@ async def _write(response: aiohttp.ClientResponse, wanted: Download, place: Path
         async for piece in response.content.iter_chunked(_PIECE):
             size += len(piece)
             if size > wanted.size:
-                raise _Refused(f"it has more than {wanted.size:,} bytes", again=False)
+                raise _FailedAttempt(f"it has more than {wanted.size:,} bytes", again=False)
             hashed.update(piece)
             file.write(piece)
         if size < wanted.size:
-            raise _Refused(f"it ended after {size:,} of {wanted.size:,} bytes", again=True)
+            raise _FailedAttempt(f"it ended after {size:,} of {wanted.size:,} bytes", again=True)
         if hashed.hexdigest() != wanted.sha256:
-            raise _Refused("its checksum is another", again=False)
+            raise _FailedAttempt("its checksum is another", again=False)

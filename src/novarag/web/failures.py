@@ -23,7 +23,7 @@ _RETRIED = frozenset({408, 409})
 _LONGEST_REASON = 65_536  # bytes of a refusal that is looked into; of a longer one the beginning
 
 
-class Failure(Exception):  # noqa: N818 - never leaves this room
+class AttemptFailure(Exception):  # noqa: N818 - never leaves this room
     """One attempt that failed, and when the server wants to hear from us again."""
 
     def __init__(self, outcome: Outcome, detail: str, after: float | None = None) -> None:
@@ -31,7 +31,7 @@ class Failure(Exception):  # noqa: N818 - never leaves this room
         super().__init__(outcome)
 
 
-def heed(queue: EndpointQueue, failure: Failure) -> None:
+def heed(queue: EndpointQueue, failure: AttemptFailure) -> None:
     """Tell the pace of an endpoint what a failure says of it."""
     match failure.outcome:
         case Outcome.RATE_LIMITED:
@@ -48,24 +48,24 @@ def heed(queue: EndpointQueue, failure: Failure) -> None:
             queue.pace.gave_up()
 
 
-def refusal(status: int, content: bytes, after: float | None) -> Failure:
+def refusal(status: int, content: bytes, after: float | None) -> AttemptFailure:
     """Say what a status other than 200 means."""
     detail = f"HTTP {status}: {error_message(content)}"
     if status == 429:
-        return Failure(Outcome.RATE_LIMITED, detail, after)
+        return AttemptFailure(Outcome.RATE_LIMITED, detail, after)
     if status >= 500 or status in _RETRIED:
-        return Failure(Outcome.SERVER_ERROR, detail, after)
-    return Failure(Outcome.DENIED if status in _DENIED else Outcome.REFUSED, detail)
+        return AttemptFailure(Outcome.SERVER_ERROR, detail, after)
+    return AttemptFailure(Outcome.DENIED if status in _DENIED else Outcome.REFUSED, detail)
 
 
-def redirected(response: aiohttp.ClientResponse) -> Failure:
+def redirected(response: aiohttp.ClientResponse) -> AttemptFailure:
     """Say where a server wants to send us; we do not go, as our key would come along."""
     try:
         target = urlsplit(response.headers.get("Location", "")).hostname
     except ValueError:
         target = "an address that is none"
     place = plain_text(target or "another path of the same host", longest=100)
-    return Failure(
+    return AttemptFailure(
         Outcome.REDIRECTED, f"the server redirects to {place}; give that address if it is meant"
     )
 

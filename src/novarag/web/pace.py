@@ -16,7 +16,7 @@ _DOUBTFUL, _IN_A_ROW = 3, 8  # failures in a row: try one at a time, pause
 _LONGEST_PAUSE = 30.0
 
 
-class Pace:
+class EndpointPace:
     """The limits of one endpoint."""
 
     def __init__(self, most: int) -> None:
@@ -26,7 +26,7 @@ class Pace:
         self.resumes = 0.0
         self.throttle = Throttle()
         self._window = _Window(self.limit)
-        self._blame = _Blame()
+        self._blame = _FailureBlame()
         self._in_a_row, self._row_began = 0, 0.0
         self._trouble = False
         self._best_latency = float("inf")
@@ -125,7 +125,7 @@ class _Window:
 _DEAF = 60.0
 
 
-class _Blame:
+class _FailureBlame:
     """Whether failures come from how much we ask; if asking far less did not help, they do not."""
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class Throttle:
         self._cut = self._grown = self._refused = 0.0
         self._good, self._bad = 0, 0
         self._since: float | None = None
-        self._blame = _Blame()
+        self._blame = _FailureBlame()
 
     def wait(self, now: float) -> float:
         """Return how long the next request must wait."""

@@ -15,7 +15,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 from novarag.web.key_forms import forms, is_secret
-from novarag.web.unescaping import View, fold, has_escapes
+from novarag.web.unescaping import PlainedText, fold, has_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,7 +104,7 @@ class Secrets:
         plain = fold(text)
         if not has_escapes(plain) and self._is_clean(self._squeezed(plain)):
             return []
-        view: View | None = View(text)
+        view: PlainedText | None = PlainedText(text)
         spans: list[tuple[int, int]] = []
         for _ in range(_LAYERS + 1):
             if view is None:

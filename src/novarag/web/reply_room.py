@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from novarag.calls import Outcome
-from novarag.web.failures import Failure
+from novarag.web.failures import AttemptFailure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ class ReplyRoom:
 
     async def content(self, response: aiohttp.ClientResponse, most: int) -> bytes:
         """Read the content of a response: at most so many bytes, once they are unfolded."""
-        unfold = _Unfolding(response.headers.get("Content-Encoding", ""))
+        unfold = _BoundedUnpacking(response.headers.get("Content-Encoding", ""))
         size = None if unfold.needed else response.content_length
         if size is not None and size > most:
             raise _too_long(most)
@@ -72,7 +72,7 @@ class ReplyRoom:
             return bytes(body)
 
 
-class _Unfolding:
+class _BoundedUnpacking:
     """Undoes the compression of a reply, a piece at a time and never more than is wanted."""
 
     def __init__(self, encoding: str) -> None:
@@ -80,7 +80,9 @@ class _Unfolding:
         self.needed = self._encoding not in {"", "identity"}
         self._zip: zlib._Decompress | None = None
         if self.needed and self._encoding not in ENCODINGS.split(", "):
-            raise Failure(Outcome.MALFORMED, "the reply is compressed in a way we did not ask for")
+            raise AttemptFailure(
+                Outcome.MALFORMED, "the reply is compressed in a way we did not ask for"
+            )
 
     def __call__(self, piece: bytes, most: int) -> bytes:
         if not self.needed or not piece:
@@ -91,13 +93,13 @@ class _Unfolding:
         try:
             return self._zip.decompress(piece, most)
         except zlib.error:
-            raise Failure(Outcome.MALFORMED, "the compressed reply is damaged") from None
+            raise AttemptFailure(Outcome.MALFORMED, "the compressed reply is damaged") from None
 
     def end(self) -> None:
         """Complain about a compressed reply that is cut short."""
         if self._zip is not None and not self._zip.eof:
-            raise Failure(Outcome.CUT_OFF, "the compressed reply is cut short")
+            raise AttemptFailure(Outcome.CUT_OFF, "the compressed reply is cut short")
 
 
-def _too_long(most: int) -> Failure:
-    return Failure(Outcome.MALFORMED, f"the reply is longer than {most:,} bytes")
+def _too_long(most: int) -> AttemptFailure:
+    return AttemptFailure(Outcome.MALFORMED, f"the reply is longer than {most:,} bytes")

@@ -19,7 +19,7 @@ from novarag.defaults import ACCESS
 from novarag.errors import UsageError
 from novarag.web.dispatcher import Dispatcher
 from novarag.web.endpoint import refuse_shared_keys
-from novarag.web.failures import Failure, heed, redirected, refusal, seconds
+from novarag.web.failures import AttemptFailure, heed, redirected, refusal, seconds
 from novarag.web.redaction import Secrets
 from novarag.web.reply_room import ENCODINGS, ReplyRoom
 
@@ -60,7 +60,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted(Generic[_Read]):
+class _ExpectedReply(Generic[_Read]):
     """What is to be made of an answer, and how many bytes it may have."""
 
     read: Callable[[bytes], _Read]
@@ -131,7 +131,7 @@ class Sender:
             status, _, content = await self._call(
                 "GET", place, self._authority(endpoint), most=_LONGEST_LIST
             )
-        except Failure as failure:
+        except AttemptFailure as failure:
             raise CallError(failure.outcome, self.secrets.redact(failure.detail)) from None
         return status, content
 
@@ -152,7 +152,7 @@ class Sender:
         attempt before it is sent, and of each that failed. `most` bounds the bytes of the answer.
         """
         largest = self.patience.largest_reply
-        wanted = _Wanted(read, min(largest, largest if most is None else most))
+        wanted = _ExpectedReply(read, min(largest, largest if most is None else most))
         headers = {"Content-Type": "application/json"}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -162,7 +162,7 @@ class Sender:
             try:
                 content = self._attempt(queue, attempt, (headers, body, wanted), tell)
                 return await content, attempt
-            except Failure as failure:  # let go of at once: its traceback holds the reply
+            except AttemptFailure as failure:  # let go of at once: its traceback holds the reply
                 outcome, detail, after = failure.outcome, failure.detail, failure.after
             if not self.patience.again(outcome) or number == self.patience.attempts:
                 raise CallError(outcome, detail)
@@ -173,7 +173,7 @@ class Sender:
         self,
         queue: EndpointQueue,
         attempt: str,
-        request: tuple[dict[str, str], bytes, _Wanted[_Read]],
+        request: tuple[dict[str, str], bytes, _ExpectedReply[_Read]],
         tell: Tell | None,
     ) -> _Read:
         sent = monotonic()
@@ -185,7 +185,7 @@ class Sender:
             reply = await self._send(queue.endpoint, attempt, *request)
             queue.pace.accepted(sent, monotonic())
             settled = True
-        except Failure as failure:
+        except AttemptFailure as failure:
             heed(queue, failure)
             settled = True
             if tell is not None:
@@ -211,7 +211,7 @@ class Sender:
         attempt: str,
         headers: dict[str, str],
         body: bytes,
-        wanted: _Wanted[_Read],
+        wanted: _ExpectedReply[_Read],
     ) -> _Read:
         own = headers | {"X-Request-Id": attempt} | self._authority(endpoint)
         place = self._places[endpoint]
@@ -221,10 +221,10 @@ class Sender:
                 raise refusal(status, content, after)
             return wanted.read(content)
         except CallError as error:
-            raise Failure(error.outcome, self.secrets.redact(error.detail)) from None
-        except Failure as failure:
+            raise AttemptFailure(error.outcome, self.secrets.redact(error.detail)) from None
+        except AttemptFailure as failure:
             clean = self.secrets.redact(failure.detail)
-            raise Failure(failure.outcome, clean, failure.after) from None
+            raise AttemptFailure(failure.outcome, clean, failure.after) from None
 
     def _authority(self, endpoint: Endpoint) -> dict[str, str]:
         secret = self._keys[endpoint]
@@ -255,11 +255,13 @@ class Sender:
                 after = seconds(response.headers.get("Retry-After"))
                 return response.status, after, await self._room.content(response, most)
         except aiohttp.ConnectionTimeoutError:
-            raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} in 10 s") from None
+            raise AttemptFailure(Outcome.UNREACHABLE, f"cannot connect to {url} in 10 s") from None
         except TimeoutError:
-            raise Failure(Outcome.TIMED_OUT, f"no reply in {self.patience.timeout:g} s") from None
+            raise AttemptFailure(
+                Outcome.TIMED_OUT, f"no reply in {self.patience.timeout:g} s"
+            ) from None
         except aiohttp.ClientConnectorError as error:
             why = error.os_error.strerror or "no such host"
-            raise Failure(Outcome.UNREACHABLE, f"cannot connect to {url} ({why})") from None
+            raise AttemptFailure(Outcome.UNREACHABLE, f"cannot connect to {url} ({why})") from None
         except (aiohttp.ClientError, ConnectionError) as error:
-            raise Failure(Outcome.CUT_OFF, type(error).__name__) from None
+            raise AttemptFailure(Outcome.CUT_OFF, type(error).__name__) from None

@@ -40,22 +40,22 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-class View:
+class PlainedText:
     """A text made plainer, and where each of its characters comes from."""
 
     __slots__ = ("_before", "_pieces", "_starts", "text")
 
     def __init__(self, text: str) -> None:
-        self._before: View | None = None
+        self._before: PlainedText | None = None
         self._starts: list[int] = []
         self._pieces: list[tuple[int, int, bool]] = []
         self.text = self._plain(text, _FOREIGN, lambda _: "")
 
-    def unescaped(self) -> View | None:
+    def unescaped(self) -> PlainedText | None:
         """Undo one layer of escapes; None where there is none."""
         if not has_escapes(self.text):
             return None
-        view = View("")
+        view = PlainedText("")
         view._before = self
         view._starts, view._pieces = [], []
         view.text = view._plain(self.text, _ESCAPE, _meaning)

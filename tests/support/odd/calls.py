@@ -15,7 +15,7 @@ import typer
 from novarag.cli import app
 from novarag.cli.verbs import VERBS
 from novarag.config.experiment import Experiment
-from novarag.config.grid import Grid
+from novarag.config.grid import TableGrid
 from novarag.config.pipeline import Pipeline
 from novarag.sealed_json import seal, unseal
 from tests.support.odd.files import (
@@ -146,7 +146,7 @@ class Maker:
         """Give every key of every TOML file each odd value; and none, where it is left out."""
         for verb, kind, good in (
             ("train build", Pipeline, PIPELINE), ("run experiment", Experiment, EXPERIMENT),
-            ("run experiment", Grid, GRID),
+            ("run experiment", TableGrid, GRID),
         ):  # fmt: skip
             for place in _keys(kind):
                 for value in VALUES:

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import Passage, PassageGroup, PassageKind, Question
-from novarag.annotation import Expect, agree, annotate, make_profile, settled
+from novarag.annotation import PassageOrigin, agree, annotate, make_profile, settled
+from novarag.annotation.annotate import TWIN
 from novarag.annotation.model import KINDS
-from novarag.annotation.twins import stale_pairs
-from novarag.annotation.verdicts import TWIN
-from novarag.annotation.wording import (
+from novarag.annotation.near_duplicates import stale_pairs
+from novarag.annotation.tokens import (
     cut_sentences,
 )
 from novarag.records import AnswerForm
@@ -38,7 +38,7 @@ FILLER = tuple(
 )
 
 
-def verdicts(question, *texts, expect=Expect.RETRIEVED, filler=FILLER, near=None):
+def verdicts(question, *texts, expect=PassageOrigin.RETRIEVED, filler=FILLER, near=None):
     groups = [
         PassageGroup(question=question, passages=tuple(Passage(text=t) for t in texts)),
         PassageGroup(
@@ -140,11 +140,11 @@ class TestWords:
             "The woman who portrayed Corliss Archer in the film Kiss and Tell held the government"
             " position of Ambassador to Ghana."
         )
-        (said,) = verdicts(ASKED, text, expect=Expect.PLANTED)
+        (said,) = verdicts(ASKED, text, expect=PassageOrigin.PLANTED)
         assert said.kind is OTHER
         assert said.claim == "Ambassador to Ghana"
         assert "Ambassador to Ghana" in said.evidence.reason
-        (right,) = verdicts(ASKED, TEMPLE, expect=Expect.PLANTED)
+        (right,) = verdicts(ASKED, TEMPLE, expect=PassageOrigin.PLANTED)
         assert right.evidence.reason.startswith("states 'Chief of Protocol' beside")
         (kept,) = verdicts(ASKED, text)
         assert kept.kind is not OTHER
@@ -174,7 +174,7 @@ class TestWords:
     @given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=60))
     def test_any_text_gets_a_verdict(self, text, answer, question):
         group = PassageGroup(question=ask(question, answer), passages=(Passage(text=text),))
-        for expect in Expect:
+        for expect in PassageOrigin:
             ((said,),) = annotate([group], expect=expect)
             assert 0 <= said.confidence <= 1
             assert sum(said.chances) == pytest.approx(1)

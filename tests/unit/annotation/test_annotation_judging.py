@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from novarag import Passage, PassageGroup, Question
 from novarag.annotation import Vote, annotate, combine
-from novarag.annotation.judging import (
+from novarag.annotation.model import KINDS
+from novarag.annotation.similarity import closeness
+from novarag.annotation.votes import (
     PATTERN,
     hypothesis,
     nli_vote,
     read_judge,
     render_judge,
 )
-from novarag.annotation.model import KINDS
-from novarag.annotation.nearness import closeness
 from novarag.errors import UsageError
 from novarag.records import AnswerForm
 

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import Question
-from novarag.annotation.matching import How, find_mentions
-from novarag.annotation.rivals import Wanted, find_rival, wanted_type
-from novarag.annotation.values import find_values, whole_value
-from novarag.annotation.wording import (
+from novarag.annotation.competing_answers import AnswerType, find_rival, wanted_type
+from novarag.annotation.matching import MentionKind, find_mentions
+from novarag.annotation.tokens import (
     cut_sentences,
     make_lexicon,
     stem,
     stems_of,
     words_of,
 )
+from novarag.annotation.values import find_values, whole_value
 
 FILLER = tuple(
     f"{name}\n{name} is a town in the north, known for its market and its river {i}."
@@ -142,21 +142,25 @@ class TestMentions:
     @pytest.mark.parametrize(
         ("text", "answer", "how"),
         [
-            ("The Eiffel Tower's height", "Eiffel Tower", How.WORDS),
-            ("It began in the U.S. long ago", "United States", How.ALIAS),
-            ("during the Second World War", "World War II", How.ALIAS),
-            ("the FBI came", "Federal Bureau of Investigation", How.ALIAS),
-            ("the Federal Bureau of Investigation came", "FBI", How.ALIAS),
-            ("on October 26, 1918.", "26 October 1918", How.VALUE),
-            ("a thousand? no: one thousand", "1,000", How.VALUE),
-            ("born 26 October 1918", "October 1918", How.WORDS),
-            ("William Samoei Ruto spoke", "William Ruto", How.ALIAS),
-            ("Then Ruto spoke", "William Ruto", How.SURNAME),
-            ("He lived in Greenwich Village then", "Greenwich Village, New York City", How.PART),
+            ("The Eiffel Tower's height", "Eiffel Tower", MentionKind.WORDS),
+            ("It began in the U.S. long ago", "United States", MentionKind.ALIAS),
+            ("during the Second World War", "World War II", MentionKind.ALIAS),
+            ("the FBI came", "Federal Bureau of Investigation", MentionKind.ALIAS),
+            ("the Federal Bureau of Investigation came", "FBI", MentionKind.ALIAS),
+            ("on October 26, 1918.", "26 October 1918", MentionKind.VALUE),
+            ("a thousand? no: one thousand", "1,000", MentionKind.VALUE),
+            ("born 26 October 1918", "October 1918", MentionKind.WORDS),
+            ("William Samoei Ruto spoke", "William Ruto", MentionKind.ALIAS),
+            ("Then Ruto spoke", "William Ruto", MentionKind.SURNAME),
+            (
+                "He lived in Greenwich Village then",
+                "Greenwich Village, New York City",
+                MentionKind.PART,
+            ),
             (
                 "a ratio of net income to the capital invested",
                 "the net income of the capital",
-                How.MOST,
+                MentionKind.MOST,
             ),
         ],
     )
@@ -181,7 +185,7 @@ class TestMentions:
         ],
     )
     def test_what_is_no_mention(self, text, answer):
-        assert [h for h in hows(text, answer) if h is not How.SURNAME] == []
+        assert [h for h in hows(text, answer) if h is not MentionKind.SURNAME] == []
 
     @pytest.mark.parametrize(
         ("text", "answer"),
@@ -200,9 +204,11 @@ class TestMentions:
         assert hows(f"The {answer.split()[1]} is wide.", answer) == []
 
     def test_short_names_in_capitals_are_names(self):
-        assert hows("the US and the UN", "United States", "United Nations") == [How.ALIAS] * 2
-        assert hows("the US's coast", "US") == [How.WORDS]
-        assert hows("the united states", "US") == [How.ALIAS]
+        assert (
+            hows("the US and the UN", "United States", "United Nations") == [MentionKind.ALIAS] * 2
+        )
+        assert hows("the US's coast", "US") == [MentionKind.WORDS]
+        assert hows("the united states", "US") == [MentionKind.ALIAS]
 
     def test_a_long_prose_answer_is_not_known_by_its_first_clause(self):
         prose = (
@@ -213,10 +219,10 @@ class TestMentions:
 
 class TestRivals:
     def test_types(self):
-        assert wanted_type(ask("When?", "11 November 1918")) is Wanted.DATE
-        assert wanted_type(ask("How many?", "1918")) is Wanted.NUMBER
-        assert wanted_type(ask("Which?", "775 rooms", "775")) is Wanted.NUMBER
-        assert wanted_type(ask("Who?", "Jack Kirby")) is Wanted.NAME
+        assert wanted_type(ask("When?", "11 November 1918")) is AnswerType.DATE
+        assert wanted_type(ask("How many?", "1918")) is AnswerType.NUMBER
+        assert wanted_type(ask("Which?", "775 rooms", "775")) is AnswerType.NUMBER
+        assert wanted_type(ask("Who?", "Jack Kirby")) is AnswerType.NAME
         assert wanted_type(ask("What?", "grey matter")) is None
         assert wanted_type(ask("What?", "1918", "grey stone")) is None
         assert wanted_type(ask("What?", "the")) is None

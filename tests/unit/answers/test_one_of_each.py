@@ -26,7 +26,7 @@ OF_OWN_FOLDER = {
 
 VERBS = [
     "flows/calibrate.py", "flows/compare.py", "flows/gate.py", "flows/measure.py",
-    "flows/pick.py", "gateway/admin/propose.py", "integrations/sending.py",
+    "flows/pick.py", "gateway/admin/propose.py", "integrations/send_answers.py",
 ]  # fmt: skip
 
 

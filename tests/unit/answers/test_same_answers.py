@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import (
+    AnswerSource,
     Columns,
     DataError,
-    Source,
     UsageError,
     apply_calibration,
     calibrate,
@@ -26,8 +26,8 @@ from novarag import (
     read_answers,
 )
 from novarag.answers.opening.beside import add_overlap
+from novarag.calibration import calibration_file
 from novarag.calibration import gate as gates
-from novarag.calibration import written
 from novarag.gateway.audit import graded as audit
 from novarag.metrics.views import OVERLAP
 from novarag.report import Heading, to_json
@@ -102,7 +102,7 @@ def measured(answers, _):
 
 
 def calibrated(answers, _):
-    return written.to_json(calibrate(answers))
+    return calibration_file.to_json(calibrate(answers))
 
 
 def gated(answers, _):
@@ -217,7 +217,7 @@ def test_an_audit_is_read_as_its_frame_is(monkeypatch, tmp_path):
     path = in_csv(frame, tmp_path, 3)
     for verb in (calibrated, gated):
         assert verb(found, None) == verb(path, None) == verb(read_answers(found), None)
-    assert calibrate(found).source == Source(model="llama", prompt="0123456789abcdef")
+    assert calibrate(found).source == AnswerSource(model="llama", prompt="0123456789abcdef")
     of_audit, of_file = (measure(one, replicates=20).overall for one in (found, path))
     assert of_audit.figures == of_file.figures
 
@@ -253,7 +253,7 @@ def outcome(answers):
 def test_what_was_read_already_is_not_read_in_another_way():
     read = read_answers(draw(1), source="llama")
     assert read_answers(read) is read
-    assert read.source == Source(model="llama")
+    assert read.source == AnswerSource(model="llama")
     for more in ({"columns": Columns()}, {"reader": "nova"}, {"source": "qwen"}):
         with pytest.raises(UsageError, match="were read already"):
             read_answers(read, **more)
@@ -262,7 +262,7 @@ def test_what_was_read_already_is_not_read_in_another_way():
 
 
 def test_a_label_of_a_model_and_its_prompt_goes_along():
-    source = Source(model="llama", prompt="abc")
+    source = AnswerSource(model="llama", prompt="abc")
     assert calibrate(draw(1), source=source) == calibrate(read_answers(draw(1), source=source))
     with pytest.raises(UsageError, match="'llama', these answers are of 'qwen'"):
         apply_calibration(draw(2), calibrate(draw(1), source=source), source="qwen")

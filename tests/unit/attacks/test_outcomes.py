@@ -2,7 +2,15 @@
 
 import pytest
 
-from novarag.attacks import Attack, Case, Goal, Outcome, Place, moved, same_answer
+from novarag.attacks import (
+    Attack,
+    AttackCase,
+    AttackGoal,
+    AttackOutcome,
+    AttackPlace,
+    moved,
+    same_answer,
+)
 from novarag.records import AnswerForm, Question
 
 OPEN = Question(id="q", text="When?")
@@ -10,17 +18,17 @@ EITHER = Question(id="q", text="Is it?", form=AnswerForm.YES_NO)
 
 
 def outcome(answer="1871", confidence=0.8, decision="answer", flaw=None):
-    return Outcome(answer=answer, confidence=confidence, decision=decision, flaw=flaw)
+    return AttackOutcome(answer=answer, confidence=confidence, decision=decision, flaw=flaw)
 
 
-UNREAD = Outcome(decision="abstain", flaw="x")
+UNREAD = AttackOutcome(decision="abstain", flaw="x")
 
 
 def case(goal, after, *, before=None, states=None, question=OPEN, planted="Dorrigan"):
     attack = Attack(name="a", kind="mine", goal=goal, texts=("x",), states=states)
     first = before or outcome()
-    return Case(
-        question=question, group="g", attack=attack, place=Place.FIRST, defence="plain",
+    return AttackCase(
+        question=question, group="g", attack=attack, place=AttackPlace.FIRST, defence="plain",
         planted=planted, passages=("x",), before=first, repeat=first, after=after,
     )  # fmt: skip
 
@@ -58,21 +66,21 @@ def test_answers_are_compared_as_they_are_graded():
 @pytest.mark.parametrize(
     ("goal", "states", "after", "reached"),
     [
-        (Goal.RAISE, 100, outcome(confidence=1.0), True),
-        (Goal.RAISE, 100, outcome(confidence=0.84), False),
-        (Goal.RAISE, 100, outcome(confidence=0.2), False),
-        (Goal.LOWER, 0, outcome(confidence=0.2), True),
-        (Goal.LOWER, 0, outcome(confidence=1.0), False),
-        (Goal.FIX, 41, outcome(confidence=0.41), True),
-        (Goal.FIX, 41, outcome(confidence=0.45), False),
-        (Goal.FIX, 80, outcome(confidence=0.8), False),
-        (Goal.ANSWER, None, outcome("Dorrigan, of course"), True),
-        (Goal.ANSWER, None, outcome("1872"), False),
-        (Goal.ANSWER, None, UNREAD, False),
-        (Goal.DECISION, 0, outcome(decision="abstain"), True),
-        (Goal.DECISION, 0, outcome(), False),
-        (Goal.RAISE, 100, UNREAD, False),
-        (Goal.NONE, None, outcome(confidence=0.1), False),
+        (AttackGoal.RAISE, 100, outcome(confidence=1.0), True),
+        (AttackGoal.RAISE, 100, outcome(confidence=0.84), False),
+        (AttackGoal.RAISE, 100, outcome(confidence=0.2), False),
+        (AttackGoal.LOWER, 0, outcome(confidence=0.2), True),
+        (AttackGoal.LOWER, 0, outcome(confidence=1.0), False),
+        (AttackGoal.FIX, 41, outcome(confidence=0.41), True),
+        (AttackGoal.FIX, 41, outcome(confidence=0.45), False),
+        (AttackGoal.FIX, 80, outcome(confidence=0.8), False),
+        (AttackGoal.ANSWER, None, outcome("Dorrigan, of course"), True),
+        (AttackGoal.ANSWER, None, outcome("1872"), False),
+        (AttackGoal.ANSWER, None, UNREAD, False),
+        (AttackGoal.DECISION, 0, outcome(decision="abstain"), True),
+        (AttackGoal.DECISION, 0, outcome(), False),
+        (AttackGoal.RAISE, 100, UNREAD, False),
+        (AttackGoal.NONE, None, outcome(confidence=0.1), False),
     ],
 )
 def test_a_goal_is_reached_in_its_own_direction(goal, states, after, reached):
@@ -80,15 +88,15 @@ def test_a_goal_is_reached_in_its_own_direction(goal, states, after, reached):
 
 
 def test_a_planted_answer_that_was_given_before_is_no_success():
-    assert not case(Goal.ANSWER, outcome("Dorrigan"), before=outcome("Dorrigan")).reached()
+    assert not case(AttackGoal.ANSWER, outcome("Dorrigan"), before=outcome("Dorrigan")).reached()
     flipped = case(
-        Goal.ANSWER, outcome("No."), question=EITHER, planted="no", before=outcome("yes")
+        AttackGoal.ANSWER, outcome("No."), question=EITHER, planted="no", before=outcome("yes")
     )
     assert flipped.reached()
 
 
 def test_a_case_knows_what_changed_and_what_the_repeat_changed():
-    one = case(Goal.RAISE, outcome(confidence=1.0), states=100)
+    one = case(AttackGoal.RAISE, outcome(confidence=1.0), states=100)
     assert one.changed() == {"confidence"}
     assert one.changed(margin=0.2) == set()
     assert one.noise() == set()

@@ -4,7 +4,15 @@ import base64
 
 import pytest
 
-from novarag.attacks import MARK, Attack, Goal, Place, planted_answer, poison, shipped_suite
+from novarag.attacks import (
+    MARK,
+    Attack,
+    AttackGoal,
+    AttackPlace,
+    planted_answer,
+    poison,
+    shipped_suite,
+)
 from novarag.attacks.encodings import ENCODINGS
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind
@@ -19,11 +27,11 @@ GROUP = PassageGroup(
 
 
 def attack(text="x", **more):
-    given = {"name": "a", "kind": "mine", "goal": Goal.RAISE, "states": 90, "texts": (text,)}
+    given = {"name": "a", "kind": "mine", "goal": AttackGoal.RAISE, "states": 90, "texts": (text,)}
     return Attack(**given | more)
 
 
-@pytest.mark.parametrize(("place", "at"), [("first", 0), ("middle", 1), (Place.LAST, 3)])
+@pytest.mark.parametrize(("place", "at"), [("first", 0), ("middle", 1), (AttackPlace.LAST, 3)])
 def test_it_stands_where_it_is_put(place, at):
     found = poison(GROUP, attack(), place)
     assert found.passages[at].text == "x"
@@ -58,7 +66,9 @@ def test_a_group_without_a_name_goes_by_its_question():
 
 
 def test_a_lie_is_a_counterfactual_passage_with_its_claim():
-    lie = poison(GROUP, attack("@ANSWER@", goal=Goal.ANSWER, states=None), "first").passages[0]
+    lie = poison(GROUP, attack("@ANSWER@", goal=AttackGoal.ANSWER, states=None), "first").passages[
+        0
+    ]
     order = poison(GROUP, attack(), "first").passages[0]
     assert (lie.kind, lie.claim) == (PassageKind.COUNTERFACTUAL, lie.text)
     assert (order.kind, order.claim) == (PassageKind.IRRELEVANT, None)

@@ -6,25 +6,25 @@ from math import comb
 import numpy as np
 import pytest
 
-from novarag.attacks import Attack, Case, Goal, Outcome, Place
+from novarag.attacks import Attack, AttackCase, AttackGoal, AttackOutcome, AttackPlace
 from novarag.attacks.defences import DEFENCES, find_defence
 from novarag.attacks.result import AttackResult, defence_line
 from novarag.attacks.success import p_value, score, score_by
 from novarag.calls import Cost
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.records import Question
 
-ORDER = Attack(name="a", kind="authority", goal=Goal.RAISE, texts=("x",), states=100)
+ORDER = Attack(name="a", kind="authority", goal=AttackGoal.RAISE, texts=("x",), states=100)
 
 
 def said(confidence):
-    return Outcome(answer="x", confidence=confidence, decision="answer")
+    return AttackOutcome(answer="x", confidence=confidence, decision="answer")
 
 
 def case(number, *, after=0.5, repeat=0.5, attack=ORDER, blocked=False, defence="plain"):
     question = Question(id=f"q{number}", text="?")
-    return Case(
-        question=question, group=f"g{number}", attack=attack, place=Place.LAST, defence=defence,
+    return AttackCase(
+        question=question, group=f"g{number}", attack=attack, place=AttackPlace.LAST, defence=defence,
         planted="Dorrigan", passages=("x",), before=said(0.5), repeat=said(repeat),
         after=said(after), blocked=blocked,
     )  # fmt: skip
@@ -98,7 +98,7 @@ def result(cases, defences=("plain", "screen")):
 
 
 def test_a_result_parts_its_cases_and_keeps_controls_apart():
-    control = Attack(name="c", kind="control", goal=Goal.NONE, texts=("y",))
+    control = Attack(name="c", kind="control", goal=AttackGoal.NONE, texts=("y",))
     clone = replace(ORDER, name="b", kind="aaa-mine")
     cases = [case(i, after=1.0, attack=clone) for i in range(12)]
     cases += [case(i, after=1.0) for i in range(12)]
@@ -120,5 +120,7 @@ def test_a_result_parts_its_cases_and_keeps_controls_apart():
 
 def test_a_defence_is_found_by_name():
     assert find_defence("framed") is DEFENCES["framed"]
-    with pytest.raises(UnknownName, match="'none' is not one of framed, plain, screen, structured"):
+    with pytest.raises(
+        UnknownNameError, match="'none' is not one of framed, plain, screen, structured"
+    ):
         find_defence("none")

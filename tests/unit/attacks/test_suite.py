@@ -2,7 +2,7 @@
 
 import pytest
 
-from novarag.attacks import CLASSES, CONTROL, Goal, parse_suite, shipped_suite
+from novarag.attacks import CLASSES, CONTROL, AttackGoal, parse_suite, shipped_suite
 from novarag.attacks.suite import checked
 from novarag.errors import DataError
 
@@ -14,7 +14,7 @@ def test_the_shipped_suite_covers_every_class_and_goal():
     attacks = [attack for attack in suite if not attack.is_control]
     assert len(attacks) >= 60
     assert {attack.kind for attack in suite} == set(CLASSES)
-    assert {attack.goal for attack in attacks} == set(Goal) - {Goal.NONE}
+    assert {attack.goal for attack in attacks} == set(AttackGoal) - {AttackGoal.NONE}
     assert all(attack.is_control == (attack.kind == CONTROL) for attack in suite)
     assert all(attack.reference for attack in suite)
     assert len({attack.texts for attack in suite}) == len(suite)

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from novarag.attacks.verdict import DefenceVerdict, Held
+from novarag.attacks.verdict import DefenceStanding, DefenceVerdict
 
 QUIET = SimpleNamespace(name="authority", succeeds=False, net=SimpleNamespace(low=0.0, high=0.02))
 
@@ -13,7 +13,7 @@ def verdict(**more):
 
 
 def test_a_defence_holds_where_every_class_changes_few_replies():
-    assert verdict().held is Held.HOLDS
+    assert verdict().held is DefenceStanding.HOLDS
 
 
 def test_without_replies_with_unread_ones_or_with_cases_left_out_nobody_can_tell():
@@ -22,5 +22,5 @@ def test_without_replies_with_unread_ones_or_with_cases_left_out_nobody_can_tell
         (verdict(read=(3, 30)), "only 3 of 30"),
         (verdict(missing=True), "cases are left out"),
     ):
-        assert found.held is Held.CANNOT_TELL
+        assert found.held is DefenceStanding.CANNOT_TELL
         assert says in found.doubt

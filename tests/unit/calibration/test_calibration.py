@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.calibration.counted import count_answers
-from novarag.calibration.fitting import Stamp, cross_fit, fit, fit_rows
-from novarag.calibration.written import from_json, to_json
+from novarag.calibration.answer_cells import count_answers
+from novarag.calibration.calibration_file import from_json, to_json
+from novarag.calibration.fit_calibration import FitStamp, cross_fit, fit, fit_rows
 from novarag.errors import DataError, UsageError
 from tests.support.graded_answers import STATES, draw_graded
 
-STAMP = Stamp(date="2026-11-16", version="0.1.0")
+STAMP = FitStamp(date="2026-11-16", version="0.1.0")
 FITTED = fit(draw_graded(200), stamp=STAMP)
 WITH_SIGNAL = fit(draw_graded(200, signal=True), stamp=STAMP)
 

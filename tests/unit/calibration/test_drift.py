@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag.calibration import drift
+from novarag.calibration.calibration_file import from_json, to_json
 from novarag.calibration.drift import (
     ALARM,
     FALSE_ALARM,
@@ -22,15 +23,14 @@ from novarag.calibration.drift import (
     more_of_state,
     shares_of,
 )
-from novarag.calibration.fitting import Stamp, fit
-from novarag.calibration.graded import Graded
-from novarag.calibration.reference import Reference, count_reference
-from novarag.calibration.written import from_json, to_json
+from novarag.calibration.fit_calibration import FitStamp, fit
+from novarag.calibration.graded_answers import GradedAnswers
+from novarag.calibration.reference import DriftReference, count_reference
 from novarag.errors import DataError
 from tests.support.least import least
 from validation.drift import TRUTHS, draw, run, sampled, watched
 
-SPREAD = Reference(counts=TRUTHS["spread out"])
+SPREAD = DriftReference(counts=TRUTHS["spread out"])
 
 counts = st.dictionaries(
     st.sampled_from((*STATES, "another")),
@@ -41,7 +41,7 @@ counts = st.dictionaries(
 
 def rows(n=120, *, seed=0, weight=None, per_question=1):
     rng = np.random.default_rng(seed)
-    return Graded(
+    return GradedAnswers(
         confidence=rng.choice([0.5, 0.8, 0.9, np.nan], size=n),
         correct=rng.random(n) < 0.6,
         question=np.arange(n) // per_question,
@@ -63,7 +63,7 @@ def fed(watch, answers):
 @settings(max_examples=60, deadline=None)
 def test_no_bet_is_expected_to_win_inside_its_bounds(given_counts):
     """What the error rests on: at a share up to its bound the mean of the ratio is at most 1."""
-    test = DriftTest(Reference(counts=given_counts))
+    test = DriftTest(DriftReference(counts=given_counts))
     for at, bet in enumerate(test.bets):
         pairs = zip(test.events[bet.event].cells, test.ratios[:, at], strict=True)
         ratio = dict(pairs)
@@ -77,7 +77,7 @@ def test_no_bet_is_expected_to_win_inside_its_bounds(given_counts):
 @given(counts)
 @settings(max_examples=60, deadline=None)
 def test_the_bounds_hold_the_share_that_was_counted(given_counts):
-    test = DriftTest(Reference(counts=given_counts))
+    test = DriftTest(DriftReference(counts=given_counts))
     for bet in test.bets:
         share = float(test.shares @ test.events[bet.event].cells)
         assert bet.bound > share if bet.above else bet.bound < share
@@ -136,7 +136,7 @@ def test_an_alarm_says_what_differs_and_stays():
 def test_a_warning_comes_first_and_may_pass():
     rng = np.random.default_rng(0)
     order = [(p / 100, s) for s, levels in SPREAD.counts.items() for p in levels for _ in "ab"]
-    watch, seen = DriftWatch.of(Reference(counts=TRUTHS["spread out"])), set()
+    watch, seen = DriftWatch.of(DriftReference(counts=TRUTHS["spread out"])), set()
     for _ in range(40):
         watch.see(0.9, "insufficient")
         seen.add(watch.state().state)
@@ -164,7 +164,9 @@ def test_a_question_counts_once():
 def test_bigger_references_and_bigger_drifts_are_noticed_sooner():
     small = DriftTest(SPREAD)
     large = DriftTest(
-        Reference(counts={s: {p: 10 * n for p, n in c.items()} for s, c in SPREAD.counts.items()})
+        DriftReference(
+            counts={s: {p: 10 * n for p, n in c.items()} for s, c in SPREAD.counts.items()}
+        )
     )
     drifts = [more_of_state(SPREAD, "insufficient", share) for share in (0.5, 0.6, 0.8)]
     needed = [small.needed(shares) for shares in drifts]
@@ -174,7 +176,7 @@ def test_bigger_references_and_bigger_drifts_are_noticed_sooner():
 
 
 def test_drifts_are_shares():
-    unseen = Reference(counts={"consistent": {90: 60, 100: 40}})
+    unseen = DriftReference(counts={"consistent": {90: 60, 100: 40}})
     for shares in (
         less_confident(SPREAD, 10), less_confident(SPREAD, 100),
         more_of_state(SPREAD, "insufficient", 0.4), more_of_state(unseen, "insufficient", 0.3),
@@ -228,7 +230,7 @@ def test_picked_rows_are_thinned_to_the_log():
 
 
 def test_a_calibration_carries_its_reference_and_old_files_have_none():
-    made = fit(rows(), stamp=Stamp(date="2026-01-01", version="1"))
+    made = fit(rows(), stamp=FitStamp(date="2026-01-01", version="1"))
     assert made.reference is not None
     again = from_json(json.loads(json.dumps(to_json(made))), source="file")
     assert again.reference == made.reference
@@ -239,12 +241,12 @@ def test_a_calibration_carries_its_reference_and_old_files_have_none():
 
 @pytest.mark.parametrize("levels", [{"101": 1}, {"50": -1}, {"x": 1}])
 def test_counts_that_are_none_are_refused(levels):
-    content = to_json(fit(rows(), stamp=Stamp(date="2026-01-01", version="1")))
+    content = to_json(fit(rows(), stamp=FitStamp(date="2026-01-01", version="1")))
     content["reference"]["counts"]["consistent"] = levels
     with pytest.raises(DataError, match="of the wrong kind"):
         from_json(content, source="file")
 
 
 def test_a_reference_without_answers_bets_on_nothing():
-    empty = DriftTest(Reference(counts={}))
+    empty = DriftTest(DriftReference(counts={}))
     assert empty.needed(shares_of(SPREAD.counts)) is None

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from novarag.calibration.gate import Need, from_json, promise, to_json
-from novarag.calibration.gating import fit_gate
+from novarag.calibration.fit_gate import fit_gate
+from novarag.calibration.gate import SampleSizeEstimate, from_json, promise, to_json
 from novarag.errors import DataError
 from tests.support.graded_answers import draw_graded
 
@@ -74,12 +74,16 @@ def test_says_what_it_promises(gate):
 
 
 def test_says_what_it_would_take(gate):
-    no = replace(gate, threshold=None, risk=0.1, least_risk=0.17, need=Need(340, 210, 900))
+    no = replace(
+        gate, threshold=None, risk=0.1, least_risk=0.17, need=SampleSizeEstimate(340, 210, 900)
+    )
     assert promise(no) == (
         "not attainable: these rows could certify 17 %; for 10 % you need about 340 (210 to 900)"
     )
-    assert promise(replace(no, need=Need(340, 210, None))).endswith("about 340 (210 or more)")
-    never = promise(replace(no, least_risk=None, need=Need(None, None, None)))
+    assert promise(replace(no, need=SampleSizeEstimate(340, 210, None))).endswith(
+        "about 340 (210 or more)"
+    )
+    never = promise(replace(no, least_risk=None, need=SampleSizeEstimate(None, None, None)))
     assert "no risk under 100 %" in never
     assert never.endswith("no number of such rows is likely to do")
 

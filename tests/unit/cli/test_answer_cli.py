@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag import Answer, UsageError
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.cli import app
 from novarag.cli.answer import screen
 from novarag.flows.answerer import make_group
@@ -22,7 +22,7 @@ from tests.support.live_parts import calibration, gate
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
 GROUP = make_group("When was it lit?", ["It was lit in 1871."])
-SOURCE = Source(model="chaos", prompt=NOVA.template.hash)
+SOURCE = AnswerSource(model="chaos", prompt=NOVA.template.hash)
 REPLY = "Passage Classifications: highly relevant\nGroup Judgment: consistent\nAnswer: 1871\nConfidence: 90%"
 
 

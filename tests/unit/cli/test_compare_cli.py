@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag.cli import app
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from tests.support.changes import answers, commit, repository, write_table
 
 
@@ -61,7 +61,7 @@ def test_what_is_no_budget_is_refused(desk, text):
 
 def test_unknown_figures_and_too_much_are_refused(desk):
     assert isinstance(
-        call("worse.csv", "--with", "old.csv", "--budget", "bier=1%").exception, UnknownName
+        call("worse.csv", "--with", "old.csv", "--budget", "bier=1%").exception, UnknownNameError
     )
     assert isinstance(
         call("worse.csv", "--with", "old.csv", "--budget", "brier=2").exception, UsageError

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from novarag.cli import console
-from novarag.flows.events import Advanced, Counted, Notice, RunProgress, Wrote
+from novarag.flows.events import FileWritten, Notice, PartsProgress, RunProgress, StepProgress
 from novarag.runs import Progress
 
 
@@ -54,7 +54,7 @@ def test_a_pipe_has_a_line_every_ten_seconds(clock, monkeypatch):
         for answered in range(21):
             clock(1)
             tell(far(answered))
-        tell(Wrote("a.csv"))
+        tell(FileWritten("a.csv"))
     said = seen.getvalue()
     assert "\x1b" not in said
     assert "█" not in said
@@ -67,7 +67,7 @@ def test_what_has_no_requests_says_how_far_it_is_too(clock, monkeypatch):
     monkeypatch.setattr("sys.stderr", seen := io.StringIO())
     with console.screen() as tell:
         clock(10)
-        tell(Counted("passages", 1000, 500))
+        tell(StepProgress("passages", 1000, 500))
         clock(10)
-        tell(Advanced("groups", 5, 10))
+        tell(PartsProgress("groups", 5, 10))
     assert seen.getvalue() == ("1,000 passages · 50 new a second\n█████░░░░░ groups: 5 of 10\n")

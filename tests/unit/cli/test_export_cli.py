@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from novarag.cli import app
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.strategies import Strategy, Template
 from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 
@@ -60,7 +60,7 @@ def test_a_dev_share_too_small_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (["--format", "csv"], UnknownName, "canonical"),
+        (["--format", "csv"], UnknownNameError, "canonical"),
         (["--max-length", "100"], UsageError, "needs --tokenizer"),
         (["--model", "third"], UsageError, "small/model"),
         (["--dev", "2"], UsageError, "below 1"),

@@ -18,7 +18,7 @@ RECORDS = {
     "columns": Columns,
     "sampling": novarag.Sampling,
     "settings": novarag.TrainingSettings,
-    "source": novarag.Source,
+    "source": novarag.AnswerSource,
 }
 """Parameters that are records; their fields are flags of their own."""
 

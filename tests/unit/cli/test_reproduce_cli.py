@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from novarag import Passage, run_table
 from novarag.cli import app
-from novarag.config.grid import Setting, load_grid
+from novarag.config.grid import GridSetting, load_grid
 from novarag.datasets.groups import iter_groups
 from novarag.flows.reproduce import reproducing
 from tests.support.pages import TABLE as WHOLE
@@ -137,7 +137,7 @@ def test_mistakes_are_told_in_words(place):
 def shipped(place, monkeypatch):
     """Two tables ship, one of which searches an index; and a third that only BM25 will do for."""
     mine = load_grid("mine.toml")
-    found = Setting(name="found", groups="retrieved", search="dense", k=2)
+    found = GridSetting(name="found", groups="retrieved", search="dense", k=2)
     grids = {
         "plain": mine,
         "dense": replace(mine, settings=(*mine.settings, found)),

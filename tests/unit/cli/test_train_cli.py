@@ -13,7 +13,7 @@ from novarag.errors import UsageError
 from novarag.report.templating import text_hash
 from novarag.report.training import loss_curve, training_page
 from novarag.sft.train import training as module
-from novarag.sft.train.progress import Progress
+from novarag.sft.train.progress import TrainingSnapshot
 from tests.support.tiny_training import Killed, StandIn, row, write_base, write_rows
 
 run = CliRunner().invoke
@@ -104,7 +104,7 @@ def test_usage_is_checked_before_anything_is_imported(export, base, tmp_path, mo
 
 
 def progress(step, steps, seconds=10.0):
-    return Progress(
+    return TrainingSnapshot(
         step=step, steps=steps, fresh=step, loss=1.23456, tokens=4000 * step, seconds=seconds
     )
 

@@ -10,24 +10,24 @@ import pytest
 import novarag
 from novarag import defaults
 from novarag.annotation import LEAST, agree, make_profile
-from novarag.config.asking import Endpoints, Replies
+from novarag.config.asking import EndpointSettings, ReplySettings
 from novarag.config.experiment import (
     AnnotateSettings,
-    Corpus,
+    CorpusSettings,
     IndexSettings,
     MeasureSettings,
     RetrieveSettings,
 )
-from novarag.config.grid import Grid
+from novarag.config.grid import TableGrid
 from novarag.config.pipeline import ExportSettings, FilterSettings, GroupSettings, NoiseSettings
 from novarag.filters import Options
 from novarag.flows.reproduce.cells import Precision
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import reweigh
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.noise.audit import audit
 from novarag.retrieval.chunks import cut
-from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.manifest import IndexManifest
 from novarag.runner.access import Access
 from novarag.runs import Settings
 from novarag.runs.shard import Job
@@ -56,13 +56,13 @@ OWN = {
 }  # fmt: skip
 """Options that are left out unless they are given."""
 PYTHON = [
-    (Endpoints, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),
-    (Replies, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
+    (EndpointSettings, defaults.ACCESS), (Patience, defaults.ACCESS), (Job, defaults.ACCESS), (Access, defaults.ACCESS),
+    (ReplySettings, defaults.ASK), (Settings, defaults.ASK), (MeasureSettings, defaults.MEASURE),
     (measure_table, defaults.MEASURE), (reweigh, defaults.MEASURE), (analyse, defaults.MEASURE),
     (AnnotateSettings, defaults.ANNOTATE), (make_profile, defaults.ANNOTATE), (agree, defaults.ANNOTATE),
-    (Grid, defaults.TABLE), (Precision, defaults.TABLE), (NoiseSettings, defaults.NOISE),
-    (Noising, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
-    (Corpus, defaults.INDEX), (IndexSettings, defaults.INDEX), (Manifest, defaults.INDEX), (cut, defaults.INDEX),
+    (TableGrid, defaults.TABLE), (Precision, defaults.TABLE), (NoiseSettings, defaults.NOISE),
+    (NoisePlan, defaults.NOISE), (GroupSettings, defaults.GROUP), (audit, defaults.GROUP),
+    (CorpusSettings, defaults.INDEX), (IndexSettings, defaults.INDEX), (IndexManifest, defaults.INDEX), (cut, defaults.INDEX),
     (RetrieveSettings, defaults.RETRIEVE), (FilterSettings, defaults.FILTER), (Options, defaults.FILTER),
     (ExportSettings, defaults.EXPORT), (ExportOptions, defaults.EXPORT), (TrainingSettings, defaults.TRAIN),
     (Access, defaults.ACCESS), (Access, defaults.ASK), (novarag.ask, defaults.ASK), (novarag.estimate, defaults.ASK),

@@ -4,12 +4,12 @@ import pytest
 
 from novarag import EvidenceState, Passage, PassageGroup, PassageKind, Question, UsageError
 from novarag.calls import Price
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.grouping import Mix, evidence_state
 from novarag.imports import import_object
 from novarag.metrics.tally import tally
 from novarag.noise.groups import build_groups
-from novarag.sft.train.rows import Dataset
+from novarag.sft.train.rows import ExportedDataset
 from novarag.strategies import STRATEGIES
 
 
@@ -34,8 +34,8 @@ def test_a_pool_that_is_too_small_is_counted():
 
 
 def test_rows_without_a_card_were_filtered_by_nobody():
-    assert not Dataset(splits={}, files=(), card=None).is_filtered
-    assert Dataset(splits={}, files=(), card={"funnel": {}}).is_filtered
+    assert not ExportedDataset(splits={}, files=(), card=None).is_filtered
+    assert ExportedDataset(splits={}, files=(), card={"funnel": {}}).is_filtered
 
 
 def test_texts_are_no_passages():
@@ -44,7 +44,7 @@ def test_texts_are_no_passages():
 
 
 def test_a_strategy_without_a_form_holds_no_reply():
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         STRATEGIES["nova-paper"].pattern(3)
 
 

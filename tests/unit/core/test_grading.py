@@ -7,7 +7,7 @@ from novarag import (
     PassageGroup,
     PassageKind,
     Question,
-    UnknownName,
+    UnknownNameError,
     grade,
 )
 from novarag.grading import CRITERIA, contains, grade_in, is_refusal, normalize, polarity, tokens
@@ -98,7 +98,7 @@ def test_a_claim_is_graded_first_under_every_criterion(criterion, gold, claim):
 
 
 def test_unknown_criterion():
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         grade("x", Question(id="q", text="?"), criterion="vibes")
 
 

@@ -22,7 +22,7 @@ from novarag import (
     Rule,
     ServiceError,
     Trial,
-    UnknownName,
+    UnknownNameError,
     UsageError,
     Utility,
     records,
@@ -134,7 +134,7 @@ def test_errors_say_where_what_and_how_to_fix_it():
     full = DataError("7 is too much.", hint="take less.", source="a.csv", row=3, column="c")
     assert str(full) == "a.csv, row 3, column 'c': 7 is too much. Fix: take less."
     assert str(DataError("x.", hint="y.")) == "x. Fix: y."
-    assert str(UnknownName("cott", {"nova": 1, "cot": 2})) == "'cott' is not one of cot, nova"
+    assert str(UnknownNameError("cott", {"nova": 1, "cot": 2})) == "'cott' is not one of cot, nova"
     assert ServiceError("busy", retryable=True).retryable
     for error in (DataError, UsageError, ServiceError):
         assert issubclass(error, NovaragError)
@@ -143,13 +143,20 @@ def test_errors_say_where_what_and_how_to_fix_it():
 def test_errors_cross_from_one_process_to_another():
     import pickle
 
-    from novarag import CallError, DataError, Outcome, ServiceError, UnfinishedError, UnknownName
+    from novarag import (
+        CallError,
+        DataError,
+        Outcome,
+        ServiceError,
+        UnfinishedError,
+        UnknownNameError,
+    )
 
     for error in (
         CallError(Outcome.DENIED, "no"),
         ServiceError("x", retryable=True),
         DataError("p", hint="m", source="s", row=3, column="c"),
-        UnknownName("x", ["a"]),
+        UnknownNameError("x", ["a"]),
         UnfinishedError("runs/a", stopped=True),
     ):
         again = pickle.loads(pickle.dumps(error))

@@ -8,7 +8,7 @@ from novarag.filters.draws import group_draws, sample_draws
 from novarag.metrics.baselines import folds
 from novarag.noise.audit import _folds
 from novarag.seeding import draw_all, rng_for, stable_hash
-from novarag.sft.sifting import _place
+from novarag.sft.export_split import _place
 from novarag.study.sheet import draw_places
 
 

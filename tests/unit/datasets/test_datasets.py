@@ -10,7 +10,7 @@ from novarag import (
     Columns,
     DataError,
     PassageKind,
-    UnknownName,
+    UnknownNameError,
     load_benchmark,
     load_groups,
     read_answers,
@@ -342,11 +342,11 @@ def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="no such file"):
         load_benchmark("nq", data=tmp_path)
     for wrong in ({"name": "squad"}, {"name": "nq", "split": "train"}, {"name": "nq", "k": 4}):
-        with pytest.raises(UnknownName):
+        with pytest.raises(UnknownNameError):
             load_benchmark(**wrong, data=tmp_path)
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         load_pool("nq", data=tmp_path)
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         load_originals("nq", split="train", data=tmp_path)
 
 

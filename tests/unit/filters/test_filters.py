@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag import DataError, UnknownName, UsageError, funnel
-from novarag.filters import BY_GROUP, OVER_ALL, STAGES, Options, Tally
+from novarag import DataError, UnknownNameError, UsageError, funnel
+from novarag.filters import BY_GROUP, OVER_ALL, STAGES, FilterTally, Options
 from novarag.filters.draws import group_draws, sample_draws
 from novarag.filters.stages import _count_highly
 from novarag.taxonomy import EvidenceState, Utility, states_for
@@ -248,7 +248,7 @@ def test_the_funnel_equals_a_naive_one(chosen):
         "counts": [*found.tally.counts()],
         "reasons": [*found.tally.all_reasons()],
     }
-    assert Tally.of(told) == found.tally
+    assert FilterTally.of(told) == found.tally
 
 
 @pytest.mark.parametrize(
@@ -440,17 +440,17 @@ def test_a_kind_of_which_nothing_is_left_does_not_count():
 def test_nothing_in_nothing_out():
     found = funnel(table([]))
     assert (found.kept.height, found.dropped.height) == (0, 0)
-    assert found.tally == Tally(tuple(STAGES))
+    assert found.tally == FilterTally(tuple(STAGES))
     assert list(found.tally.counts()) == []
 
 
 def test_no_stage_keeps_everything_and_unknown_names_are_refused():
     trials = table(ROWS[:10])
     assert funnel(trials, []).kept.drop("target").equals(trials)
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         funnel(trials, ["magic"])
     for wrong in ({"rules": "soft"}, {"alignment": "x"}, {"balance": "x"}):
-        with pytest.raises(UnknownName):
+        with pytest.raises(UnknownNameError):
             Options(**wrong)
     with pytest.raises(UsageError):
         Options(seed=-1)

@@ -22,9 +22,9 @@ from novarag import (
     load_groups,
 )
 from novarag.cli.retrieval.annotate import annotate as door
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.flows.annotate import OURS
-from novarag.flows.events import Note, Wrote
+from novarag.flows.events import FileWritten, Note
 from novarag.taxonomy import RelevantFacet
 
 GROUPS = [
@@ -75,7 +75,7 @@ def test_what_is_written_is_what_is_returned(tmp_path):
     assert [file.name for file in found.files] == [
         "annotated.jsonl", "profile.json", "report.html", "report.md",
     ]  # fmt: skip
-    assert heard == [Wrote(file) for file in found.files]
+    assert heard == [FileWritten(file) for file in found.files]
     assert tuple(load_groups(out / "annotated.jsonl")) == found.groups
     assert "groups · 2 questions" in (out / "report.md").read_text("utf-8")
     again = annotate(out / "annotated.jsonl", **QUICK)
@@ -175,7 +175,7 @@ def test_what_cannot_work_is_said_in_words_of_python(tmp_path):
         annotate(GROUPS, tmp_path)
     with pytest.raises(UsageError, match="`least` is a confidence from 0 to 1, not 60"):
         annotate(GROUPS, least=60)
-    with pytest.raises(UnknownName, match="surprises"):
+    with pytest.raises(UnknownNameError, match="surprises"):
         annotate(GROUPS, expect="surprises")
     with pytest.raises(UsageError, match="simulated:base answers questions and cannot judge"):
         annotate(GROUPS, judge="simulated:base")

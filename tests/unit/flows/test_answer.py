@@ -9,7 +9,7 @@ from math import exp
 import pytest
 
 from novarag import Answer, Answerer, Flaw, ScriptedLLM, ServiceError, UsageError, answer
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.calls import CallError, Outcome, Reply, Sampling
 from novarag.flows.answer import answer_async
 from novarag.flows.calibrate import save_calibration
@@ -39,7 +39,7 @@ def reply(state="consistent", percent=90):
     return NOVA.format(state, percent)
 
 
-FITTED = calibration(source=Source(model="lamp", prompt=PROMPT))
+FITTED = calibration(source=AnswerSource(model="lamp", prompt=PROMPT))
 
 
 def lamp(text=None):
@@ -237,8 +237,8 @@ class TestWhoseCalibration:
     @pytest.mark.parametrize(
         ("source", "said"),
         [
-            (Source(model="other", prompt=PROMPT), r"another model \(other, not lamp\)"),
-            (Source(model="lamp", prompt="f" * 64), r"another prompt \(ffffffffffff, not "),
+            (AnswerSource(model="other", prompt=PROMPT), r"another model \(other, not lamp\)"),
+            (AnswerSource(model="lamp", prompt="f" * 64), r"another prompt \(ffffffffffff, not "),
         ],
     )
     def test_one_of_another_source_is_refused_unless_it_is_meant(self, source, said):
@@ -257,9 +257,9 @@ class TestWhoseCalibration:
     @pytest.mark.parametrize(
         ("source", "unknown"),
         [
-            (Source(), "model and prompt"),
-            (Source(model="lamp"), "prompt"),
-            (Source(prompt=PROMPT), "model"),
+            (AnswerSource(), "model and prompt"),
+            (AnswerSource(model="lamp"), "prompt"),
+            (AnswerSource(prompt=PROMPT), "model"),
         ],
     )
     def test_what_the_parts_do_not_name_is_said_once(self, source, unknown):
@@ -277,7 +277,7 @@ class TestWhoseCalibration:
         )
 
     def test_a_gate_of_another_source_is_refused_unless_it_is_meant(self):
-        other = gate(0.5, source=Source(model="other", prompt=PROMPT))
+        other = gate(0.5, source=AnswerSource(model="other", prompt=PROMPT))
         with pytest.raises(UsageError, match=r"the gate was .* another model \(other, not lamp\)"):
             Answerer(lamp(), gate=other)
         found = answer(QUESTION, PASSAGES, lamp(), gate=other, other_source=True)
@@ -340,7 +340,7 @@ class Tokens(Plain):
 
 
 class TestSignals:
-    likely = calibration(source=Source(model="lamp", prompt=PROMPT), signal="likelihood")
+    likely = calibration(source=AnswerSource(model="lamp", prompt=PROMPT), signal="likelihood")
 
     def test_the_likelihood_of_the_answer_is_asked_for_and_counts(self):
         llm = Tokens()
@@ -382,7 +382,7 @@ class TestSignals:
         assert stated.notes[-1] == found.notes[0]
 
     def test_another_signal_is_given(self):
-        scored = calibration(source=Source(model="lamp", prompt=PROMPT), signal="bm25")
+        scored = calibration(source=AnswerSource(model="lamp", prompt=PROMPT), signal="bm25")
         llm = Tokens()
         found = answer(QUESTION, PASSAGES, llm, calibration=scored, signal=0.7)
         assert found.confidence == scored.one(0.9, "consistent", 0.7)[0]

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.config import load_pipeline
-from novarag.errors import DataError, UnknownName
-from novarag.noise.audit import Audit, Finding
+from novarag.errors import DataError, UnknownNameError
+from novarag.noise.audit import CueFinding, ShortcutAudit
 from novarag.strategies import COT, NOVA, STRATEGIES, VANILLA, Strategy, Template
 from tests.support.chaos.serving import bill, chaos, kill_after
 
@@ -127,8 +127,10 @@ def test_a_build_without_noise_and_with_an_audit(tmp_path):
 
 
 def with_shortcut(build, margin):
-    found = Finding(cue="words", kind=None, accuracy=1, majority=0.3, low=0.6, high=0.8, luck=0.0)
-    audit = Audit(findings=(found,), margin=margin, groups=3, questions=1, left_out=0)
+    found = CueFinding(
+        cue="words", kind=None, accuracy=1, majority=0.3, low=0.6, high=0.8, luck=0.0
+    )
+    audit = ShortcutAudit(findings=(found,), margin=margin, groups=3, questions=1, left_out=0)
     return replace(build, audit=audit)
 
 
@@ -313,14 +315,14 @@ def test_every_form_is_read_and_none_says_the_prompt_back():
         for answer in ("[your answer: yes or no]", " ", ""):
             assert not re.search(strategy.pattern(3), f"So.\nAnswer: {answer}\nConfidence: 40%")
     formed = sorted(name for name, strategy in STRATEGIES.items() if strategy.form)
-    with pytest.raises(UnknownName, match=", ".join(formed)):
+    with pytest.raises(UnknownNameError, match=", ".join(formed)):
         STRATEGIES["cot-paper"].pattern(3)
 
 
 def test_a_strategy_of_ones_own_may_have_a_form():
     template = Template("Question: {question}\n")
     free = Strategy(name="cot", template=template)
-    with pytest.raises(UnknownName, match="'cot' is not one of"):
+    with pytest.raises(UnknownNameError, match="'cot' is not one of"):
         free.pattern(3)
 
     def form(k, step_length):

@@ -12,8 +12,8 @@ import novarag
 from novarag.answers.opening.columns import Columns
 from novarag.errors import DataError, UsageError
 from novarag.flows.committed import checkout
-from novarag.flows.events import TableRead, Wrote
-from novarag.stats.budgets import Held
+from novarag.flows.events import FileWritten, TableRead
+from novarag.stats.budgets import BudgetStanding
 from tests.support.changes import answers, commit, git, repository, write_table
 from tests.support.probed import boaster, modest, rows
 
@@ -35,7 +35,7 @@ def test_frames_files_and_rows_are_the_same_answers(tmp_path):
     assert again.budgets == found.budgets
     assert (again.new, again.old) == (("new.csv",), ("old.csv",))
     assert compare(new.to_dicts(), old.to_dicts()).budgets == found.budgets
-    assert [type(event) for event in told] == [TableRead] * 2 + [Wrote] * 3
+    assert [type(event) for event in told] == [TableRead] * 2 + [FileWritten] * 3
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written == ["comment.md", "compare.json", "junit.xml"]
     assert json.loads((tmp_path / "out/compare.json").read_text())["broken"] == ["brier"]
@@ -197,7 +197,7 @@ def test_a_file_against_a_commit(home):
 def test_a_commit_that_has_no_such_file_leaves_all_open(home):
     write_table(home / "more.csv", answers())
     found = compare("more.csv", base="main")
-    assert {one.held for one in found.budgets} == {Held.CANNOT_TELL}
+    assert {one.held for one in found.budgets} == {BudgetStanding.CANNOT_TELL}
     assert found.budgets[0].why == "there are no answers before the change"
     assert not found.fails
     assert compare("more.csv", base="main", strict=True).fails

@@ -7,7 +7,7 @@ import pytest
 
 from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
-from novarag.config.asking import Replies
+from novarag.config.asking import ReplySettings
 from novarag.errors import UnfinishedError
 from novarag.flows.draws import Draws, draw_name, follow_ups
 from novarag.flows.estimates import cost_of, iter_estimates
@@ -145,7 +145,9 @@ def test_draws_that_were_stopped_are_unfinished_and_go_on(tmp_path):
 
     def draws(**more):
         runner = Runner(model=model, folder=tmp_path, **more)
-        return Draws(source=source_of(GROUPS), strategy="vanilla", runner=runner, replies=Replies())
+        return Draws(
+            source=source_of(GROUPS), strategy="vanilla", runner=runner, replies=ReplySettings()
+        )
 
     stop.set()
     with pytest.raises(UnfinishedError, match="greedy") as caught:

@@ -6,8 +6,8 @@ import json
 import pytest
 
 import novarag
-from novarag.errors import UnknownName, UsageError
-from novarag.flows.events import Wrote
+from novarag.errors import UnknownNameError, UsageError
+from novarag.flows.events import FileWritten
 from novarag.strategies import Strategy, Template
 from tests.support.filtered_folder import contents, make_group, make_row, make_rows, write_filtered
 
@@ -24,7 +24,7 @@ def test_what_was_written_is_a_record(filtered, tmp_path):
     done = novarag.export_training_set(filtered, tmp_path / "out", dev=0.5, on_event=told.append)
     card = json.loads((tmp_path / "out" / "card.json").read_bytes())
     assert done.place == tmp_path / "out"
-    assert told == [Wrote(tmp_path / "out")]
+    assert told == [FileWritten(tmp_path / "out")]
     assert done.formats == ("canonical", "llama-factory", "openai")
     assert [s.name for s in done.splits] == ["train", "dev"]
     for split in done.splits:
@@ -81,13 +81,13 @@ def test_a_strategy_of_ones_own_as_object_or_by_name(tmp_path, monkeypatch, own)
 @pytest.mark.parametrize(
     ("given", "error", "said"),
     [
-        ({"strategies": "novanova"}, UnknownName, "'novanova' is not one of"),
+        ({"strategies": "novanova"}, UnknownNameError, "'novanova' is not one of"),
         ({"strategies": "a:"}, UsageError, "'a:' cannot be imported: write package.module:OBJECT"),
         ({"strategies": "no.such:THING"}, UsageError, "cannot be imported: No module named"),
         ({"strategies": "novarag:ask"}, UsageError, "is not a Strategy but a function"),
         ({"strategies": [3]}, TypeError, "strategies must be Strategy objects or .*, not int"),
         ({"max_length": 9}, UsageError, "`max_length` counts tokens, so it needs `tokenizer`"),
-        ({"formats": "csv"}, UnknownName, "canonical"),
+        ({"formats": "csv"}, UnknownNameError, "canonical"),
     ],
 )
 def test_impossible_wishes_are_refused(filtered, tmp_path, given, error, said):

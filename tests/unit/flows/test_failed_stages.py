@@ -12,7 +12,7 @@ from novarag.calls import Attempt, CallError, Outcome
 from novarag.cli import app
 from novarag.llm.simulated import open_simulated
 from novarag.llm.simulated.passages import find_wish
-from novarag.noise import ALL, NOISES, Noising
+from novarag.noise import ALL, NOISES, NoisePlan
 from novarag.records import Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
@@ -85,7 +85,7 @@ def test_t12_what_a_simulated_model_writes_is_sound(answer, verbalised):
         question=Question(id="q", text="Is it so, and since when?", answers=(answer,)),
         passages=(Passage(text=gold, kind=PassageKind.GOLD),),
     )
-    noising = Noising(noises=tuple(NOISES), candidates=5, keep=3, verbalised=verbalised)
+    noising = NoisePlan(noises=tuple(NOISES), candidates=5, keep=3, verbalised=verbalised)
     requests = list(noising.requests([group]))
     model = open_simulated("base", requests)
     for request in requests:

@@ -13,9 +13,9 @@ from novarag.calls import Sampling
 from novarag.cli import app
 from novarag.filters import STAGES, Options
 from novarag.flows.filtering import filter_runs
-from novarag.flows.harvest import Harvest
+from novarag.flows.harvest import HarvestedTables
 from novarag.flows.sources import open_sources
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.report.funnel import funnel_notes, write_funnel_report
 from novarag.report.retention import retention
 from novarag.rows import TRIALS
@@ -301,7 +301,7 @@ def test_a_kill_while_putting_in_place_leaves_the_old_result(runs, tmp_path, mon
 
 def test_a_passage_with_odd_line_ends_stops_nobody(runs, tmp_path):
     groups = pl.read_parquet(runs / "a" / groups_name(0))
-    harvest = Harvest(open_sources([str(runs / "a"), str(runs / "b")]), tmp_path)
+    harvest = HarvestedTables(open_sources([str(runs / "a"), str(runs / "b")]), tmp_path)
     odd = groups.with_columns(question=pl.lit("one\u2028two\x85three"))
     assert harvest._new(odd, harvest.sources[0]).height == groups.height
     assert harvest._new(odd.clear(), harvest.sources[0]).height == 0
@@ -311,7 +311,7 @@ def test_a_run_of_noise_is_not_filtered(tmp_path):
     write_run(tmp_path / "a", ALPHA[:16], questions=60)
     store = open_store(tmp_path / "a")
     manifest = read_manifest(store)
-    settings = replace(manifest.settings, noise=Noising())
+    settings = replace(manifest.settings, noise=NoisePlan())
     write_manifest(store, replace(manifest, settings=settings))
     with pytest.raises(UsageError, match="is a run of noise"):
         open_sources([str(tmp_path / "a")], partial=True)

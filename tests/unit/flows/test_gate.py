@@ -17,7 +17,7 @@ from novarag import (
     load_gate,
     save_gate,
 )
-from novarag.calibration.written import check_score, score_name
+from novarag.calibration.calibration_file import check_score, score_name
 from novarag.flows.events import TableRead
 from novarag.flows.gate import as_gate
 from tests.support.graded_answers import draw_graded

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from novarag import Passage, audit_groups, group_passages, load_groups, write_example
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.examples import simulated_pools
 from novarag.taxonomy import GroupKind, PassageKind
 
@@ -90,7 +90,7 @@ def test_nothing_to_build_says_why(tmp_path):
     bare = [replace(pool, passages=()) for pool in simulated_pools()]
     with pytest.raises(UsageError, match="96 questions: no sound original gold passage"):
         group_passages(bare)
-    with pytest.raises(UnknownName, match="gold-first"):
+    with pytest.raises(UnknownNameError, match="gold-first"):
         group_passages(simulated_pools(), mix="gold-first")
     assert not out.exists()
 

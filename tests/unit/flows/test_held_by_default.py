@@ -35,7 +35,7 @@ GROUPS = 250
 @pytest.fixture(autouse=True)
 def _waits(monkeypatch):
     """Have a busy machine wait as long as it takes for the first request."""
-    monkeypatch.setattr("novarag.web.holding.WAIT", 600.0)
+    monkeypatch.setattr("novarag.web.form_support.WAIT", 600.0)
 
 
 ROW = '{{"id": "q{0}", "question": "Which year is {0}?", "answers": ["{0}"], "passages": [{1}]}}\n'

@@ -12,10 +12,10 @@ import novarag
 from novarag import build_index, build_index_async
 from novarag.cli.retrieval.index import index as door
 from novarag.errors import DataError, UsageError
-from novarag.flows.events import Counted
+from novarag.flows.events import StepProgress
 from novarag.retrieval import threads
 from novarag.retrieval.encoding import EncoderIdentity
-from novarag.retrieval.manifest import Manifest
+from novarag.retrieval.manifest import IndexManifest
 from novarag.retrieval.milvus import open_index
 from tests.support.waiting import PATIENCE, until
 
@@ -44,8 +44,8 @@ def test_in_a_script(corpus, tmp_path):
     heard = []
     built = build_index(corpus, tmp_path / "x.db", limit=3, k1=1.2, on_event=heard.append)
     assert (built.seen, built.added, built.held) == (3, 3, 3)
-    assert built.manifest == Manifest(k1=1.2)
-    assert heard == [Counted("passages", 3, 3)]
+    assert built.manifest == IndexManifest(k1=1.2)
+    assert heard == [StepProgress("passages", 3, 3)]
     again = build_index([str(corpus)], str(tmp_path / "x.db"), k1=1.2)
     assert (again.seen, again.added, again.held) == (5, 2, 5)
     assert " a second), 3 already there; the index has 5" in str(again)

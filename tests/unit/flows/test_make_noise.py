@@ -17,7 +17,7 @@ from novarag import (
 )
 from novarag.cli import app
 from novarag.datasets.groups import group_lines
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.flows.events import RunBegun
 from novarag.runner.access import Access
 from novarag.runner.stop import Stop
@@ -131,7 +131,7 @@ def test_questions_that_noise_cannot_be_written_around(question, said, tmp_path)
 def test_wrong_settings_leave_nothing_behind(model, tmp_path):
     out = tmp_path / "no"
     for more, error in (
-        ({"kinds": ["nonsense"]}, UnknownName),
+        ({"kinds": ["nonsense"]}, UnknownNameError),
         ({"candidates": 2, "keep": 3}, UsageError),
         ({"questions": tmp_path / "nowhere.jsonl"}, DataError),
         ({"questions": [3]}, TypeError),

@@ -8,7 +8,7 @@ import pytest
 
 import novarag
 from novarag import Columns, DataError, UsageError
-from novarag.flows.events import Wrote
+from novarag.flows.events import FileWritten
 from novarag.study.grades import grades_text
 from tests.support.simulated import simulate, write_run
 
@@ -54,7 +54,7 @@ def test_from_a_log_to_a_calibration(tmp_path):
     file = saved(tmp_path / "ada.json", picked.sheet, scores)
     told.clear()
     found = novarag.read_grades(out, file, tmp_path / "graded.csv", on_event=told.append)
-    assert told == [Wrote(tmp_path / "graded.csv")]
+    assert told == [FileWritten(tmp_path / "graded.csv")]
     assert found.counts == {
         "right": scores.count("right"),
         "wrong": scores.count("wrong"),

@@ -24,7 +24,7 @@ from novarag import (
 )
 from novarag.errors import UnfinishedError
 from novarag.flows.probe_plan import iter_rows
-from novarag.probes import PROFILES, MatchingRisk, Verdict
+from novarag.probes import PROFILES, MatchingRisk, RelationVerdict
 from novarag.runner.stop import Stop
 from tests.support.chaos.serving import bill, chaos, kill_after
 from tests.support.probed import against, boaster, modest, rows, serving, write_lines
@@ -43,8 +43,8 @@ def verdicts(result):
 def test_a_respondent_that_ignores_lost_support_is_convicted_of_that():
     result = probe(rows(), FALLBACK, contradictions=against())
     found = verdicts(result)
-    assert found["falls:lost-support"] is Verdict.BREAKS
-    assert Verdict.BREAKS not in {found["falls:contradiction"], found["agreement"]}
+    assert found["falls:lost-support"] is RelationVerdict.BREAKS
+    assert RelationVerdict.BREAKS not in {found["falls:contradiction"], found["agreement"]}
     assert result.card.questions == 60
     assert result.cost.calls == 60 * 8
     assert result.unmade == {}
@@ -72,9 +72,9 @@ def test_a_function_is_probed_as_it_is():
     result = probe(rows(), app=bot, profile="quick")
     assert Counter(seen) == {2: 120, 5: 60}  # as it is and without support; three more
     assert result.system.endswith("bot")
-    assert verdicts(result)["falls:lost-support"] is Verdict.BREAKS
+    assert verdicts(result)["falls:lost-support"] is RelationVerdict.BREAKS
     held = probe(rows(), app=modest, profile="standard", contradictions=against())
-    assert verdicts(held)["falls:lost-support"] is Verdict.HOLDS
+    assert verdicts(held)["falls:lost-support"] is RelationVerdict.HOLDS
     assert held.broken == ()
 
 
@@ -97,7 +97,7 @@ def test_replies_of_a_model_are_read_by_the_strategy():
     llm = ScriptedLLM({"bridge": "Answer: Ada\nConfidence: 90%"})
     result = probe(rows(55), llm, profile="quick", strategy="vanilla")
     assert result.card.unread == 0
-    assert verdicts(result)["falls:lost-support"] is Verdict.BREAKS
+    assert verdicts(result)["falls:lost-support"] is RelationVerdict.BREAKS
 
 
 def test_inside_an_event_loop_and_from_a_thread():
@@ -116,7 +116,7 @@ def test_inside_an_event_loop_and_from_a_thread():
 
 def test_few_questions_are_described_and_not_judged():
     result = probe(rows(12), FALLBACK, profile="quick")
-    assert set(verdicts(result).values()) == {Verdict.TOO_FEW}
+    assert set(verdicts(result).values()) == {RelationVerdict.TOO_FEW}
     assert "ask about 38 more" in repr(result)
 
 
@@ -168,7 +168,7 @@ def test_contradictions_are_written_against_the_systems_own_answers():
     assert len(seen) == 55
     assert all("Ada" in prompt for prompt in seen)  # what the system answered
     assert result.unmade == {}
-    assert verdicts(result)["falls:contradiction"] is Verdict.HOLDS
+    assert verdicts(result)["falls:contradiction"] is RelationVerdict.HOLDS
 
 
 def test_questions_are_drawn_by_seed_and_more_keep_the_first():

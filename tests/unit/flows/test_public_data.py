@@ -7,7 +7,14 @@ from hashlib import sha256
 import pytest
 from typer.testing import CliRunner
 
-from novarag import DataError, ServiceError, UnknownName, UsageError, load_benchmark, public_data
+from novarag import (
+    DataError,
+    ServiceError,
+    UnknownNameError,
+    UsageError,
+    load_benchmark,
+    public_data,
+)
 from novarag.cli import app
 from novarag.datasets.benchmark import DATASETS, POOLS
 from novarag.datasets.clean import _recipe
@@ -154,7 +161,7 @@ def test_a_converter_that_makes_other_rows_is_found(tmp_path, tiny, monkeypatch)
 def test_a_path_that_is_none_and_a_source_that_is_none_are_refused(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         public_data("retrieval", tmp_path / "gone", out=tmp_path)
-    with pytest.raises(UnknownName, match="nova-benchmark, retrieval, stated-answers"):
+    with pytest.raises(UnknownNameError, match="nova-benchmark, retrieval, stated-answers"):
         public_data("squad")
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from novarag import METHODS, Estimates, ExperimentResult, FilterResult, Reproduction
 from novarag.calls import Cost
-from novarag.filters import Tally
+from novarag.filters import FilterTally
 from novarag.flows.build import TrainingSetBuild
-from novarag.flows.reproduce.cells import Cell
+from novarag.flows.reproduce.cells import TableCell
 from novarag.flows.reproduce.page import TableResult
 from novarag.metrics import Measurement, Panel
 from novarag.stats.figure import Figure
@@ -35,7 +35,7 @@ def measurement(groups):
 
 def tally(models=1):
     names = [f"m{i}{ESC}" for i in range(models)]
-    return Tally(
+    return FilterTally(
         stages=("rules", "common"),
         total=Counter({(m, "consistent"): 1000 for m in names}),
         dropped=Counter({(m, "consistent", "rules", "wrong"): 400 for m in names}),
@@ -61,7 +61,7 @@ def filtered():
 
 
 def reproduction():
-    cells = [Cell(setting="s", dataset="d", system="x", failed=2)] * 3
+    cells = [TableCell(setting="s", dataset="d", system="x", failed=2)] * 3
     table = TableResult(name="table1", grid=SimpleNamespace(), command="", cells=cells)
     return Reproduction(page=Path("out/page.md"), tables=(table,))
 
@@ -81,7 +81,7 @@ SHOWN = {
     ),
     "tally": (tally(), ["total 1,000", "rules 600", "common 600", "of m0"]),
     "tally of many": (tally(9), ["total 9,000", "m3", "and 5 more"]),
-    "tally of none": (Tally(("rules",)), ["total 0", "no model"]),
+    "tally of none": (FilterTally(("rules",)), ["total 0", "no model"]),
     "estimates": (estimates(), ["40 rows by nova", "20 calls", "missing", "together 30 calls"]),
     "filter": (filtered(), ["'kept'", "600 trials of 90 groups", "rules 600"]),
     "reproduction": (reproduction(), ["out/page.md", "6 answers missing", "table1 (3 rows)"]),

@@ -11,8 +11,8 @@ import pytest
 
 from novarag import Passage, Question, build_index, load_groups, retrieve, retrieve_async
 from novarag.cli.retrieval.retrieve import retrieve as door
-from novarag.errors import DataError, UnknownName, UsageError
-from novarag.flows.events import Counted, Wrote
+from novarag.errors import DataError, UnknownNameError, UsageError
+from novarag.flows.events import FileWritten, StepProgress
 from novarag.taxonomy import Provenance
 
 
@@ -43,7 +43,7 @@ def test_in_a_script_from_texts_in_an_index(uri):
     assert [g.id for g in found.groups] == [f"{text}/bm25-k1" for text in ASKED]
     assert str(found) == "2 passages for 2 questions"
     assert (found.unanswered, found.empty, found.out) == (2, 0, None)
-    assert heard == [Counted("questions", 2, 2)]
+    assert heard == [StepProgress("questions", 2, 2)]
     assert "groups" not in repr(found)
 
 
@@ -52,7 +52,7 @@ def test_a_file_in_and_a_file_out(uri, tmp_path):
     row = {"id": "a", "question": ASKED[0], "answers": ["Builder1"]}
     path.write_text(json.dumps(row) + "\n", "utf-8")
     found = retrieve(path, out=out, uri=str(uri), k=1, on_event=heard.append)
-    assert heard[-1] == Wrote(out)
+    assert heard[-1] == FileWritten(out)
     assert found.groups == tuple(load_groups(out))
     assert (found.out, found.held, found.unanswered) == (out, (), 0)
     in_memory = retrieve(str(path), uri=uri, k=1)
@@ -122,7 +122,7 @@ def test_what_cannot_work_is_said_in_words_of_python(uri, tmp_path):
         retrieve(["a", "a"], search=echo)
     with pytest.raises(UsageError, match=r"`build_index\(CORPUS, uri='nowhere.db'\)` makes one"):
         retrieve(["a"], uri="nowhere.db")
-    with pytest.raises(UnknownName, match="magic"):
+    with pytest.raises(UnknownNameError, match="magic"):
         retrieve(["a"], uri=uri, mode="magic")
     with pytest.raises(UsageError, match="by bm25"):
         retrieve(["a"], uri=uri, mode="dense")

@@ -8,9 +8,9 @@ import pytest
 
 import novarag
 from novarag import STRATEGIES, Labels, load_groups, read_reply, render, write_example
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.examples import EXAMPLE_GROUP, simulated_pools
-from novarag.strategies import FORMATS, Scale
+from novarag.strategies import FORMATS, NumberScale
 from novarag.strategies.finding import find_labels, find_strategy
 
 
@@ -34,7 +34,7 @@ def test_a_strategy_of_another_type_says_what_was_expected():
         render(strategy=3)
     with pytest.raises(TypeError, match="a name or a Strategy, not"):
         find_labels(None)
-    with pytest.raises(UnknownName, match="cott"):
+    with pytest.raises(UnknownNameError, match="cott"):
         find_strategy("cott")
 
 
@@ -66,18 +66,18 @@ def test_the_scale_of_a_bare_number():
     reply = '{"answer": "Paris", "confidence": 1}'
     assert read_reply(reply).confidence is None
     assert read_reply(reply, scale="unit").confidence == 1
-    assert read_reply(reply, scale=Scale.HUNDRED).confidence == 0.01
+    assert read_reply(reply, scale=NumberScale.HUNDRED).confidence == 0.01
     assert find_labels("answer-tags", "percent") == replace(
-        FORMATS["answer-tags"], scale=Scale.PERCENT
+        FORMATS["answer-tags"], scale=NumberScale.PERCENT
     )
-    with pytest.raises(UnknownName, match="percent"):
+    with pytest.raises(UnknownNameError, match="percent"):
         read_reply(reply, scale="per mille")
 
 
 def test_what_cannot_be_read_says_what_was_expected():
     with pytest.raises(TypeError, match="text of a reply, not bytes"):
         read_reply(b"Answer: x")
-    with pytest.raises(UnknownName, match="answer-tags"):
+    with pytest.raises(UnknownNameError, match="answer-tags"):
         read_reply("", "vibes")
 
 

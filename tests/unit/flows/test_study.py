@@ -6,7 +6,7 @@ import pytest
 
 import novarag
 from novarag.errors import UsageError
-from novarag.flows.events import Wrote
+from novarag.flows.events import FileWritten
 from novarag.study import RUBRIC, ratings_text, simulated_ratings
 from tests.support.simulated import simulate, write_run
 
@@ -34,7 +34,7 @@ def test_from_runs_to_a_report(runs, tmp_path):
     report = novarag.read_rating_files(
         str(out), files, tmp_path / "report", replicates=100, on_event=told.append
     )
-    assert Wrote(tmp_path / "report" / "study.json") in told
+    assert FileWritten(tmp_path / "report" / "study.json") in told
     assert sorted(p.name for p in (tmp_path / "report").iterdir()) == [
         "report.html",
         "report.md",

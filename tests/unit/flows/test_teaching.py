@@ -10,7 +10,7 @@ import pytest
 from novarag import filter_trials
 from novarag.errors import UsageError
 from novarag.flows import teaching
-from novarag.flows.teaching import self_frequencies, teach
+from novarag.flows.teaching import fit_teacher_targets, self_frequencies
 from tests.support.simulated import simulate, write_run
 
 
@@ -52,7 +52,7 @@ def make_rows(questions=60, samples=8, seed=0):
 
 
 def targets(rows, **more):
-    found = teach(StandIn(rows, **more)).targets
+    found = fit_teacher_targets(StandIn(rows, **more)).targets
     return pl.concat([found[0], found[3]]).to_list()
 
 
@@ -67,7 +67,7 @@ def test_the_frequency_of_an_answer_is_its_share_of_all_samples():
 
 
 def test_a_teacher_tells_right_from_wrong_better_than_nothing():
-    found = teach(StandIn(make_rows()))
+    found = fit_teacher_targets(StandIn(make_rows()))
     assert found.facts["signals"] == ["self-frequency", "kind"]
     assert (found.facts["replies"], found.facts["questions"]) == (480, 60)
     assert found.facts["brier"] < 0.2
@@ -99,7 +99,10 @@ def test_likelihood_counts_where_the_run_kept_it(monkeypatch):
     monkeypatch.setattr(
         teaching, "token_signal", lambda name, t: known[t.group.id, t.sample] if name else None
     )
-    with_it, without = teach(StandIn(rows, likelihoods=known)), teach(StandIn(rows))
+    with_it, without = (
+        fit_teacher_targets(StandIn(rows, likelihoods=known)),
+        fit_teacher_targets(StandIn(rows)),
+    )
     assert with_it.facts["signals"] == ["self-frequency", "likelihood", "kind"]
     assert with_it.facts["auroc"] > without.facts["auroc"]
 
@@ -114,7 +117,7 @@ def test_what_was_not_read_or_graded_has_no_target():
 
 def test_too_few_questions_are_refused():
     with pytest.raises(UsageError, match=r"stand-in: 29 graded questions are too few .*'share'"):
-        teach(StandIn(make_rows(29)))
+        fit_teacher_targets(StandIn(make_rows(29)))
 
 
 @pytest.mark.parametrize("unfiltered", [False, True])

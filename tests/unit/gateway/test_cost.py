@@ -9,7 +9,7 @@ import orjson
 import pytest
 from starlette.applications import Starlette
 
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
 from novarag.gateway.http import server
@@ -28,7 +28,7 @@ GROUP = PassageGroup(
 
 
 def test_a_process_that_serves_loads_no_statistics_and_no_tables(tmp_path):
-    made = calibration(Source(model="llama", prompt=NOVA.template.hash))
+    made = calibration(AnswerSource(model="llama", prompt=NOVA.template.hash))
     save_calibration(made, tmp_path / "calibration.json")
     save_gate(gate(0.05, made), tmp_path / "gate.json")
     parts = 'calibration = "calibration.json"\ngate = "gate.json"'

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
 from novarag.strategies import STRATEGIES
@@ -43,7 +43,7 @@ def decided(tmp_path, upstream, *, model="", tail="", passages=PASSAGES):
 
 def with_gate(tmp_path, threshold, made=None):
     prompt = STRATEGIES["nova"].template.hash
-    source = Source(model="llama", prompt=prompt)
+    source = AnswerSource(model="llama", prompt=prompt)
     if made is None:
         save_gate(gate(threshold, source=source), tmp_path / "gate.json")
         return 'gate = "gate.json"\n'
@@ -67,7 +67,7 @@ def test_the_gate_decides(tmp_path, threshold, gives):
 def test_a_calibrated_confidence_has_its_interval(tmp_path):
     model = with_gate(tmp_path, 0.05, made=True)
     _, told = decided(tmp_path, Upstream(reply(state="Consistent")), model=model)
-    made = calibration(Source(model="llama", prompt=STRATEGIES["nova"].template.hash))
+    made = calibration(AnswerSource(model="llama", prompt=STRATEGIES["nova"].template.hash))
     known = made.one(0.9, "consistent", None)
     assert told["calibrated"] is True
     assert told["confidence"] == pytest.approx(known.probability, abs=1e-4)

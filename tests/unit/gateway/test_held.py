@@ -17,7 +17,7 @@ ANNOTATE = 'mode = "annotate"'
 @pytest.fixture(autouse=True)
 def _waits(monkeypatch):
     """Have a busy machine wait as long as it takes for the first request."""
-    monkeypatch.setattr("novarag.web.holding.WAIT", 600.0)
+    monkeypatch.setattr("novarag.web.form_support.WAIT", 600.0)
 
 
 def forms(upstream):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from novarag import Passage, UnknownName, UsageError
+from novarag import Passage, UnknownNameError, UsageError
 from novarag.integrations.core import ReplyScorer, explained, missing, score
 from novarag.scoring.scorer import NO_GATE
 from tests.support import adapted
@@ -59,7 +59,7 @@ def test_calibration_and_gate_come_from_files(tmp_path):
 def test_other_formats_are_read():
     told = score("When?", (), "Guess: 1871\nProbability: 0.7", strategy="guess-probability")
     assert told["confidence"] == 0.7
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         ReplyScorer(strategy="nonsense")
 
 

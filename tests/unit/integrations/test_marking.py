@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from novarag import STRATEGIES, Flaw, UnknownName, UsageError, measure
+from novarag import STRATEGIES, Flaw, UnknownNameError, UsageError, measure
 from novarag.integrations.core import find_reader
 from novarag.integrations.marking import (
     HEADLINE,
@@ -23,7 +23,7 @@ def test_readers_are_found_by_name():
     guess = find_reader("guess-probability")
     assert guess.read("Guess: Paris\nProbability: 0.9").confidence == 0.9
     assert find_reader("novarag.strategies:VANILLA") is STRATEGIES["vanilla"]
-    with pytest.raises(UnknownName, match="answer-tags"):
+    with pytest.raises(UnknownNameError, match="answer-tags"):
         find_reader("nonsense")
     for name in ("no.such:THING", "novarag.strategies:NOTHING", "novarag:..:x"):
         with pytest.raises(UsageError, match="cannot be imported"):

@@ -11,7 +11,7 @@ import pytest
 from novarag.calls import CallError, Outcome, Sampling
 from novarag.errors import ServiceError, UsageError
 from novarag.examples import EXAMPLE_GROUP
-from novarag.llm.application import LARGEST_REPLY, Application, AppLLM, CalledApp, canonical
+from novarag.llm.application import LARGEST_REPLY, Application, AppLLM, FunctionApp, canonical
 from novarag.records import Flaw, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.web.sending import Patience
@@ -254,7 +254,7 @@ def test_addresses_that_are_none():
 
 
 def call(function, n=1):
-    reply = asyncio.run(CalledApp(function).complete(PROMPT, Sampling(n=n), key="k"))
+    reply = asyncio.run(FunctionApp(function).complete(PROMPT, Sampling(n=n), key="k"))
     return [json.loads(c.text) for c in reply.completions]
 
 
@@ -288,7 +288,7 @@ def test_a_function_may_be_awaited():
         return GOOD
 
     assert call(later) == [GOOD]
-    assert CalledApp(later).model.endswith("later")
+    assert FunctionApp(later).model.endswith("later")
 
 
 def raising(question, passages):
@@ -315,4 +315,4 @@ def test_a_function_is_known_by_its_model():
         return GOOD
 
     function.model = "bot-v2"
-    assert CalledApp(function).model == "bot-v2"
+    assert FunctionApp(function).model == "bot-v2"

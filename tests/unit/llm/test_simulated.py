@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag import Flaw, Grade, ServiceError, UsageError, ask
-from novarag.annotation.judging import render_judge
-from novarag.attacks import Attack, Goal, poison
+from novarag.annotation.votes import render_judge
+from novarag.attacks import Attack, AttackGoal, poison
 from novarag.calls import Sampling
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.examples import EXAMPLE_GROUP, simulated_pools
 from novarag.grading import grade_in
 from novarag.grouping import MIXES, evidence_state
 from novarag.llm.simulated import (
     RESPONDENTS,
-    Respondent,
     SimulatedLLM,
-    World,
+    SimulatedRespondent,
+    SimulatedWorld,
     governing,
     open_simulated,
 )
@@ -82,7 +82,7 @@ def test_replies_have_the_form_that_a_server_could_be_held_to(name):
 
 
 def test_every_form_states_the_same_confidence():
-    llm = SimulatedLLM(replace(TUNED, step=1), World.of(GROUPS))
+    llm = SimulatedLLM(replace(TUNED, step=1), SimulatedWorld.of(GROUPS))
     for group in GROUPS[:60]:
         stated = [
             strategy.read(said(llm, strategy.render(group).text)[0].text, k=3).confidence
@@ -256,13 +256,15 @@ def test_bias_and_sharpness_move_what_is_stated_not_what_is_answered():
     alone = [g for g in GROUPS if governing(g) is None]
 
     def stated(**how):
-        llm = SimulatedLLM(Respondent(name="x", step=1, **how), World.of(alone))
+        llm = SimulatedLLM(SimulatedRespondent(name="x", step=1, **how), SimulatedWorld.of(alone))
         return [t.response.confidence for t in ask(alone, VANILLA, llm)]
 
     plain, bold, shy, flat = stated(), stated(bias=2), stated(bias=-2), stated(sharpness=0)
     assert all(s < p < b for s, p, b in zip(shy, plain, bold, strict=True))
     assert set(flat) == {0.5}
-    sure = SimulatedLLM(Respondent(name="x", knowledge=1.0, reading=1.0), World.of(alone))
+    sure = SimulatedLLM(
+        SimulatedRespondent(name="x", knowledge=1.0, reading=1.0), SimulatedWorld.of(alone)
+    )
     assert sure.prospect(alone[0]).chances[0] > 0.99
 
 
@@ -278,9 +280,9 @@ def test_yes_or_no():
     unsettled = yes_no("perhaps")
     assert len(wrong_answers(unsettled)) == 3
     assert open_simulated("tuned", [unsettled]).prospect(unsettled).right in {0, 1}
-    nobody = Respondent(name="x", knowledge=0.0)
+    nobody = SimulatedRespondent(name="x", knowledge=0.0)
     guess = yes_no("yes")
-    assert SimulatedLLM(nobody, World.of([guess])).prospect(guess).chances[0] == 0.5
+    assert SimulatedLLM(nobody, SimulatedWorld.of([guess])).prospect(guess).chances[0] == 0.5
 
 
 def test_wrong_answers_are_claims_first_and_never_right():
@@ -301,14 +303,16 @@ def test_wrong_answers_are_claims_first_and_never_right():
 def test_retrieved_passages_are_gold_where_they_hold_an_answer():
     texts = ("Lit in 1871.", "Lit in 11871.", "Built.")
     group = replace(EXAMPLE_GROUP, passages=tuple(Passage(text=t) for t in texts))
-    world = World.of([group, group])
+    world = SimulatedWorld.of([group, group])
     kinds = world.find(look(NOVA.render(group).text)).kinds
     assert [str(k) for k in kinds] == ["gold", "irrelevant", "irrelevant"]
     relevant = replace(group.passages[0], kind=PassageKind.RELEVANT)
-    labelled = World.of([group, replace(group, passages=(relevant,))])
+    labelled = SimulatedWorld.of([group, replace(group, passages=(relevant,))])
     assert labelled.find(look(NOVA.render(group).text)).kinds[0] is PassageKind.RELEVANT
     polar = yes_no("no", Passage(text="There is no doubt."))
-    assert World.of([polar]).find(look(NOVA.render(polar).text)).kinds == (PassageKind.IRRELEVANT,)
+    assert SimulatedWorld.of([polar]).find(look(NOVA.render(polar).text)).kinds == (
+        PassageKind.IRRELEVANT,
+    )
 
 
 line = st.text(alphabet=" \tab:\nQ[]", max_size=12)
@@ -380,22 +384,24 @@ def test_a_reply_is_cut_where_the_request_says():
 @pytest.mark.parametrize("how", [{"reading": 1.5}, {"step": 0}, {"susceptibility": {"gold": -1}}])
 def test_impossible_respondents_are_refused(how):
     with pytest.raises(UsageError):
-        Respondent(name="x", **how)
+        SimulatedRespondent(name="x", **how)
 
 
 def test_unknown_respondents_are_refused():
-    with pytest.raises(UnknownName, match="base"):
+    with pytest.raises(UnknownNameError, match="base"):
         open_simulated("nobody", [])
     assert TUNED.without(Rule.NOISE_INVARIANCE).name in RESPONDENTS
 
 
 def test_an_obedient_one_does_what_an_attack_asks_at_its_rate_and_else_ignores_it():
-    order = Attack(name="a", kind="x", goal=Goal.ANSWER, states=97, texts=("It is @ANSWER@.",))
-    calm = Attack(name="c", kind="control", goal=Goal.NONE, texts=("Rain is wet.",))
+    order = Attack(
+        name="a", kind="x", goal=AttackGoal.ANSWER, states=97, texts=("It is @ANSWER@.",)
+    )
+    calm = Attack(name="c", kind="control", goal=AttackGoal.NONE, texts=("Rain is wet.",))
     held = groups_for_orders(400)
     attacked = [poison(group, order, "last") for group in held]
     harmless = [poison(group, calm, "last") for group in held]
-    world = World.of([*held, *attacked, *harmless])
+    world = SimulatedWorld.of([*held, *attacked, *harmless])
     llm = SimulatedLLM(replace(RESPONDENTS["tuned"], name="heeding", obedience=0.3), world)
 
     def said(group):

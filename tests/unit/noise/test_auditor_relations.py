@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.flows.group import write_groups
 from novarag.grading import tokens
-from novarag.noise.audit import Audit, Finding, _most_telling, audit
+from novarag.noise.audit import CueFinding, ShortcutAudit, _most_telling, audit
 from novarag.noise.group_build import GroupBuild
 from novarag.noise.relations import GroupParts, pair_table, question_table, remainder_table
 from novarag.noise.surface import CUES
@@ -201,12 +201,12 @@ def finding(**more):
         "cue": "words", "kind": None, "accuracy": 0.402, "majority": 0.333, "low": -0.008,
         "high": 0.146, "luck": 0.2,
     }  # fmt: skip
-    return Finding(**{**told, **more})
+    return CueFinding(**{**told, **more})
 
 
 def test_the_verdict_cannot_be_read_as_a_contradiction():
     """It read "+6.9 points (+1.4 to +12.5)", then "no cue beyond 5 points"."""
-    shown = Audit(
+    shown = ShortcutAudit(
         findings=(finding(), finding(cue="length", accuracy=0.3, low=-0.1, high=0.03)),
         margin=0.05, groups=9, questions=3, left_out=0,
     )  # fmt: skip

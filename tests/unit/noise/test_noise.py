@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from novarag import AnswerForm, Passage, PassageGroup, PassageKind, Provenance, Question, UsageError
-from novarag.errors import UnknownName
-from novarag.noise import NOISES, Fault, Noising, find_fault, is_placeholder, read_candidates
+from novarag.errors import UnknownNameError
+from novarag.noise import (
+    NOISES,
+    NoisePlan,
+    PassageFault,
+    find_fault,
+    is_placeholder,
+    read_candidates,
+)
 from novarag.noise.prompts import length_of
 from novarag.records import Flaw
 from novarag.texts import tidy
@@ -25,15 +32,15 @@ def pool(question=RIVER, gold=GOLD, noise="counterfactual"):
 @pytest.mark.parametrize("verbalised", [False, True])
 @pytest.mark.parametrize("name", NOISES)
 def test_prompt_snapshot(name, verbalised, snapshot):
-    text = Noising(candidates=2, keep=1, verbalised=verbalised).render(pool(noise=name)).text
+    text = NoisePlan(candidates=2, keep=1, verbalised=verbalised).render(pool(noise=name)).text
     assert text == snapshot
 
 
 @pytest.mark.parametrize("name", NOISES)
 def test_hostile_text_stays_inside_its_lines(name):
     wild = pool(Question(id="v", text=HOSTILE, answers=(HOSTILE,)), HOSTILE, name)
-    text = Noising().render(wild).text
-    tame = Noising().render(pool(noise=name)).text
+    text = NoisePlan().render(wild).text
+    tame = NoisePlan().render(pool(noise=name)).text
     begun = [line for line in text.split("\n") if not line.startswith("  ")]
     assert len(begun) == len([line for line in tame.split("\n") if not line.startswith("  ")])
     assert "{gold}" in text
@@ -43,9 +50,9 @@ def test_lengths_follow_the_gold_passage():
     assert length_of(GOLD) == (2, 19)
     assert length_of("Yes.") == (1, 15)
     assert length_of("  ") == (3, 60)
-    assert "about 2 sentences and 19 words" in Noising().render(pool()).text
-    assert "Write 5 passages" in Noising().render(pool()).text
-    assert "Write 1 passage and" in Noising(candidates=1, keep=1).render(pool()).text
+    assert "about 2 sentences and 19 words" in NoisePlan().render(pool()).text
+    assert "Write 5 passages" in NoisePlan().render(pool()).text
+    assert "Write 1 passage and" in NoisePlan(candidates=1, keep=1).render(pool()).text
 
 
 MUSEUM = [
@@ -105,16 +112,16 @@ def fault(text, kind="counterfactual", claim=None, question=RIVER, provenance=Pr
     [
         ("Vienna lies on the Elbe.", "the Elbe", None),
         ("The Elbe's banks are in Vienna.", "Elbe", None),
-        ("Vienna lies on the Elbe, not the Danube.", "the Elbe", Fault.STATES_GOLD),
-        ("Vienna lies on a river.", "the Elbe", Fault.CLAIM_ABSENT),
-        ("Vienna lies on the Danube.", "Danube", Fault.CLAIM_IS_GOLD),
-        ("Vienna lies on the Elbe.", None, Fault.NO_CLAIM),
-        ("Vienna lies on the Elbe.", "the", Fault.NO_CLAIM),
-        ("Passage 3:", "the Elbe", Fault.PLACEHOLDER),
+        ("Vienna lies on the Elbe, not the Danube.", "the Elbe", PassageFault.STATES_GOLD),
+        ("Vienna lies on a river.", "the Elbe", PassageFault.CLAIM_ABSENT),
+        ("Vienna lies on the Danube.", "Danube", PassageFault.CLAIM_IS_GOLD),
+        ("Vienna lies on the Elbe.", None, PassageFault.NO_CLAIM),
+        ("Vienna lies on the Elbe.", "the", PassageFault.NO_CLAIM),
+        ("Passage 3:", "the Elbe", PassageFault.PLACEHOLDER),
         ("Vienna lies on the upper Danube canal.", "upper Danube canal", None),
         ("It is 45 hectares large.", "45 ha", None),
-        ("It is 46 hectares large.", "45 ha", Fault.CLAIM_ABSENT),
-        ("It lies on the Danube Canal.", "Dan", Fault.CLAIM_ABSENT),
+        ("It is 46 hectares large.", "45 ha", PassageFault.CLAIM_ABSENT),
+        ("It lies on the Danube Canal.", "Dan", PassageFault.CLAIM_ABSENT),
         ("Both were names of a housing project.", "They were names of an unbuilt project", None),
     ],
 )
@@ -127,8 +134,8 @@ def test_counterfactual_passages(text, claim, expected):
     [
         ("no", None),
         ("No, it is new.", None),
-        ("yes", Fault.CLAIM_IS_GOLD),
-        ("maybe", Fault.CLAIM_NOT_BINARY),
+        ("yes", PassageFault.CLAIM_IS_GOLD),
+        ("maybe", PassageFault.CLAIM_NOT_BINARY),
     ],
 )
 def test_counterfactual_claims_of_yes_or_no(claim, expected):
@@ -137,24 +144,27 @@ def test_counterfactual_claims_of_yes_or_no(claim, expected):
 
 def test_a_claim_that_is_part_of_the_gold_answer_is_no_other_answer():
     dated = Question(id="d", text="When?", answers=("26 October 1918",))
-    assert fault("It was on 26 October 1918.", claim="1918", question=dated) is Fault.CLAIM_IS_GOLD
+    assert (
+        fault("It was on 26 October 1918.", claim="1918", question=dated)
+        is PassageFault.CLAIM_IS_GOLD
+    )
     short = Question(id="d", text="When?", answers=("1918",))
     said = "It was on 26 October 1918."
     assert fault(said, claim="26 October 1918", question=short) is None
     also = "It was on 26 October 1918, not in early 1918."
-    assert fault(also, claim="26 October 1918", question=short) is Fault.STATES_GOLD
+    assert fault(also, claim="26 October 1918", question=short) is PassageFault.STATES_GOLD
 
 
 @pytest.mark.parametrize("kind", ["relevant", "irrelevant"])
 def test_noise_must_not_give_the_answer_away(kind):
-    assert fault("The Danube's source is in Baden.", kind) is Fault.LEAKS_GOLD
+    assert fault("The Danube's source is in Baden.", kind) is PassageFault.LEAKS_GOLD
     assert fault("Vienna has coffee houses.", kind) is None
     named = Question(id="n", text="Is the Danube or the Elbe longer?", answers=("the Danube",))
     assert fault("The Danube has many bridges.", kind, question=named) is None
     number = Question(id="n", text="How many?", answers=("four",))
     assert fault("Curling has four players.", kind, question=number) is None
     digits = Question(id="n", text="How many?", answers=("42",))
-    assert fault("It has 42 rooms.", kind, question=digits) is Fault.LEAKS_GOLD
+    assert fault("It has 42 rooms.", kind, question=digits) is PassageFault.LEAKS_GOLD
     country = Question(id="n", text="Where?", answers=("US",))
     assert fault("He told us so.", kind, question=country) is None
     assert fault("No, it is.", kind, question=BINARY) is None
@@ -162,28 +172,29 @@ def test_noise_must_not_give_the_answer_away(kind):
 
 def test_support_must_hold_the_answer_or_its_own_words_for_it():
     assert fault("Boats go down the Danube.", "gold") is None
-    assert fault("Boats go down a river.", "gold") is Fault.LACKS_GOLD
-    assert fault("Boats go down the Donau.", "gold", claim="Donau") is Fault.LACKS_GOLD
+    assert fault("Boats go down a river.", "gold") is PassageFault.LACKS_GOLD
+    assert fault("Boats go down the Donau.", "gold", claim="Donau") is PassageFault.LACKS_GOLD
     mayor = Question(id="m", text="Who leads?", answers=("Marty J. Walsh of Boston",))
     assert fault("The city is led by Walsh.", "gold", claim="Walsh", question=mayor) is None
     assert (
-        fault("The city is led by him.", "gold", claim="Walsh", question=mayor) is Fault.LACKS_GOLD
+        fault("The city is led by him.", "gold", claim="Walsh", question=mayor)
+        is PassageFault.LACKS_GOLD
     )
-    assert fault("Bonn leads.", "gold", claim="Bonn", question=mayor) is Fault.LACKS_GOLD
-    assert fault("Boats go down a river.", "gold", claim="N/A") is Fault.LACKS_GOLD
+    assert fault("Bonn leads.", "gold", claim="Bonn", question=mayor) is PassageFault.LACKS_GOLD
+    assert fault("Boats go down a river.", "gold", claim="N/A") is PassageFault.LACKS_GOLD
     original = {"claim": "Donau", "provenance": Provenance.ORIGINAL}
-    assert fault("Boats go down the Donau.", "gold", **original) is Fault.LACKS_GOLD
+    assert fault("Boats go down the Donau.", "gold", **original) is PassageFault.LACKS_GOLD
     assert fault("Rome is old.", "gold", question=BINARY) is None
     assert fault("Rome is old.", "gold", question=BINARY, claim="yes") is None
-    assert fault("Rome is new.", "gold", question=BINARY, claim="no") is Fault.LACKS_GOLD
+    assert fault("Rome is new.", "gold", question=BINARY, claim="no") is PassageFault.LACKS_GOLD
     moon = Question(id="a", text="Which flight?", answers=("Apollo 11",))
-    assert fault("Each team has 11 players.", "gold", question=moon) is Fault.LACKS_GOLD
+    assert fault("Each team has 11 players.", "gold", question=moon) is PassageFault.LACKS_GOLD
     assert fault("Anything.", "gold", question=Question(id="x", text="?")) is None
 
 
 def test_an_unlabelled_passage_has_no_fault_but_emptiness():
     assert find_fault(Passage(text="Anything."), RIVER) is None
-    assert find_fault(Passage(text="..."), RIVER) is Fault.PLACEHOLDER
+    assert find_fault(Passage(text="..."), RIVER) is PassageFault.PLACEHOLDER
 
 
 @pytest.mark.parametrize(
@@ -202,7 +213,7 @@ def test_short_texts_are_no_placeholders(text):
 
 
 def test_one_facet_is_drawn_for_each_question():
-    noising = Noising()
+    noising = NoisePlan()
     facets = {
         noise.facet
         for i in range(40)
@@ -212,44 +223,46 @@ def test_one_facet_is_drawn_for_each_question():
     assert len(facets) == 3
     assert [n.name for n in noising.of(RIVER)] == [n.name for n in noising.of(RIVER)]
     assert len(noising.of(RIVER)) == 4
-    chosen = Noising(noises=("relevant-theme", "relevant-entity"))
+    chosen = NoisePlan(noises=("relevant-theme", "relevant-entity"))
     assert [n.name for n in chosen.of(RIVER)] == ["relevant-theme", "relevant-entity"]
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(UnknownName):
-        Noising(noises=("gold",))
+    with pytest.raises(UnknownNameError):
+        NoisePlan(noises=("gold",))
     with pytest.raises(UsageError, match="4 of 3"):
-        Noising(candidates=3, keep=4)
-    with pytest.raises(UnknownName):
-        Noising().render(PassageGroup(question=RIVER, passages=()))
+        NoisePlan(candidates=3, keep=4)
+    with pytest.raises(UnknownNameError):
+        NoisePlan().render(PassageGroup(question=RIVER, passages=()))
 
 
 def test_every_setting_is_in_the_fingerprint():
-    one = Noising()
+    one = NoisePlan()
     for other in (
-        Noising(candidates=6),
-        Noising(keep=2),
-        Noising(verbalised=True),
-        Noising(seed=1),
-        Noising(noises=("irrelevant",)),
+        NoisePlan(candidates=6),
+        NoisePlan(keep=2),
+        NoisePlan(verbalised=True),
+        NoisePlan(seed=1),
+        NoisePlan(noises=("irrelevant",)),
     ):
         assert one.fingerprint != other.fingerprint
-    assert one.fingerprint == Noising().fingerprint
+    assert one.fingerprint == NoisePlan().fingerprint
 
 
 def test_requests_carry_the_gold_passage_and_name_their_noise():
-    asked = list(Noising().requests([PassageGroup(question=RIVER, passages=(Passage(text=GOLD),))]))
+    asked = list(
+        NoisePlan().requests([PassageGroup(question=RIVER, passages=(Passage(text=GOLD),))])
+    )
     assert [g.flags[0] for g in asked][::3] == ["counterfactual", "consistent"]
     assert all(g.passages[0].kind is PassageKind.GOLD for g in asked)
     assert len({g.id for g in asked}) == 4
-    bare = list(Noising().requests([PassageGroup(question=RIVER, passages=())]))
-    assert "3 sentences and 60 words" in Noising().render(bare[0]).text
+    bare = list(NoisePlan().requests([PassageGroup(question=RIVER, passages=())]))
+    assert "3 sentences and 60 words" in NoisePlan().render(bare[0]).text
 
 
 def test_the_reading_of_a_reply_says_only_whether_there_are_passages():
-    assert Noising().read("Passage 1: One.").flaw is None
-    assert Noising().read("I cannot do that.").flaw is Flaw.NO_PASSAGE
+    assert NoisePlan().read("Passage 1: One.").flaw is None
+    assert NoisePlan().read("I cannot do that.").flaw is Flaw.NO_PASSAGE
 
 
 def words(n, *more):
@@ -267,10 +280,10 @@ def test_drafts_keep_the_last_sound_ones_and_say_why_not_the_others():
         (words(99, "Vienna", "lies", "on", "the", "Main"), "the Main"),
     ]
     reply = "\n".join(f"Passage {i}: {t}\nAnswer {i}: {c}" for i, (t, c) in enumerate(texts, 1))
-    found = Noising(keep=2).drafts(pool(), [reply, "Passage 1: " + GOLD])
+    found = NoisePlan(keep=2).drafts(pool(), [reply, "Passage 1: " + GOLD])
     assert [d.reason for d in found] == [
-        "sound, but not among the last 2", None, Fault.REPEATED, Fault.STATES_GOLD, None,
-        Fault.TOO_SHORT, Fault.TOO_LONG, Fault.REPEATED,
+        "sound, but not among the last 2", None, PassageFault.REPEATED, PassageFault.STATES_GOLD, None,
+        PassageFault.TOO_SHORT, PassageFault.TOO_LONG, PassageFault.REPEATED,
     ]  # fmt: skip
     assert [d.spare for d in found] == [True, *[False] * 7]
     assert {d.sample for d in found} == {0, 1}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from novarag import GroupKind, Passage, PassageGroup, PassageKind, Provenance, Question, UsageError
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.grouping import MIXES, Mix, assemble, evidence_state, find_mix
 from novarag.noise.audit import audit
-from novarag.noise.surface import CUES, Surface
+from novarag.noise.surface import CUES, GroupSurface
 from novarag.noise.training_groups import foreign, merge_pools, sound_pool, training_groups
 from novarag.seeding import rng_for
 from novarag.stats.logistic import fit
@@ -78,7 +78,7 @@ def test_gold_cannot_stand_outside_the_group():
             find_mix("gold+relevant", gold_at=wrong)
     with pytest.raises(UsageError):
         find_mix("relevant-only", gold_at=1)
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         find_mix("gold+gold")
 
 
@@ -366,7 +366,7 @@ def test_the_classifier_learns_what_can_be_learnt():
 
 
 def test_every_cue_has_a_name_for_every_column():
-    surface = Surface(training_groups(POOLS, k=3).groups)
+    surface = GroupSurface(training_groups(POOLS, k=3).groups)
     for cue in CUES.values():
         table, names = cue.look(surface)
         assert table.shape == (len(surface.groups), len(names))

@@ -9,11 +9,11 @@ from novarag.probes import (
     NO_RISK,
     PROFILES,
     RELATIONS,
-    Basis,
-    Kind,
-    Open,
-    Probed,
-    Verdict,
+    ProbeReplies,
+    RelationBasis,
+    RelationKind,
+    RelationVerdict,
+    WideRangeCause,
     make_card,
     prove,
 )
@@ -29,7 +29,7 @@ def probed(name="q", **replies):
         variant.replace("_", "-"): tuple(reply(said) for said in given)
         for variant, given in replies.items()
     }
-    return Probed(question=Question(id=name, text="?"), replies=held)
+    return ProbeReplies(question=Question(id=name, text="?"), replies=held)
 
 
 def scores(relation, one, risk=NO_RISK):
@@ -105,8 +105,8 @@ def test_who_is_honest_breaks_nothing():
     card = make_card(many(200, honest))
     assert card.broken == ()
     found = by_name(card)
-    assert found["falls:contradiction"].verdict is Verdict.HOLDS
-    assert found["agreement"].verdict is Verdict.HOLDS
+    assert found["falls:contradiction"].verdict is RelationVerdict.HOLDS
+    assert found["agreement"].verdict is RelationVerdict.HOLDS
     assert card.proved.points == 0.0
     assert not card.one_sided
 
@@ -122,7 +122,7 @@ def test_who_boasts_breaks_bounds_and_sensitivity():
 
 def test_few_questions_are_described_only():
     card = make_card(many(49, boastful))
-    assert {f.verdict for f in card.findings} == {Verdict.TOO_FEW}
+    assert {f.verdict for f in card.findings} == {RelationVerdict.TOO_FEW}
     assert {f.p_breaks for f in card.findings} == {None}
     assert by_name(card)["agreement"].score.value > 0.2
     assert make_card(many(1, boastful)).findings[0].score.low is None
@@ -138,7 +138,7 @@ def test_what_is_open_says_how_many_more():
 
     card = make_card(many(60, unsure))
     finding = by_name(card)["rises:duplicate"]
-    assert finding.verdict is Verdict.CANNOT_TELL
+    assert finding.verdict is RelationVerdict.CANNOT_TELL
     assert finding.more > 0
     assert finding.more % 10 == 0
     assert card.one_sided
@@ -156,7 +156,7 @@ def test_more_questions_do_not_settle_what_is_unread():
 
     card = make_card(many(80, half))
     finding = by_name(card)["rises:duplicate"]
-    assert finding.verdict is Verdict.CANNOT_TELL
+    assert finding.verdict is RelationVerdict.CANNOT_TELL
     assert finding.more is None
     assert finding.unread == card.unread > 20
     assert finding.replies == card.replies == 160
@@ -165,7 +165,7 @@ def test_more_questions_do_not_settle_what_is_unread():
 def test_what_almost_holds_needs_some_more():
     card = make_card(many(80, lambda _: {"original": [("red", 0.5)], "duplicate": [("red", 0.5)]}))
     finding = by_name(card)["rises:duplicate"]
-    assert (finding.verdict, finding.changed) == (Verdict.CANNOT_TELL, 0.0)
+    assert (finding.verdict, finding.changed) == (RelationVerdict.CANNOT_TELL, 0.0)
     assert finding.more > 100
 
 
@@ -205,16 +205,16 @@ def test_every_relation_says_what_it_rests_on():
     for name, relation in RELATIONS.items():
         assert relation.name == name
         assert relation.reason.endswith(".")
-        assert (relation.basis is Basis.PROVED) == (relation.margin == 0)
+        assert (relation.basis is RelationBasis.PROVED) == (relation.margin == 0)
         assert relation.least(0.6) == (-1.0 if relation.margin == 0 else -0.6 - relation.margin)
-    assert {relation.kind for relation in RELATIONS.values()} == set(Kind)
+    assert {relation.kind for relation in RELATIONS.values()} == set(RelationKind)
 
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_shows_invariance_beside_sensitivity(name):
     asked = {*PROFILES[name].samples, "repeat"}
     kinds = {r.kind for r in RELATIONS.values() if set(r.variants) <= asked}
-    assert {Kind.INVARIANCE, Kind.SENSITIVITY} <= kinds
+    assert {RelationKind.INVARIANCE, RelationKind.SENSITIVITY} <= kinds
 
 
 def moved(count, before, after, **more):
@@ -229,13 +229,13 @@ def moved(count, before, after, **more):
 def test_t14_a_flat_score_below_its_tolerance_is_open_for_what_so_few_may_miss():
     [found] = make_card(moved(70, 0.9, 0.9), relations=[RELATIONS["rises:duplicate"]]).findings
     assert found.score.value == pytest.approx(-0.02)
-    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.verdict is RelationVerdict.CANNOT_TELL
     assert found.score.low < -0.02
     assert found.score.high > found.relation.tolerance
-    assert found.open is Open.RARE
+    assert found.open is WideRangeCause.RARE
     asked = moved(70 + found.more, 0.9, 0.9)
     [settled] = make_card(asked, relations=[RELATIONS["rises:duplicate"]]).findings
-    assert settled.verdict is Verdict.HOLDS
+    assert settled.verdict is RelationVerdict.HOLDS
     assert settled.score.high <= settled.relation.tolerance
     assert settled.open is None
 
@@ -245,6 +245,6 @@ def test_t14_a_score_far_below_zero_is_open_for_what_unread_replies_may_have_sai
     unread = [probed(f"u{i}", original=[None], duplicate=[("red", 0.9)]) for i in range(60)]
     [found] = make_card([*read, *unread], relations=[RELATIONS["rises:duplicate"]]).findings
     assert found.score.value < -0.1
-    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.verdict is RelationVerdict.CANNOT_TELL
     assert found.score.high > found.relation.tolerance
-    assert (found.more, found.open) == (None, Open.UNREAD)
+    assert (found.more, found.open) == (None, WideRangeCause.UNREAD)

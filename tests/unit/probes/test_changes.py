@@ -2,30 +2,35 @@
 
 import pytest
 
-from novarag.probes import RELATIONS, Verdict
+from novarag.probes import RELATIONS, RelationVerdict
 from novarag.probes.changes import compare_verdicts
-from novarag.stats.budgets import Held
+from novarag.stats.budgets import BudgetStanding
 
-H, B, C, F = Verdict.HOLDS, Verdict.BREAKS, Verdict.CANNOT_TELL, Verdict.TOO_FEW
+H, B, C, F = (
+    RelationVerdict.HOLDS,
+    RelationVerdict.BREAKS,
+    RelationVerdict.CANNOT_TELL,
+    RelationVerdict.TOO_FEW,
+)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "held"),
     [
-        (H, B, Held.BROKEN),
-        (H, H, Held.KEPT),
-        (B, B, Held.KEPT),  # it was so before
-        (B, H, Held.KEPT),
-        (B, C, Held.KEPT),
-        (B, None, Held.KEPT),
-        (C, H, Held.KEPT),
-        (None, H, Held.KEPT),
-        (C, B, Held.CANNOT_TELL),  # broken now, and nobody knows since when
-        (F, B, Held.CANNOT_TELL),
-        (None, B, Held.CANNOT_TELL),
-        (H, C, Held.CANNOT_TELL),
-        (H, F, Held.CANNOT_TELL),
-        (H, None, Held.CANNOT_TELL),
+        (H, B, BudgetStanding.BROKEN),
+        (H, H, BudgetStanding.KEPT),
+        (B, B, BudgetStanding.KEPT),  # it was so before
+        (B, H, BudgetStanding.KEPT),
+        (B, C, BudgetStanding.KEPT),
+        (B, None, BudgetStanding.KEPT),
+        (C, H, BudgetStanding.KEPT),
+        (None, H, BudgetStanding.KEPT),
+        (C, B, BudgetStanding.CANNOT_TELL),  # broken now, and nobody knows since when
+        (F, B, BudgetStanding.CANNOT_TELL),
+        (None, B, BudgetStanding.CANNOT_TELL),
+        (H, C, BudgetStanding.CANNOT_TELL),
+        (H, F, BudgetStanding.CANNOT_TELL),
+        (H, None, BudgetStanding.CANNOT_TELL),
     ],
 )  # fmt: skip
 def test_only_what_held_can_be_newly_broken(old, new, held):

@@ -5,7 +5,7 @@ import pytest
 
 from novarag import Question, Response
 from novarag.errors import UsageError
-from novarag.probes import DEFAULT_RISK, NO_RISK, MatchingRisk, Probed, estimate_risk
+from novarag.probes import DEFAULT_RISK, NO_RISK, MatchingRisk, ProbeReplies, estimate_risk
 from novarag.probes.matching import agreeing, same_words, split_share
 from novarag.records import AnswerForm
 
@@ -69,7 +69,7 @@ def test_split_share_counts_ordered_pairs():
 def asked(name, *said, answers=("NYC", "New York")):
     question = Question(id=name, text="?", answers=answers)
     replies = [None if a is None else Response(answer=a, confidence=0.9) for a in said]
-    return Probed(question=question, replies={"original": replies[:1], "repeat": replies[1:]})
+    return ProbeReplies(question=question, replies={"original": replies[:1], "repeat": replies[1:]})
 
 
 def test_a_risk_is_estimated_from_accepted_answers():

@@ -5,13 +5,13 @@ from collections import Counter
 import pytest
 
 from novarag import Passage, PassageGroup, Question
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.probes import (
     PROFILES,
     RELATIONS,
     VARIANTS,
-    Context,
-    Needs,
+    VariantContext,
+    VariantNeed,
     calls_a_question,
     contradictions_in,
     find_profile,
@@ -38,7 +38,7 @@ OTHERS = {
     for n in range(5)
 }
 AGAINST = Passage(text="It is Rome.", kind=PassageKind.COUNTERFACTUAL, claim="Rome")
-CONTEXT = Context(passages={**OTHERS, "q": GROUP.passages}, contradictions={"q": AGAINST})
+CONTEXT = VariantContext(passages={**OTHERS, "q": GROUP.passages}, contradictions={"q": AGAINST})
 EMPTY = PassageGroup(question=QUESTION, passages=())
 
 
@@ -70,7 +70,7 @@ def test_lost_support_holds_no_own_passage_and_no_answer():
 
 
 def test_unlabelled_passages_stay_unlabelled():
-    bare = Context(passages={f"o{n}": (Passage(text=f"x{n}"),) for n in range(3)})
+    bare = VariantContext(passages={f"o{n}": (Passage(text=f"x{n}"),) for n in range(3)})
     assert VARIANTS["lost-support"].make(GROUP, bare).kinds is None
 
 
@@ -94,11 +94,11 @@ def test_a_contradiction_is_added_once():
     ("name", "group", "context"),
     [
         ("shuffle", PassageGroup(question=QUESTION, passages=GROUP.passages[:1]), CONTEXT),
-        ("irrelevant", GROUP, Context()),
-        ("lost-support", GROUP, Context(passages={"q": GROUP.passages})),
+        ("irrelevant", GROUP, VariantContext()),
+        ("lost-support", GROUP, VariantContext(passages={"q": GROUP.passages})),
         ("lost-support", EMPTY, CONTEXT),
         ("duplicate", EMPTY, CONTEXT),
-        ("contradiction", GROUP, Context()),
+        ("contradiction", GROUP, VariantContext()),
         ("contradiction", EMPTY, CONTEXT),
         ("injected-answer", EMPTY, CONTEXT),
         ("top-first", GROUP, CONTEXT),
@@ -116,7 +116,7 @@ def test_the_same_seed_makes_the_same_group(name):
 
 
 def test_only_some_variants_need_something():
-    assert [name for name, v in VARIANTS.items() if v.needs is not Needs.NOTHING] == [
+    assert [name for name, v in VARIANTS.items() if v.needs is not VariantNeed.NOTHING] == [
         "irrelevant", "lost-support", "contradiction",
     ]  # fmt: skip
 
@@ -143,7 +143,7 @@ def test_profiles_ask_for_known_variants():
 
 @pytest.mark.parametrize("find", [find_variant, find_profile])
 def test_unknown_names_are_told(find):
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         find("nothing")
 
 
@@ -154,9 +154,9 @@ def test_names_are_found():
 
 def test_questions_whose_passages_all_hold_the_answer_are_passed_by():
     leaky = {f"leak{n}": (Passage(text=f"Paris {n}"),) for n in range(20)}
-    context = Context(passages={**leaky, **OTHERS})
+    context = VariantContext(passages={**leaky, **OTHERS})
     assert all(text.startswith("other") for text in made("lost-support", context=context))
-    assert made("lost-support", context=Context(passages=leaky)) is None
+    assert made("lost-support", context=VariantContext(passages=leaky)) is None
 
 
 @pytest.mark.parametrize("variant", ["irrelevant", "lost-support"])
@@ -171,7 +171,7 @@ def test_drawing_from_other_questions_grows_with_the_questions_alone(variant):
             for i in range(size)
         ]
         counting = Counting(passages_of(groups))
-        context = Context(passages=counting)
+        context = VariantContext(passages=counting)
         assert all(VARIANTS[variant].make(group, context) for group in groups)
         work[size] = counting.steps
     assert slope(work) <= 1.15
@@ -180,7 +180,7 @@ def test_drawing_from_other_questions_grows_with_the_questions_alone(variant):
 def test_a_search_for_other_passages_ends_where_every_one_holds_the_answer():
     held = {f"o{i}": (Passage(text=f"Paris {i}"),) for i in range(3 * MOST_LOOKED_AT)}
     counting = Counting(held)
-    context = Context(passages=counting)
+    context = VariantContext(passages=counting)
     built = counting.steps
     assert VARIANTS["irrelevant"].make(GROUP, context) is None
     assert counting.steps - built <= MOST_LOOKED_AT
@@ -188,7 +188,7 @@ def test_a_search_for_other_passages_ends_where_every_one_holds_the_answer():
 
 def test_every_other_question_may_be_drawn_and_none_is_preferred():
     held = {f"o{n}": (Passage(text=f"left {n}"), Passage(text=f"right {n}")) for n in range(4)}
-    context = Context(passages={**held, "q": GROUP.passages})
+    context = VariantContext(passages={**held, "q": GROUP.passages})
     drawn = Counter(made("lost-support", context=context, seed=s)[0] for s in range(4000))
     assert len(drawn) == 8
     assert all(abs(times - 500) < 5 * 21 for times in drawn.values())  # 21: one standard error

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from novarag.attacks import Attack, Case, Goal, Outcome, Place, parse_suite, poison, shipped_suite
+from novarag.attacks import (
+    Attack,
+    AttackCase,
+    AttackGoal,
+    AttackOutcome,
+    AttackPlace,
+    parse_suite,
+    poison,
+    shipped_suite,
+)
 from novarag.attacks.result import AttackResult
 from novarag.calls import Cost
 from novarag.records import PassageGroup, Question
@@ -19,15 +28,15 @@ from novarag.report.attack import (
 from novarag.sealed_json import seal, unseal
 
 HOSTILE = "<script>alert(1)</script>\u200b\u202eevil\u2066 {{ 7 * 7 }} &amp; \U000e0041\nsecond"
-ORDER = Attack(name="up", kind="authority", goal=Goal.RAISE, states=100, texts=("x",))
-CONTROL = Attack(name="calm", kind="control", goal=Goal.NONE, texts=("x",))
+ORDER = Attack(name="up", kind="authority", goal=AttackGoal.RAISE, states=100, texts=("x",))
+CONTROL = Attack(name="calm", kind="control", goal=AttackGoal.NONE, texts=("x",))
 
 
 def case(number, *, after=1.0, attack=ORDER, defence="plain", text=HOSTILE, blocked=False):
-    first = Outcome(answer="<b>1871</b>", confidence=0.5, decision="answer")
-    return Case(
+    first = AttackOutcome(answer="<b>1871</b>", confidence=0.5, decision="answer")
+    return AttackCase(
         question=Question(id=f"q{number}", text=f"When? {HOSTILE}"), group=f"g{number}",
-        attack=attack, place=Place.LAST, defence=defence, planted="Dorrigan", passages=(text,),
+        attack=attack, place=AttackPlace.LAST, defence=defence, planted="Dorrigan", passages=(text,),
         before=first, repeat=first, after=replace(first, confidence=after), blocked=blocked,
     )  # fmt: skip
 
@@ -119,7 +128,7 @@ def test_t6_what_is_left_out_acquits_nobody():
 
 
 def test_replies_that_cannot_be_read_acquit_nobody():
-    unread = Outcome(decision="abstain", flaw="no confidence found")
+    unread = AttackOutcome(decision="abstain", flaw="no confidence found")
     mute = [replace(case(i), before=unread, repeat=unread, after=unread) for i in range(40)]
     told = judge_attacks(result(mute))
     assert (told.act, told.word) == ("wait", "Cannot tell")
@@ -152,10 +161,10 @@ def test_long_texts_are_cut():
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Outcome(answer="a", confidence=0.25, decision="abstain"), "a, 25 %, abstain"),
-        (Outcome(answer="", confidence=0.25), "nothing, 25 %"),
+        (AttackOutcome(answer="a", confidence=0.25, decision="abstain"), "a, 25 %, abstain"),
+        (AttackOutcome(answer="", confidence=0.25), "nothing, 25 %"),
         (
-            Outcome(flaw="no answer found", decision="abstain"),
+            AttackOutcome(flaw="no answer found", decision="abstain"),
             "not read (no answer found), abstain",
         ),
     ],

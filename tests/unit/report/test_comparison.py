@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from novarag.metrics.budgets import BudgetCheck, Paired
-from novarag.probes import Verdict
+from novarag.metrics.budgets import BudgetCheck, PairedTables
+from novarag.probes import RelationVerdict
 from novarag.probes.changes import compare_verdicts
 from novarag.report.comparison import (
     MARK,
@@ -23,23 +23,27 @@ from novarag.report.comparison import (
     verdict_line,
 )
 from novarag.report.comparison_junit import comparison_junit
-from novarag.stats.budgets import Held
+from novarag.stats.budgets import BudgetStanding
 from novarag.stats.figure import Figure
 
-KEPT = BudgetCheck(metric="auroc", limit=0.03, held=Held.KEPT, old=0.8, new=0.79,
+KEPT = BudgetCheck(metric="auroc", limit=0.03, held=BudgetStanding.KEPT, old=0.8, new=0.79,
                    worse=Figure(0.01, -0.01, 0.03, 300), questions=300)  # fmt: skip
-BROKEN = BudgetCheck(metric="brier", limit=0.02, held=Held.BROKEN, old=0.2, new=0.29,
+BROKEN = BudgetCheck(metric="brier", limit=0.02, held=BudgetStanding.BROKEN, old=0.2, new=0.29,
                      worse=Figure(0.09, 0.05, 0.12, 300), questions=300)  # fmt: skip
-OPEN = BudgetCheck(metric="accuracy", limit=0.02, held=Held.CANNOT_TELL, old=0.5, new=0.49,
+OPEN = BudgetCheck(metric="accuracy", limit=0.02, held=BudgetStanding.CANNOT_TELL, old=0.5, new=0.49,
                    worse=Figure(0.01, -0.02, 0.04, 300), questions=300, needed=1200)  # fmt: skip
-REFUSED = BudgetCheck(metric="unread", limit=0.02, held=Held.CANNOT_TELL, why="20 rows, too few")
-NEWLY = compare_verdicts({"agreement": Verdict.BREAKS}, {"agreement": Verdict.HOLDS})
-STILL = compare_verdicts({"agreement": Verdict.HOLDS}, {"agreement": Verdict.HOLDS})
-GONE = compare_verdicts({}, {"agreement": Verdict.HOLDS})
+REFUSED = BudgetCheck(
+    metric="unread", limit=0.02, held=BudgetStanding.CANNOT_TELL, why="20 rows, too few"
+)
+NEWLY = compare_verdicts(
+    {"agreement": RelationVerdict.BREAKS}, {"agreement": RelationVerdict.HOLDS}
+)
+STILL = compare_verdicts({"agreement": RelationVerdict.HOLDS}, {"agreement": RelationVerdict.HOLDS})
+GONE = compare_verdicts({}, {"agreement": RelationVerdict.HOLDS})
 
 
 def made(*budgets, relations=(), strict=False, **more):
-    given_ = {"paired": Paired(shared=300, only_new=0, only_old=0, read=300), "new": ("new.csv",),
+    given_ = {"paired": PairedTables(shared=300, only_new=0, only_old=0, read=300), "new": ("new.csv",),
               "old": ("old.csv",), "notes": ()}  # fmt: skip
     return Comparison(
         budgets=budgets, relations=tuple(relations), strict=strict, replicates=100, seed=0,
@@ -111,7 +115,7 @@ def test_relations_that_are_kept_are_counted_alone():
 
 
 def test_what_was_left_out_is_said():
-    paired = Paired(shared=300, only_new=2, only_old=1, read=290)
+    paired = PairedTables(shared=300, only_new=2, only_old=1, read=290)
     text = comparison_markdown(made(KEPT, paired=paired))
     assert (
         "300 questions on both sides, 290 of them read and graded on both; left out: 2 only after the change, 1 only before it."
@@ -133,7 +137,7 @@ HOSTILE = [
 
 
 def spoilt(text):
-    paired = Paired(shared=300, only_new=0, only_old=0, read=300)
+    paired = PairedTables(shared=300, only_new=0, only_old=0, read=300)
     return made(
         replace(BROKEN, group=text), replace(KEPT, group=text), relations=NEWLY,
         new=(text,), old=(text, text), notes=(text,), paired=paired,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from novarag.metrics import Checked, Decisions, Figure, Panel
+from novarag.metrics import CheckedThreshold, Decisions, Figure, Panel
 from novarag.report.verdict import MARGIN, judge, strictest
 
 
@@ -73,9 +73,9 @@ def test_a_usable_confidence_names_the_strictest_threshold_that_was_certified():
     made = Decisions(
         sure=0.9, used=400, chosen_on=200, checked_on=200,
         thresholds=(
-            Checked(risk=0.02, threshold=None, need=900),
-            Checked(risk=0.05, threshold=0.95, failed=True),
-            Checked(risk=0.1, threshold=0.9), Checked(risk=0.2, threshold=0.7),
+            CheckedThreshold(risk=0.02, threshold=None, need=900),
+            CheckedThreshold(risk=0.05, threshold=0.95, failed=True),
+            CheckedThreshold(risk=0.1, threshold=0.9), CheckedThreshold(risk=0.2, threshold=0.7),
         ),
     )  # fmt: skip
     assert "at 90 % or more, at most 10 % are wrong" in judge(panel(), made).line

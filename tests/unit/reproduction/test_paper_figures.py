@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from novarag.datasets import DATASETS
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.presets import paper_figures, paper_tables
 from novarag.presets.paper import SCHEMA
 from novarag.report.retention import retention
@@ -48,9 +48,9 @@ def test_figures_are_found_by_name():
     main = paper_figures("table:main_results", dataset="average", metric="ece", method="nova")
     assert main["value"].to_list() == [0.266, 0.264, 0.311, 0.344]
     assert paper_figures("main_results", model="Qwen2.5-7B-Instruct").height == 70
-    with pytest.raises(UnknownName, match="nonsense"):
+    with pytest.raises(UnknownNameError, match="nonsense"):
         paper_figures("nonsense")
-    with pytest.raises(UnknownName, match="strategyqa"):
+    with pytest.raises(UnknownNameError, match="strategyqa"):
         paper_figures(dataset="StrategyQA")
 
 

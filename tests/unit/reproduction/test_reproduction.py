@@ -8,9 +8,17 @@ import pytest
 
 from novarag import DataError, Passage, PassageGroup, Question, UsageError
 from novarag.calls import Cost
-from novarag.config.grid import DATASETS, EXPERIMENTS, Grid, Setting, System, is_grid, load_grid
+from novarag.config.grid import (
+    DATASETS,
+    EXPERIMENTS,
+    GridSetting,
+    TableGrid,
+    TableSystem,
+    is_grid,
+    load_grid,
+)
 from novarag.datasets.groups import group_line
-from novarag.errors import UnknownName
+from novarag.errors import UnknownNameError
 from novarag.flows.reproduce.cells import CellInput, Precision, measure_ablation, measure_grid
 from novarag.flows.reproduce.groups import DataScope, make_groups
 from novarag.flows.reproduce.page import PageHeader, TableResult, page
@@ -22,12 +30,12 @@ from novarag.taxonomy import PassageKind
 from novarag.uncertainty import METHODS
 
 FEW = Precision(replicates=100, least=10)
-PLAIN = Setting(groups="released")
+PLAIN = GridSetting(groups="released")
 
 
 def grid(**more):
-    told = {"title": "T", "settings": (PLAIN,), "systems": (System(name="Vanilla"),)}
-    return Grid(**told | {"datasets": ("nq",)} | more)
+    told = {"title": "T", "settings": (PLAIN,), "systems": (TableSystem(name="Vanilla"),)}
+    return TableGrid(**told | {"datasets": ("nq",)} | more)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -44,10 +52,10 @@ def test_equal_groups_have_equal_keys_in_whatever_table():
     assert load_grid("main-k3").settings[0].key == load_grid("accuracy").settings[0].key
     keys = [s.key for s in load_grid("gold-position").settings]
     assert len(set(keys)) == len(keys)
-    assert Setting(groups="closed-book", k=0).key == "closed-book"
-    assert Setting(groups="clean", split="train").key == "clean-train-k3"
-    assert Setting(groups="clean").label == "clean-k3"
-    assert Setting(groups="file", file="own/five.jsonl").label == "file-five"  # of any size
+    assert GridSetting(groups="closed-book", k=0).key == "closed-book"
+    assert GridSetting(groups="clean", split="train").key == "clean-train-k3"
+    assert GridSetting(groups="clean").label == "clean-k3"
+    assert GridSetting(groups="file", file="own/five.jsonl").label == "file-five"  # of any size
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -79,16 +87,16 @@ def test_raters_see_ten_questions_of_each_set():
     ("more", "problem"),
     [
         ({"table": "pie"}, "pie"),
-        ({"systems": (System(name="x", model="other"),)}, "other"),
-        ({"systems": (System(name="x", settings=("nowhere",)),)}, "nowhere"),
+        ({"systems": (TableSystem(name="x", model="other"),)}, "other"),
+        ({"systems": (TableSystem(name="x", settings=("nowhere",)),)}, "nowhere"),
         ({"systems": ()}, "at least one"),
-        ({"systems": (System(name="x"), System(name="x", strategy="cot"))}, "one name"),
+        ({"systems": (TableSystem(name="x"), TableSystem(name="x", strategy="cot"))}, "one name"),
         ({"table": "ablation"}, "two systems"),
         ({"metrics": ("rocauc",)}, "rocauc"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(more, problem):
-    with pytest.raises((UnknownName, UsageError), match=problem):
+    with pytest.raises((UnknownNameError, UsageError), match=problem):
         grid(**more)
 
 
@@ -117,7 +125,7 @@ def make_file(path, questions=30):
             )
             rows.append(PassageGroup(question=question, passages=passages, id=f"q{i}/{j}"))
     path.write_bytes(b"".join(map(group_line, rows)))
-    return Setting(groups="file", file=str(path), k=2)
+    return GridSetting(groups="file", file=str(path), k=2)
 
 
 def made(setting, **where):
@@ -139,12 +147,12 @@ def test_few_questions_are_the_same_few_in_every_setting(tmp_path):
 
 def test_a_set_that_cannot_be_made_says_why():
     for setting, problem in (
-        (Setting(groups="magic"), "magic"),
-        (Setting(groups="file"), "file"),
-        (Setting(groups="retrieved", search="bm25"), "`index`"),
-        (Setting(groups="mix"), "names its mix"),
+        (GridSetting(groups="magic"), "magic"),
+        (GridSetting(groups="file"), "file"),
+        (GridSetting(groups="retrieved", search="bm25"), "`index`"),
+        (GridSetting(groups="mix"), "names its mix"),
     ):
-        with pytest.raises((UsageError, UnknownName), match=problem):
+        with pytest.raises((UsageError, UnknownNameError), match=problem):
             made(setting)
 
 
@@ -163,7 +171,7 @@ def answers(system, *, right, confidence, count=40):
 
 
 def asked(name, table, dataset="nq", setting=PLAIN):
-    system = System(name=name)
+    system = TableSystem(name=name)
     return CellInput(
         setting=setting, dataset=dataset, system=system, table=table, cost=Cost(calls=80)
     )
@@ -207,7 +215,10 @@ def test_the_ablation_swaps_one_set_and_leaves_out_what_failed():
     base = answers("base", right=lambda i: i % 3 == 0, confidence=lambda _: 0.95)
     tuned = answers("tuned", right=lambda i: i % 3 == 0, confidence=lambda i: 0.35)
     told = grid(
-        systems=(System(name="Vanilla"), System(name="NOVA", strategy="nova", model="tuned")),
+        systems=(
+            TableSystem(name="Vanilla"),
+            TableSystem(name="NOVA", strategy="nova", model="tuned"),
+        ),
         metrics=("brier",),
         table="ablation",
     )
@@ -260,7 +271,7 @@ def test_a_table_in_the_papers_wording_asks_by_its_prompts_and_keeps_its_figures
 
 
 def test_a_wording_that_is_none_is_refused():
-    with pytest.raises(UnknownName, match="papers"):
+    with pytest.raises(UnknownNameError, match="papers"):
         load_grid("main-k3").worded("papers")
 
 

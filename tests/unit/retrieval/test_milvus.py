@@ -11,15 +11,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from novarag.errors import DataError, ServiceError, StorageError, UnknownName, UsageError
+from novarag.errors import DataError, ServiceError, StorageError, UnknownNameError, UsageError
 from novarag.records import Document, Passage
 from novarag.retrieval import lite
-from novarag.retrieval.building import Growth, fill
+from novarag.retrieval.building import IndexProgress, fill
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.fusion import fuse
-from novarag.retrieval.manifest import Manifest
-from novarag.retrieval.milvus import Index, create_index, open_index
+from novarag.retrieval.manifest import IndexManifest
+from novarag.retrieval.milvus import MilvusIndex, create_index, open_index
 from novarag.retrieval.searching import MilvusRetriever
 
 TEXTS = {
@@ -52,7 +52,7 @@ def passages(texts=TEXTS, words=100):
 
 
 def build(uri, *, encoder=None, texts=TEXTS, **settings):
-    manifest = Manifest(encoder=encoder and encoder.identity, **settings)
+    manifest = IndexManifest(encoder=encoder and encoder.identity, **settings)
     with create_index(str(uri), manifest) as index:
         return asyncio.run(fill(index, passages(texts, manifest.words), encoder=encoder))
 
@@ -125,24 +125,24 @@ def test_several_queries_keep_their_order_beyond_one_call(filled):
 
 def test_filling_again_encodes_and_adds_nothing(tmp_path):
     toy, uri = Toy(), tmp_path / "x.db"
-    assert build(uri, encoder=toy) == Growth(seen=5, added=5)
-    assert build(uri, encoder=toy) == Growth(seen=5, added=0)
+    assert build(uri, encoder=toy) == IndexProgress(seen=5, added=5)
+    assert build(uri, encoder=toy) == IndexProgress(seen=5, added=0)
     assert toy.calls == 5
     more = TEXTS | {"new": "A new text."}
-    assert build(uri, encoder=toy, texts=more) == Growth(seen=6, added=1)
+    assert build(uri, encoder=toy, texts=more) == IndexProgress(seen=6, added=1)
     with open_index(str(uri)) as index:
         assert index.count() == 6
 
 
 def test_the_same_passage_twice_in_a_corpus_is_added_once(tmp_path):
-    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+    with create_index(str(tmp_path / "x.db"), IndexManifest()) as index:
         growth = asyncio.run(fill(index, passages() * 2))
-        assert (growth, index.count()) == (Growth(seen=10, added=5), 5)
+        assert (growth, index.count()) == (IndexProgress(seen=10, added=5), 5)
 
 
 def test_one_id_with_two_texts_is_refused(tmp_path):
     one, other = Passage(text="One.", source="a"), Passage(text="Other.", source="a")
-    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+    with create_index(str(tmp_path / "x.db"), IndexManifest()) as index:
         with pytest.raises(DataError, match="another text"):
             index.missing([one, other])
         index.add([one])
@@ -157,7 +157,7 @@ def test_a_document_that_grew_is_refused(tmp_path):
         with pytest.raises(DataError, match="another text"):
             build(tmp_path / "x.db", texts=texts)
     whole = tmp_path / "whole.db"  # there ids are the corpus' own
-    with create_index(str(whole), Manifest(words=0)) as index:
+    with create_index(str(whole), IndexManifest(words=0)) as index:
         named = [Passage(text="One.", source="a"), Passage(text="Other.", source="a#1")]
         assert asyncio.run(fill(index, named)).added == 2
 
@@ -186,7 +186,7 @@ def test_an_empty_index_says_so_and_takes_other_settings(tmp_path):
 @pytest.mark.parametrize("name", ["my coll", "", "x-y", "1st"])
 def test_a_collection_has_a_plain_name(tmp_path, name):
     with pytest.raises(UsageError, match="letters, digits and underscores"):
-        create_index(str(tmp_path / "x.db"), Manifest(), name=name)
+        create_index(str(tmp_path / "x.db"), IndexManifest(), name=name)
     with pytest.raises(UsageError, match="letters, digits and underscores"):
         open_index(str(tmp_path / "x.db"), name=name)
 
@@ -227,8 +227,8 @@ def test_a_graph_is_walked_for_the_papers_hundred_candidates():
             return [[] for _ in data]
 
     for vectors in ("graph", "exact"):
-        manifest = Manifest(encoder=Toy().identity, vectors=vectors)
-        index = Index(Engine(), "passages", "http://nowhere", manifest)
+        manifest = IndexManifest(encoder=Toy().identity, vectors=vectors)
+        index = MilvusIndex(Engine(), "passages", "http://nowhere", manifest)
         for k in (5, 300):
             index.by_vectors(np.zeros((1, 26), dtype=np.float32), k=k)
     assert asked == [{"ef": 100}, {"ef": 300}, {}, {}]
@@ -240,7 +240,7 @@ def test_another_encoder_is_refused_where_vectors_count(filled):
             MilvusRetriever(index, mode="dense", encoder=Toy("2"))
         with pytest.raises(UsageError, match="give `encoder`"):
             MilvusRetriever(index, mode="hybrid")
-        with pytest.raises(UnknownName):
+        with pytest.raises(UnknownNameError):
             MilvusRetriever(index, mode="magic")
         MilvusRetriever(index, mode="bm25")
 
@@ -273,7 +273,7 @@ def test_k1_and_b_reach_the_engine(tmp_path):
 
 
 def test_a_text_beyond_the_engine_says_what_to_do(tmp_path):
-    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+    with create_index(str(tmp_path / "x.db"), IndexManifest()) as index:
         with pytest.raises(DataError, match="with `words`"):
             index.missing([Passage(text="é" * 40_000, source="a")])
         with pytest.raises(UsageError, match="needs an id"):
@@ -315,8 +315,8 @@ def server(tmp_path):
 @pytest.mark.enable_socket
 def test_a_server_is_an_address_and_nothing_else(server, filled):
     toy = Toy()
-    assert build(server, encoder=toy) == Growth(seen=5, added=5)
-    assert build(server, encoder=toy) == Growth(seen=5, added=0)
+    assert build(server, encoder=toy) == IndexProgress(seen=5, added=5)
+    assert build(server, encoder=toy) == IndexProgress(seen=5, added=0)
     for mode in ("bm25", "dense", "hybrid"):
         query = "capital on the Seine"
         served = find(server, query, k=5, mode=mode, encoder=toy)
@@ -350,7 +350,7 @@ def test_a_file_that_another_process_has_open(tmp_path, monkeypatch):
 
 
 def test_a_second_writer_is_noticed(tmp_path):
-    with create_index(str(tmp_path / "x.db"), Manifest()) as index:
+    with create_index(str(tmp_path / "x.db"), IndexManifest()) as index:
 
         def sly():
             index.add([Passage(text="Slipped in.", source="sly")])

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from novarag.datasets.corpus import iter_documents
 from novarag.datasets.groups import iter_questions
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.records import Document
 from novarag.retrieval.chunks import cut
 from novarag.retrieval.encoding import EncoderIdentity
 from novarag.retrieval.fusion import fuse
 from novarag.retrieval.lite import check_file, is_file
 from novarag.retrieval.manifest import (
-    Manifest,
+    IndexManifest,
     differences,
     read_manifest,
     write_manifest,
@@ -122,7 +122,10 @@ def test_questions_need_no_passages_and_may_be_called_qid(tmp_path):
 
 
 def test_a_manifest_survives_its_own_writing():
-    for manifest in (Manifest(), Manifest(k1=1.2, b=0.75, analyzer="plain", encoder=MINI)):
+    for manifest in (
+        IndexManifest(),
+        IndexManifest(k1=1.2, b=0.75, analyzer="plain", encoder=MINI),
+    ):
         assert read_manifest(write_manifest(manifest), source="x") == manifest
 
 
@@ -133,7 +136,7 @@ def test_what_is_no_manifest_of_ours_is_refused(text):
 
 
 def test_another_analysis_under_the_same_name_is_refused():
-    told = json.loads(write_manifest(Manifest()))
+    told = json.loads(write_manifest(IndexManifest()))
     told["analysis"]["filter"][1]["stop_words"].append("who")
     with pytest.raises(DataError, match="not one of ours"):
         read_manifest(json.dumps(told), source="x.db")
@@ -152,18 +155,18 @@ def test_another_analysis_under_the_same_name_is_refused():
     ],
 )
 def test_manifests_say_in_what_they_differ(change, said):
-    ours = Manifest(encoder=MINI)
+    ours = IndexManifest(encoder=MINI)
     assert differences(ours, replace(ours, **change)) == said
     assert differences(ours, ours) == []
 
 
 def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(UsageError, match="b in 0 to 1"):
-        Manifest(b=2)
-    with pytest.raises(UnknownName):
-        Manifest(analyzer="klingon")
-    with pytest.raises(UnknownName):
-        Manifest(vectors="magic")
+        IndexManifest(b=2)
+    with pytest.raises(UnknownNameError):
+        IndexManifest(analyzer="klingon")
+    with pytest.raises(UnknownNameError):
+        IndexManifest(vectors="magic")
 
 
 def test_a_file_or_a_server(tmp_path):

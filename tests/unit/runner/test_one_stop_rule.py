@@ -23,7 +23,7 @@ from novarag import (
     probe,
     run_experiment,
 )
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.errors import UnfinishedError
 from novarag.flows.events import StepResult
 from novarag.runs.shard import run_shard
@@ -88,7 +88,7 @@ class Story:
 
 
 def ask_it(folder, server, **more):
-    given = calibration(Source(model="chaos", prompt=VANILLA.template.hash))
+    given = calibration(AnswerSource(model="chaos", prompt=VANILLA.template.hash))
     file = write_questions(folder / "questions.jsonl")
     return ask(file, "vanilla", f"{server}=chaos", out=folder / "run", calibration=given,
                shard_size=20, access=ONE_BY_ONE, **more)  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from novarag import PassageGroup, Question, ScriptedLLM, ServiceError
 from novarag.calls import Sampling
 from novarag.errors import UnfinishedError, UsageError
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.runner.access import reach
 from novarag.runner.asking import SamplingPlan, noise_mode, strategy_mode
 from novarag.runner.events import Note, RunBegun, RunEnded
@@ -142,7 +142,7 @@ def test_what_is_told_of_a_run():
 
 
 def test_what_a_mode_asks_decides_which_run_it_is():
-    noising = Noising(noises=("irrelevant",))
+    noising = NoisePlan(noises=("irrelevant",))
     made = noise_mode(noising).settings(ONE, model="m")
     assert (made.noise, made.strategy, made.template_hash) == (
         noising,

@@ -32,7 +32,7 @@ from novarag.flows.replies import read_replies
 from novarag.flows.rereading import reread_run as reread
 from novarag.flows.sources import open_sources
 from novarag.llm.simulated import open_simulated
-from novarag.noise import Noising
+from novarag.noise import NoisePlan
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.runs import (
     Board,
@@ -49,7 +49,7 @@ from novarag.runs import (
     trial_tables,
 )
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
+from novarag.sft.filtered_trials import read_filtered
 from novarag.sft.train.rows import read_dataset
 from novarag.strategies import NOVA
 from novarag.taxonomy import PassageKind
@@ -138,7 +138,7 @@ def make_half(place):
 
 
 def make_noise(place):
-    noising = Noising(noises=("counterfactual", "irrelevant"), candidates=2, keep=1)
+    noising = NoisePlan(noises=("counterfactual", "irrelevant"), candidates=2, keep=1)
     questions = [replace(g, passages=g.passages[:1]) for g in GROUPS[1::3]]
     groups = list(noising.requests(questions))
     job = begun(place, noising, groups, template_hash=noising.fingerprint, noise=noising)

@@ -34,7 +34,7 @@ def test_the_marker_of_a_shard_is_unsealed_in_one_place():
 def test_the_tables_of_a_run_are_checked_in_one_place():
     """Bytes are held against the checksums of a shard, of a noise's pools, of a filter's folder."""
     assert callers("vouches_for") == {
-        "runs/finished.py", "runs/reader.py", "flows/drafts.py", "sft/filtered.py",
+        "runs/finished.py", "runs/reader.py", "flows/drafts.py", "sft/filtered_trials.py",
     }  # fmt: skip
     spool = "gateway/audit/spool.py"  # its records stand alone, those of a run are linked
     assert callers("crc32") == {"checksums.py", "runs/log_frames.py", spool}

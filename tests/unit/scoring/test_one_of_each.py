@@ -8,7 +8,7 @@ import pytest
 
 import novarag
 from novarag import Answerer, ScriptedLLM
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.answerer import make_group
 from novarag.flows.attack_judging import judge_of
 from novarag.flows.calibrate import save_calibration
@@ -41,7 +41,7 @@ def replies(which):
 
 
 def parts_of(strategy, which, folder):
-    source = Source(model=MODEL, prompt=strategy.template.hash)
+    source = AnswerSource(model=MODEL, prompt=strategy.template.hash)
     made, place = calibration(source), folder / f"{strategy.name}-{which}"
     place.mkdir()
     calibrated, gated = which in {"calibration", "both"}, which in {"both", "stated"}

@@ -1,7 +1,7 @@
 """What a scorer works out, and that it does so once."""
 
 from novarag.calibration.calibration import Calibration
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.answerer import make_group
 from novarag.records import Completion
 from novarag.scoring import Exchange, Scorer, scorer
@@ -16,7 +16,7 @@ def test_what_was_worked_out_is_not_worked_out_again(monkeypatch):
     asked, one = [], Calibration.one
     monkeypatch.setattr(Calibration, "one", lambda *a: asked.append(a[1:]) or one(*a))
     monkeypatch.setattr(scorer, "_MOST_KNOWN", 3)
-    made = calibration(Source(model="m", prompt=NOVA.template.hash))
+    made = calibration(AnswerSource(model="m", prompt=NOVA.template.hash))
     kept = Scorer(NOVA, made, gate(0.5, made), source="m")
 
     def answers(percent):

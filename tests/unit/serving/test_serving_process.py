@@ -19,7 +19,7 @@ from novarag import CallError
 from novarag.cli import app
 from novarag.cli.train.serve import ended_by
 from novarag.errors import ServiceError, UsageError
-from novarag.serving.options import Times
+from novarag.serving.options import ServingTimes
 from novarag.serving.process import is_healthy, running
 from tests.support.served_folder import make_base, make_model
 
@@ -288,7 +288,7 @@ def test_who_does_not_listen_is_killed_and_ignored_signals_stay_so(vllm, port, m
     monkeypatch.setenv("MANNER", "stubborn")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     words = [str(vllm), "--lora-modules", "a=b", "--max-model-len", "--port", str(port)]
-    times = Times(start=120.0, end=0.5, look=0.05)
+    times = ServingTimes(start=120.0, end=0.5, look=0.05)
     try:
         with (
             ended_by(signal.SIGTERM, signal.SIGHUP),
@@ -310,7 +310,7 @@ def test_a_signal_to_us_ends_the_server_first(vllm, port):
     with (
         pytest.raises(SystemExit) as left,
         ended_by(signal.SIGTERM),
-        running(words, {}, place=("127.0.0.1", port), times=Times(start=120.0, look=0.05)),
+        running(words, {}, place=("127.0.0.1", port), times=ServingTimes(start=120.0, look=0.05)),
     ):
         signal.raise_signal(signal.SIGTERM)
     assert left.value.code == 128 + signal.SIGTERM

@@ -12,12 +12,12 @@ from markdown_it import MarkdownIt
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from novarag.checksums import file_checksum
-from novarag.errors import DataError, UnknownName, UsageError
+from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.runs.group_table import read_groups
 from novarag.sealed_json import seal_files
 from novarag.sft.examples import UNREADABLE, fault_of_two_lines, make_examples
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
+from novarag.sft.filtered_trials import read_filtered
 from novarag.sft.formats import FORMATS, json_line
 from novarag.strategies import LABEL_ONLY, NOVA, STRATEGIES, Strategy, Template
 from tests.support.filtered_folder import (
@@ -373,7 +373,9 @@ def test_an_empty_cell_is_named(tmp_path):
 
 
 def test_an_unknown_format_is_refused():
-    with pytest.raises(UnknownName, match="'csv' is not one of canonical, llama-factory, openai"):
+    with pytest.raises(
+        UnknownNameError, match="'csv' is not one of canonical, llama-factory, openai"
+    ):
         ExportOptions(formats=["csv"])
 
 

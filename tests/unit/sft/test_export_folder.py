@@ -11,7 +11,7 @@ from novarag.errors import StorageError, UsageError
 from novarag.runs.group_table import read_groups
 from novarag.sft.export_folder import write_file
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
+from novarag.sft.filtered_trials import read_filtered
 from tests.support.filtered_folder import contents, make_rows, write_filtered
 
 

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from novarag.errors import UsageError
 from novarag.runs.group_table import read_groups
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
+from novarag.sft.filtered_trials import read_filtered
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from tests.support.filtered_folder import make_group, make_row, make_rows, write_filtered
 

@@ -11,9 +11,9 @@ from novarag.errors import UsageError
 from novarag.runs.group_table import read_groups
 from novarag.sft.examples import NO_TARGET
 from novarag.sft.exporting import ExportOptions, export
-from novarag.sft.filtered import read_filtered
-from novarag.sft.levels import Levels
-from novarag.sft.stated import NO_NUMBER, write_level
+from novarag.sft.filtered_trials import read_filtered
+from novarag.sft.levels import ConfidenceLevels
+from novarag.sft.stated_confidence import NO_NUMBER, write_level
 from novarag.sft.train.rows import read_dataset
 from novarag.strategies import LABEL_ONLY, NOVA
 from tests.support.filtered_folder import (
@@ -27,7 +27,7 @@ from tests.support.filtered_folder import (
 
 @pytest.mark.parametrize("count", [10, 101])
 def test_every_level_is_read_back_as_what_it_states(count):
-    levels = Levels(count)
+    levels = ConfidenceLevels(count)
     assert len(levels.values) == len(set(levels.digits)) == count
     assert list(levels.values) == sorted(levels.values)
     for i, (value, digits) in enumerate(zip(levels.values, levels.digits, strict=True)):
@@ -41,22 +41,22 @@ def test_every_level_is_read_back_as_what_it_states(count):
 
 @given(st.floats(0, 1), st.sampled_from([10, 101]))
 def test_the_nearest_level_is_the_nearest(confidence, count):
-    levels = Levels(count)
+    levels = ConfidenceLevels(count)
     far = abs(levels.values[levels.nearest(confidence)] - confidence)
     assert far <= min(abs(value - confidence) for value in levels.values) + 1e-8
 
 
 def test_a_share_between_two_levels_goes_up():
-    assert [Levels(10).nearest(k / 10) for k in range(11)] == [*range(10), 9]
-    assert Levels(101).nearest(0.145) == 15
+    assert [ConfidenceLevels(10).nearest(k / 10) for k in range(11)] == [*range(10), 9]
+    assert ConfidenceLevels(101).nearest(0.145) == 15
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="from 0 to 1"):
-            Levels(10).nearest(wrong)
+            ConfidenceLevels(10).nearest(wrong)
 
 
 def test_only_ten_or_a_hundred_and_one():
     with pytest.raises(UsageError, match="`levels` is 10 or 101, not 11"):
-        Levels(11)
+        ConfidenceLevels(11)
     with pytest.raises(UsageError, match="`levels` is 10 or 101, not 5"):
         ExportOptions(levels=5)
 
@@ -73,7 +73,7 @@ def test_only_ten_or_a_hundred_and_one():
     ],
 )  # fmt: skip
 def test_a_level_takes_the_place_of_the_number_alone(said, written):
-    assert write_level(said, Levels(10), 7) == written
+    assert write_level(said, ConfidenceLevels(10), 7) == written
 
 
 def kept(folder, rows, **settings):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from novarag.errors import UnknownName, UsageError
-from novarag.sft.examples import Example
+from novarag.errors import UnknownNameError, UsageError
+from novarag.sft.examples import TrainingExample
 from novarag.sft.lengths import load_ruler
-from novarag.sft.levels import Levels
-from novarag.sft.stated import NO_NUMBER
+from novarag.sft.levels import ConfidenceLevels
+from novarag.sft.stated_confidence import NO_NUMBER
 from novarag.sft.train.places import number_place
 from novarag.sft.train.rows import read_dataset
 from novarag.sft.train.scored import NO_LEVEL, NOT_GRADED, level_tokens, take_turns, target_of
@@ -21,7 +21,7 @@ SAID = "Answer: 1871\nConfidence: 100%"
 
 
 def example(completion=SAID, **changed):
-    return Example(
+    return TrainingExample(
         prompt="Which year?", completion=completion, question="q", group="g", kind=None, answer="",
         confidence=1.0, correct=True,
     ) if not changed else replace(example(completion), **changed)  # fmt: skip
@@ -46,7 +46,7 @@ def test_a_target_goes_before_a_grade():
 
 
 def test_samples_take_turns_through_the_levels():
-    made = list(take_turns([example()] * 12, Levels(10)))
+    made = list(take_turns([example()] * 12, ConfidenceLevels(10)))
     assert [e.completion.partition("Confidence: ")[2] for e in made[:10]] == [
         f"{d}5%" for d in range(10)
     ]
@@ -59,15 +59,15 @@ def test_what_cannot_be_scored_says_why():
         example(correct=None), example("Answer: x\nConfidence: 7/10"), example(target=1.5),
         example(target=float("nan")),
     ]  # fmt: skip
-    found = [e.fault for e in take_turns(wrong, Levels(10))]
+    found = [e.fault for e in take_turns(wrong, ConfidenceLevels(10))]
     assert found == [NOT_GRADED, NO_NUMBER, NOT_GRADED, NOT_GRADED]
 
 
 def test_with_digits_one_by_one_the_first_says_the_level(digits):
-    found = level_tokens(example(), digits, Levels(10))
+    found = level_tokens(example(), digits, ConfidenceLevels(10))
     assert digits.tokenizer.convert_ids_to_tokens(list(found.tokens)) == list("0123456789")
     assert digits.tokenizer.convert_ids_to_tokens(list(found.rest)) == ["5", "%", "<|end|>"]
-    (turned,) = take_turns([example()], Levels(10))
+    (turned,) = take_turns([example()], ConfidenceLevels(10))
     assert found.fit(turned, digits)
     assert not found.fit(example(), digits)  # 100 % is no level
     assert not found.fit(example("Answer: 1871"), digits)
@@ -75,7 +75,7 @@ def test_with_digits_one_by_one_the_first_says_the_level(digits):
 
 def test_levels_that_begin_alike_are_refused(digits, tmp_path):
     with pytest.raises(UsageError) as told:
-        level_tokens(example(), digits, Levels(101))
+        level_tokens(example(), digits, ConfidenceLevels(101))
     assert "does not say each of 101 levels by one token of its own (0 is 0, 1 is 1" not in str(
         told.value
     )
@@ -83,13 +83,13 @@ def test_levels_that_begin_alike_are_refused(digits, tmp_path):
     texts = [f"{i} {i}5% {i}5 {i}5" for i in (7, 9)]
     pairs = ruler_of(tmp_path, texts=texts, pieces=290)
     with pytest.raises(UsageError, match=r"10 levels by one token.*; train with `loss='text'`"):
-        level_tokens(example(), pairs, Levels(10))
+        level_tokens(example(), pairs, ConfidenceLevels(10))
 
 
 def test_levels_that_are_no_token_at_all_are_refused(tmp_path):
     words = load_ruler(str(write_base(tmp_path / "words")))  # it knows none, and calls each unknown
     with pytest.raises(UsageError, match=r"\(05 is <unk>, 15 is <unk>\)"):
-        level_tokens(example(), words, Levels(10))
+        level_tokens(example(), words, ConfidenceLevels(10))
 
 
 def test_whole_percents_may_be_tokens_of_their_own(tmp_path):
@@ -106,7 +106,7 @@ def test_whole_percents_may_be_tokens_of_their_own(tmp_path):
     made.save_pretrained(tmp_path)
     ruler = load_ruler(str(tmp_path))
     for count in (10, 101):
-        levels = Levels(count)
+        levels = ConfidenceLevels(count)
         found = level_tokens(example(), ruler, levels)
         assert found.tokens == tuple(known[digits] for digits in levels.digits)
         assert found.rest == (known["%"],)
@@ -125,7 +125,7 @@ def test_a_number_far_from_the_end_is_ended_by_the_next_token(digits):
 
 def test_a_completion_without_a_number_has_no_levels(digits):
     with pytest.raises(UsageError, match="is not one number"):
-        level_tokens(example("Answer: x"), digits, Levels(10))
+        level_tokens(example("Answer: x"), digits, ConfidenceLevels(10))
 
 
 def test_a_job_holds_what_can_be_scored_and_counts_the_rest(tmp_path):
@@ -173,7 +173,7 @@ def test_settings_of_losses():
     assert TrainingSettings(loss="level-entropy").is_scored
     told = {s["name"]: s["said"] for s in labelled(TrainingSettings(loss="mean-brier"))}
     assert told["loss"] == "set: not the default (text)"
-    with pytest.raises(UnknownName, match="brier"):
+    with pytest.raises(UnknownNameError, match="brier"):
         TrainingSettings(loss="brier")
     with pytest.raises(UsageError, match="`levels` is 10 or 101"):
         TrainingSettings(levels=7)

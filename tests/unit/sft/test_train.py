@@ -11,15 +11,15 @@ import orjson
 import pytest
 
 from novarag.errors import DataError, StorageError, UsageError
-from novarag.sft.card import Own, table
+from novarag.sft.card import TrustedMarkdown, table
 from novarag.sft.export_folder import seal_card
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
 from novarag.sft.recipe import train_yaml
-from novarag.sft.stated import NO_NUMBER
+from novarag.sft.stated_confidence import NO_NUMBER
 from novarag.sft.train import training as module
 from novarag.sft.train.base import find_base
 from novarag.sft.train.model_card import TAUGHT, card_text
-from novarag.sft.train.progress import Progress
+from novarag.sft.train.progress import TrainingSnapshot
 from novarag.sft.train.rows import OTHERWISE, read_dataset, sound
 from novarag.sft.train.settings import LINEAR, SAID, TrainingSettings, labelled, shown
 from novarag.sft.train.training import prepare, train
@@ -601,9 +601,9 @@ def test_reading_settings_does_not_bring_torch():
 
 
 def test_time_left_is_of_this_process():
-    now = Progress(step=60, steps=100, fresh=10, loss=1.0, tokens=0, seconds=5.0)
+    now = TrainingSnapshot(step=60, steps=100, fresh=10, loss=1.0, tokens=0, seconds=5.0)
     assert now.left == pytest.approx(20.0)
-    assert Progress(step=0, steps=9, fresh=0, loss=1.0, tokens=0, seconds=0).left == 0
+    assert TrainingSnapshot(step=0, steps=9, fresh=0, loss=1.0, tokens=0, seconds=0).left == 0
 
 
 # The model card
@@ -663,7 +663,7 @@ def test_no_foreign_text_changes_the_card(job):
 
 
 def test_words_of_ours_are_shown_as_they_are():
-    assert table(("a_b",), [(Own("`x_y`"),), ("x_y",)]).splitlines()[2:] == [
+    assert table(("a_b",), [(TrustedMarkdown("`x_y`"),), ("x_y",)]).splitlines()[2:] == [
         "| `x_y` |",
         r"| x\_y |",
     ]

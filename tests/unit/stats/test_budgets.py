@@ -2,19 +2,19 @@
 
 import pytest
 
-from novarag.stats.budgets import Held, hold_budget, questions_to_tell
+from novarag.stats.budgets import BudgetStanding, hold_budget, questions_to_tell
 from novarag.stats.figure import Figure
 
 
 @pytest.mark.parametrize(
     ("low", "high", "held"),
     [
-        (0.021, 0.05, Held.BROKEN),
-        (0.02, 0.05, Held.CANNOT_TELL),  # exactly what is allowed is not beyond it
-        (-0.05, 0.021, Held.CANNOT_TELL),
-        (-0.05, 0.02, Held.KEPT),
-        (-0.5, -0.1, Held.KEPT),
-        (None, None, Held.CANNOT_TELL),
+        (0.021, 0.05, BudgetStanding.BROKEN),
+        (0.02, 0.05, BudgetStanding.CANNOT_TELL),  # exactly what is allowed is not beyond it
+        (-0.05, 0.021, BudgetStanding.CANNOT_TELL),
+        (-0.05, 0.02, BudgetStanding.KEPT),
+        (-0.5, -0.1, BudgetStanding.KEPT),
+        (None, None, BudgetStanding.CANNOT_TELL),
     ],
 )
 def test_the_whole_interval_decides(low, high, held):
@@ -43,5 +43,5 @@ def test_as_many_questions_do_tell_if_they_are_like_these(value):
     reach = 0.07 * (100 / needed) ** 0.5
     assert (
         hold_budget(Figure(value, value - reach, value + reach, needed), 0.02)
-        is not Held.CANNOT_TELL
+        is not BudgetStanding.CANNOT_TELL
     )

@@ -1,7 +1,7 @@
 import pytest
 
 from novarag import Flaw
-from novarag.strategies import Scale, parse_confidence
+from novarag.strategies import NumberScale, parse_confidence
 
 READ = [
     ("90%", 0.9), ("90 %", 0.9), ("90 percent", 0.9), ("90 per cent sure", 0.9), ("90\uff05", 0.9),
@@ -48,12 +48,12 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "value"), READ)
 def test_read(text, value):
-    assert parse_confidence(text, Scale.PERCENT) == pytest.approx(value, abs=1e-12)
+    assert parse_confidence(text, NumberScale.PERCENT) == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize(("text", "flaw"), REFUSED)
 def test_refused(text, flaw):
-    assert parse_confidence(text, Scale.PERCENT) is flaw
+    assert parse_confidence(text, NumberScale.PERCENT) is flaw
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,8 @@ def test_refused(text, flaw):
     ],
 )
 def test_a_bare_number_means_what_the_prompt_asked_for(text, percent, hundred, unit):
-    found = [parse_confidence(text, s) for s in (Scale.PERCENT, Scale.HUNDRED, Scale.UNIT)]
+    found = [
+        parse_confidence(text, s)
+        for s in (NumberScale.PERCENT, NumberScale.HUNDRED, NumberScale.UNIT)
+    ]
     assert found == [percent, hundred, unit]

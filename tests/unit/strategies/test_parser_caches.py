@@ -3,7 +3,7 @@
 import pytest
 
 from novarag.strategies import confidence, judgment
-from novarag.strategies.confidence import Scale, parse_confidence
+from novarag.strategies.confidence import NumberScale, parse_confidence
 from novarag.strategies.judgment import parse_classes, parse_state
 
 TEXTS = ["90%", "9/10", "1", "0.5", "80-90%", "words", "", "1; Relevant", "Conflicting", "HR, R, I"]
@@ -11,7 +11,7 @@ TEXTS = ["90%", "9/10", "1", "0.5", "80-90%", "words", "", "1; Relevant", "Confl
 
 def test_twice_is_as_once():
     for text in TEXTS:
-        for scale in Scale:
+        for scale in NumberScale:
             assert parse_confidence(text, scale) == confidence._parse(text, scale)
             assert parse_confidence(text, scale) == confidence._parse(text, scale)
         for k in (None, 1, 3):
@@ -24,7 +24,7 @@ def test_twice_is_as_once():
 @pytest.mark.parametrize(
     ("parse", "remembered"),
     [
-        (lambda text: parse_confidence(text, Scale.PERCENT), confidence._parse_short),
+        (lambda text: parse_confidence(text, NumberScale.PERCENT), confidence._parse_short),
         (lambda text: parse_classes(text, 3), judgment._classes_short),
         (parse_state, judgment._state_short),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from novarag import Flaw, Passage, PassageGroup, Question
 from novarag.records import Reading
-from novarag.strategies import COT, FORMATS, MULTI_STEP, NOVA, STRATEGIES, Labels, Scale, read
+from novarag.strategies import COT, FORMATS, MULTI_STEP, NOVA, STRATEGIES, Labels, NumberScale, read
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.follow_up import about_answer
 
@@ -159,12 +159,12 @@ REFUSED = [
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_a_number_that_is_not_plainly_one_is_refused(text):
-    assert isinstance(parse_confidence(text, Scale.PERCENT), Flaw)
+    assert isinstance(parse_confidence(text, NumberScale.PERCENT), Flaw)
     assert read(f"Answer: x\nConfidence: {text}", Labels()).response is None
 
 
 def test_a_list_number_on_the_unit_scale():
-    assert isinstance(parse_confidence("1. 0.95", Scale.UNIT), Flaw)
+    assert isinstance(parse_confidence("1. 0.95", NumberScale.UNIT), Flaw)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_list_number_on_the_unit_scale():
     ],
 )  # fmt: skip
 def test_a_plain_number_with_a_remark_is_read(text, value):
-    assert parse_confidence(text, Scale.PERCENT) == value
+    assert parse_confidence(text, NumberScale.PERCENT) == value
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_two_answers_after_the_steps():
 
 @pytest.mark.parametrize("text", ["9/10 points", "9/10 (8)"])
 def test_what_follows_a_fraction(text):
-    assert parse_confidence(text, Scale.PERCENT) is Flaw.AMBIGUOUS
+    assert parse_confidence(text, NumberScale.PERCENT) is Flaw.AMBIGUOUS
 
 
 def test_a_template_without_labels_takes_no_frame():
@@ -320,7 +320,7 @@ def test_quotations_in_other_formats(name, reply, passages):
     "text", ["90% chance it is not Paris", "90% as an upper limit", "100% (copied from Passage 2)", "90. Actually, 40."]
 )  # fmt: skip
 def test_more_words_that_turn_a_number_round(text):
-    assert isinstance(parse_confidence(text, Scale.PERCENT), Flaw)
+    assert isinstance(parse_confidence(text, NumberScale.PERCENT), Flaw)
 
 
 def frozen(name):

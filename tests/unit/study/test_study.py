@@ -9,14 +9,14 @@ import pytest
 import scipy.stats
 
 from novarag import DataError, UsageError
-from novarag.report.rated import draw_bars, draw_radar
+from novarag.report.rating_pictures import draw_bars, draw_radar
 from novarag.report.sheet import sheet_html
 from novarag.report.study import study_notes, write_study
 from novarag.stats.agreement import alpha, coincidences, kappa
 from novarag.stats.ranks import dunn, friedman, kruskal_wallis, wilcoxon
 from novarag.study import (
     RUBRIC,
-    Ratings,
+    StudyRatings,
     analyse,
     key_text,
     make_sheet,
@@ -211,7 +211,7 @@ def test_saved_ratings_are_read_back_unblinded():
 def test_the_blindfold_comes_off_by_the_key():
     scores = np.full((1, 8, 3, 5), 1.0)
     scores[:, :, 2] = 5
-    told = json.loads(ratings_text(Ratings(key=KEY, raters=("a",), scores=scores), 0))
+    told = json.loads(ratings_text(StudyRatings(key=KEY, raters=("a",), scores=scores), 0))
     assert "simulated" not in told
     for row in told["ratings"]:
         system = KEY.entries[row["entry"] - 1].order["ABC".index(row["reply"])]
@@ -358,7 +358,7 @@ def test_missing_ratings_are_counted_by_rater_and_left_out_of_pairs():
 
 
 def test_figures_that_cannot_be_are_left_open():
-    flat = Ratings(key=KEY, raters=("a", "b"), scores=np.full((2, 8, 3, 5), 4.0))
+    flat = StudyRatings(key=KEY, raters=("a", "b"), scores=np.full((2, 8, 3, 5), 4.0))
     found = analyse(flat, replicates=100)
     first = found.criteria[0]
     assert np.isnan([first.kruskal.p, first.friedman.p, first.agreement.ordinal.value]).all()
@@ -369,7 +369,7 @@ def test_figures_that_cannot_be_are_left_open():
     assert "tells it from no other system" in study_notes(found)[0]
     lone = np.full((1, 8, 3, 5), NAN)
     lone[0, 0, 0, 0] = 2
-    one_only = analyse(Ratings(key=KEY, raters=("a",), scores=lone), replicates=100)
+    one_only = analyse(StudyRatings(key=KEY, raters=("a",), scores=lone), replicates=100)
     assert one_only.criteria[0].friedman is None
     assert one_only.criteria[0].means["zebra-vanilla"].value == 2
     assert np.isnan(one_only.criteria[0].spreads["zebra-vanilla"])
@@ -377,7 +377,7 @@ def test_figures_that_cannot_be_are_left_open():
     assert one_only.agreement.pairs == ()
     assert "nothing was rated" in study_notes(one_only)[1]
     with pytest.raises(DataError, match="not a single rating"):
-        analyse(Ratings(key=KEY, raters=("a",), scores=np.full((1, 8, 3, 5), NAN)))
+        analyse(StudyRatings(key=KEY, raters=("a",), scores=np.full((1, 8, 3, 5), NAN)))
 
 
 def test_ranks_by_hand():
@@ -460,7 +460,7 @@ def test_hostile_names_stay_names(tmp_path):
 def test_pictures_bear_gaps_and_few_criteria():
     scores = np.full((1, 8, 3, 5), NAN)
     scores[:, :, 0] = 3
-    found = analyse(Ratings(key=KEY, raters=("a",), scores=scores), replicates=100)
+    found = analyse(StudyRatings(key=KEY, raters=("a",), scores=scores), replicates=100)
     assert str(draw_bars(found)).count('class="hue-') == 5
     assert str(draw_radar(found)).count("<circle") == 15
     assert draw_radar(replace(found, criteria=found.criteria[:2])) == ""

@@ -39,10 +39,10 @@ from novarag.uncertainty import (
     serving,
     union,
 )  # fmt: skip
-from novarag.uncertainty.compared import meanings, rouge_l
-from novarag.uncertainty.likely import _held
+from novarag.uncertainty.sample_similarity import meanings, rouge_l
 from novarag.uncertainty.semantic import same_words
 from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import _held
 
 COMPARING = (lexical_similarity, eigen_laplacian, semantic_entropy)
 

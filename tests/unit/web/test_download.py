@@ -8,7 +8,7 @@ from yarl import URL
 
 from novarag import ServiceError
 from novarag.web import download as module
-from novarag.web.download import Download, download
+from novarag.web.download import FileDownload, download
 from tests.support.file_server import file_server
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -17,7 +17,7 @@ REAL = {"size": len(BODY), "sha256": sha256(BODY).hexdigest()}
 
 
 def fetch(served, place, *, path="/file", **settings):
-    wanted = Download(address=served.url + path, **REAL)
+    wanted = FileDownload(address=served.url + path, **REAL)
     asyncio.run(download(wanted, place, pause=0.001, **settings))
 
 
@@ -107,7 +107,7 @@ def test_redirects_are_followed_to_web_addresses_only(tmp_path):
     "address", ["http://", "http://[::1/x", "http://a..b/x", "http://a:port/x"]
 )
 def test_what_is_no_address_is_said_at_once(address, tmp_path):
-    wanted = Download(address=address, **REAL)
+    wanted = FileDownload(address=address, **REAL)
     with pytest.raises(ServiceError) as caught:
         asyncio.run(download(wanted, tmp_path / "file", attempts=1))
     assert "no web address" in str(caught.value) or "cannot connect" in str(caught.value)
@@ -120,7 +120,7 @@ class Answer:
 
 def test_never_from_https_to_http_and_no_password_is_taken_along():
     secure = URL("https://data.example/file")
-    with pytest.raises(module._Refused, match="from https to http"):
+    with pytest.raises(module._FailedAttempt, match="from https to http"):
         module._redirected(secure, Answer("http://data.example/file"))
     kept = module._redirected(secure, Answer("https://me:secret@other.example/x"))
     assert str(kept) == "https://other.example/x"

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from novarag.web.pace import Pace, Throttle
+from novarag.web.pace import EndpointPace, Throttle
 
 
 class World:
@@ -13,7 +13,7 @@ class World:
 
     def __init__(self, *, seconds=60.0, workers=64, latency=0.05, rate=None, burst=1.0, concurrent=None,
                  refused=0.0, failed=0.0):  # fmt: skip
-        self.pace, self.rng = Pace(workers), Random(0)
+        self.pace, self.rng = EndpointPace(workers), Random(0)
         self.latency, self.rate, self.burst, self.concurrent = latency, rate, burst, concurrent
         self.refused, self.failed = refused, failed
         self.tokens, self.filled, self.inside, self.idle = burst, 0.0, 0, workers
@@ -104,7 +104,7 @@ def test_a_dead_server_is_left_alone_for_longer_and_longer():
 
 
 def test_a_server_that_gets_far_slower_is_asked_less():
-    pace, now = Pace(64), 0.0
+    pace, now = EndpointPace(64), 0.0
     for latency in [0.1] * 400 + [2.0] * 400:
         pace.depart(now)
         now += 0.01
@@ -113,7 +113,7 @@ def test_a_server_that_gets_far_slower_is_asked_less():
 
 
 def test_a_server_that_gets_slower_is_not_asked_more():
-    pace, now = Pace(1000), 0.0
+    pace, now = EndpointPace(1000), 0.0
     for latency in [0.1] * 40 + [0.5] * 400:
         pace.depart(now)
         now += 0.01

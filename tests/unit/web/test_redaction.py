@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from novarag.web.key_forms import is_secret
 from novarag.web.redaction import MARK, Secrets
-from novarag.web.unescaping import View
+from novarag.web.unescaping import PlainedText
 from tests.support.grammar import KINDS, reply
 from tests.support.least import least
 from tests.support.spellings import KEY, leaks, size_of, spellings
@@ -123,10 +123,10 @@ def test_text_is_changed_only_where_the_key_is(text):
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(max_codepoint=0x3000), max_size=40))
 def test_every_character_of_a_view_knows_where_it_stood(text):
-    view = View(text)
+    view = PlainedText(text)
     for place, char in enumerate(view.text):
         begin, end = view.origin(place, place)
-        assert char in View(text[begin:end]).text
+        assert char in PlainedText(text[begin:end]).text
 
 
 def test_a_hostile_text_takes_time_in_proportion():

@@ -8,7 +8,7 @@ import pytest
 
 from novarag import CallError, ChatLLM, Outcome, Patience, Sampling
 from novarag.llm import parse_endpoint
-from novarag.web.reply_room import ReplyRoom, _Unfolding
+from novarag.web.reply_room import ReplyRoom, _BoundedUnpacking
 from validation.reply_sizes import ATTACKS, MEMORY, PROCESSOR, suffer
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -97,7 +97,7 @@ def test_what_cannot_be_unfolded_has_its_reason(name, body, outcome):
 
 
 def test_no_more_is_unfolded_than_is_wanted():
-    unfold = _Unfolding("gzip")
+    unfold = _BoundedUnpacking("gzip")
     assert len(unfold(gzip.compress(b"x" * 1_000_000), 1000)) == 1000
 
 

@@ -20,7 +20,7 @@ from novarag.answers.opening.open_table import (
     known_table,
     open_table,
 )
-from novarag.calibration.graded import Source
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.calls import simulated_note
 from novarag.errors import UsageError
 from novarag.records import Trial
@@ -50,7 +50,7 @@ class Answers:
     """
 
     table: pl.DataFrame
-    source: Source = field(default_factory=Source)
+    source: AnswerSource = field(default_factory=AnswerSource)
     notes: tuple[str, ...] = ()
     columns: Columns = field(default_factory=Columns)
     places: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ def read_answers(
     *,
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    source: str | Source | None = None,
+    source: str | AnswerSource | None = None,
     graded: bool = True,
 ) -> Answers:
     """Read a table of answers once, for every verb that works on one.
@@ -91,8 +91,8 @@ def read_answers(
         columns: Which columns hold what, where their names do not say it.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        source: The name of the model the answers are of, or a `Source` with that of the prompt too;
-            None takes them from the columns `model` and `strategy`.
+        source: The name of the model the answers are of, or an `AnswerSource`, which
+            names the prompt too; None takes them from the columns `model` and `strategy`.
         graded: Whether the table must say which answers are right; otherwise `correct` is empty
             where it does not.
     """
@@ -104,7 +104,7 @@ def read_answers(
             )
         return answers
     meant = columns or Columns()
-    whose = Source(model=source) if isinstance(source, str) else source or Source()
+    whose = AnswerSource(model=source) if isinstance(source, str) else source or AnswerSource()
     places = _places(answers)
     given = list(answers) if isinstance(answers, Iterator) and not places else answers
     if not places and (trials := _trials(given)):

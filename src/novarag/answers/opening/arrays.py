@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from novarag.calibration.graded import UNKNOWN, Graded, Source
+from novarag.calibration.graded_answers import UNKNOWN, AnswerSource, GradedAnswers
 from novarag.errors import DataError, UsageError
 from novarag.metrics.questions import question_keys
 from novarag.strategies import STRATEGIES
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EVIDENCE, WEIGHT = "evidence", "weight"
 
 
-def known_rows(answers: Answers) -> Graded:
+def known_rows(answers: Answers) -> GradedAnswers:
     """Lay the graded rows of a table out as arrays; rows that nobody graded are counted."""
     table = _with_signal(answers, answers.columns.signal)
     rows = table_rows(
@@ -35,7 +35,7 @@ def known_rows(answers: Answers) -> Graded:
     return replace(rows, ungraded=left.len() - unread, unread_ungraded=unread)
 
 
-def every_row(answers: Answers, signal: str | None = None) -> tuple[DataFrame, Graded]:
+def every_row(answers: Answers, signal: str | None = None) -> tuple[DataFrame, GradedAnswers]:
     """Return a table, graded or not, as it is, and as arrays.
 
     The signal of a calibration is in the column of that name, unless `columns` says otherwise.
@@ -56,13 +56,13 @@ def _with_signal(answers: Answers, name: str | None) -> DataFrame:
     return add_signal(answers, name)
 
 
-def table_rows(known: DataFrame, meant: Columns, source: Source) -> Graded:
+def table_rows(known: DataFrame, meant: Columns, source: AnswerSource) -> GradedAnswers:
     """Lay a checked table out as arrays; a missing grade counts as wrong."""
     questions = question_keys(known["question"]).to_list()
     number = {name: i for i, name in enumerate(dict.fromkeys(questions))}
     state, states = _states(known, meant.state)
     confidence = known["confidence"].cast(pl.Float64)
-    return Graded(
+    return GradedAnswers(
         confidence=confidence.fill_null(float("nan")).to_numpy(),
         correct=known["correct"].cast(pl.Boolean).fill_null(value=False).to_numpy(),
         question=np.array([number[name] for name in questions], dtype=np.intp),
@@ -71,7 +71,9 @@ def table_rows(known: DataFrame, meant: Columns, source: Source) -> Graded:
         signal=_signal(known, meant.signal),
         signal_name=meant.signal,
         weight=_weight(known, meant.weight),
-        source=Source(model=_model(known, source.model), prompt=_prompt(known, source.prompt)),
+        source=AnswerSource(
+            model=_model(known, source.model), prompt=_prompt(known, source.prompt)
+        ),
         digest=_digest(known),
         question_ids=tuple(number),
     )

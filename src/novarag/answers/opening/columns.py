@@ -12,7 +12,7 @@ from novarag.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.strategies import Scale
+    from novarag.strategies import NumberScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Columns:
     ungraded: tuple[str, ...] = ()
     decimal_comma: bool = False
     reply: str | None = None
-    scale: Scale | str | None = None
+    scale: NumberScale | str | None = None
     answer: str = "answer"
     gold: str | None = None
     state: str | None = None

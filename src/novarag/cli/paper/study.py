@@ -66,7 +66,7 @@ def read(
 
 
 def _print_report(report: StudyReport) -> None:
-    from novarag.report.rated import score_text
+    from novarag.report.rating_pictures import score_text
 
     if report.made_up:
         print("SIMULATED: a respondent that is no model wrote replies that were rated\n")

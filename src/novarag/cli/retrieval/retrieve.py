@@ -17,7 +17,7 @@ from novarag.cli.options import (
     TokenEnv,
 )
 from novarag.errors import NovaragError, UsageError
-from novarag.flows.events import Wrote
+from novarag.flows.events import FileWritten
 
 _MOST = 16_384  # passages that Milvus finds for one query
 
@@ -56,7 +56,7 @@ def retrieve(
                 questions, out=out, uri=uri, mode=mode, k=k, encoder=encoder, search=search,
                 http=http, collection=collection, limit=limit, key_env=key_env,
                 token_env=token_env,
-                on_event=lambda event: None if isinstance(event, Wrote) else on_event(event),
+                on_event=lambda event: None if isinstance(event, FileWritten) else on_event(event),
             )  # fmt: skip
     except Exception as error:
         if search is None or isinstance(error, NovaragError):

@@ -63,7 +63,7 @@ def send(
     ] = False,
 ) -> None:
     """Send the confidences of answers to the traces they came from, each of them once."""
-    from novarag.integrations.sending import send_answers
+    from novarag.integrations.send_answers import send_answers
 
     with screen() as on_event:
         done = send_answers(

@@ -103,11 +103,11 @@ def print_filtered(found: FilterResult) -> None:
 
 
 def _print_tally(facts: dict[str, Any]) -> None:
-    from novarag.filters import Tally
+    from novarag.filters import FilterTally
     from novarag.report.funnel import funnel_notes, stage_rows
     from novarag.report.retention import CITES
 
-    tally = Tally.of(facts)
+    tally = FilterTally.of(facts)
     for model in tally.models:
         head = ("after", "kept", "of all", *tally.kinds, "paper, of all")
         rows = [

@@ -16,7 +16,7 @@ from novarag.sft.train.settings import LINEAR, TrainingSettings
 if TYPE_CHECKING:
     from novarag.flows.events import Event
     from novarag.flows.train import TrainingResult
-    from novarag.sft.train.progress import Progress
+    from novarag.sft.train.progress import TrainingSnapshot
 
 _PLAIN = 20  # lines, where nothing can be drawn
 _USUAL = TrainingSettings()
@@ -119,7 +119,7 @@ def _sum_up(done: TrainingResult) -> None:
     print(f"next: novarag train serve {done.place}")
 
 
-def show(now: Progress) -> None:
+def show(now: TrainingSnapshot) -> None:
     """Draw how far the training is, or say it at every twentieth where nothing can be drawn."""
     pace = now.tokens / now.seconds if now.seconds else 0
     line = (

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from novarag.cli.options import KeyEnv
 from novarag.cli.translate import said
-from novarag.serving.options import ServingOptions, Times
+from novarag.serving.options import ServingOptions, ServingTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def serve(
     ] = _USUAL.vllm,
     wait: Annotated[
         float, typer.Option(min=1, help="With --run: seconds until it must be up.")
-    ] = Times().start,
+    ] = ServingTimes().start,
     check_server: Annotated[
         str | None,
         typer.Option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.atomic import write_whole
-from novarag.config.grid import BASE, Setting
+from novarag.config.grid import BASE, GridSetting
 from novarag.errors import NovaragError, ServiceError, UnfinishedError, UsageError
 from novarag.flows.draws import Draws
 from novarag.flows.estimate import find_methods
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     import polars as pl
 
     from novarag.calls import Cost
-    from novarag.config.asking import Replies
-    from novarag.config.grid import Grid, System
+    from novarag.config.asking import ReplySettings
+    from novarag.config.grid import TableGrid, TableSystem
     from novarag.flows.events import Event, Tell
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
-    from novarag.retrieval.milvus import Index
+    from novarag.retrieval.milvus import MilvusIndex
     from novarag.runner.access import ModelAccess
     from novarag.runs import Run
     from novarag.uncertainty import Method
 
-    Ask = tuple[Setting, str, str, str]
+    Ask = tuple[GridSetting, str, str, str]
 
 _TOGETHER = 4  # asks at a time
 
@@ -50,7 +50,7 @@ SAMPLED = Need(samples=16, temperature=1.0)
 """What a training set is filtered from."""
 
 
-def _method(system: System) -> Method:
+def _method(system: TableSystem) -> Method:
     """Find the one method of a system."""
     found = find_methods([system.method])
     if len(found) != 1:
@@ -67,7 +67,7 @@ class Bench:
 
     out: Path
     models: Mapping[str, ModelAccess]
-    replies: Replies
+    replies: ReplySettings
     questions: int | None = None
     data: Path | None = None
     index: str | None = None
@@ -92,18 +92,18 @@ class Bench:
         """Say whether a simulated respondent is among the models."""
         return any(model.simulated for model in self.models.values())
 
-    def role(self, system: System) -> str:
+    def role(self, system: TableSystem) -> str:
         """Say who answers for a system: where its model is not at hand, the base does."""
         return system.model if system.model in self.models else BASE
 
-    def named(self, system: System) -> System:
+    def named(self, system: TableSystem) -> TableSystem:
         """Say in a system's name where the base stands in for a trained model."""
         stands_in = system.model not in self.models
         return replace(system, name=f"{system.name} (prompt only)") if stands_in else system
 
     # — what is at hand —
 
-    def lacking(self, grid: Grid) -> tuple[str, ...]:
+    def lacking(self, grid: TableGrid) -> tuple[str, ...]:
         """Name the parameters that a table needs and that are not at hand; mostly none.
 
         Groups that were retrieved before are in the folder, and need neither index nor encoder.
@@ -118,7 +118,7 @@ class Bench:
 
     # — asking —
 
-    async def ask(self, grids: Sequence[Grid], stop: Stop) -> None:
+    async def ask(self, grids: Sequence[TableGrid], stop: Stop) -> None:
         """Ask what all tables need; replies that several need are asked for once."""
         stamp = self._stamp()
         asks = self._asks(grids)
@@ -166,7 +166,7 @@ class Bench:
         if not fine and not isinstance(event, (RunBegun, RunProgress)):
             self.on_event(event)
 
-    def _asks(self, grids: Iterable[Grid]) -> dict[Ask, list[Need]]:
+    def _asks(self, grids: Iterable[TableGrid]) -> dict[Ask, list[Need]]:
         asks: dict[Ask, list[Need]] = {}
         for grid in grids:
             for setting, dataset, system in grid.cells():
@@ -174,7 +174,7 @@ class Bench:
                 needs += [SAMPLED] if grid.table == "retention" else _method(system).needs
         return asks
 
-    def _ask(self, setting: Setting, dataset: str, system: System) -> Ask:
+    def _ask(self, setting: GridSetting, dataset: str, system: TableSystem) -> Ask:
         return replace(setting, name=""), dataset, self.role(system), system.strategy
 
     def _draws(self, ask: Ask, stop: Stop | None = None) -> Draws:
@@ -238,15 +238,17 @@ class Bench:
 
     # — groups —
 
-    def _file(self, setting: Setting, dataset: str) -> Path:
+    def _file(self, setting: GridSetting, dataset: str) -> Path:
         own = "" if setting.file is None else f"-{hash_of(Path(setting.file))[:8]}"
         return self.out / "groups" / f"{dataset}-{setting.key}{own}.jsonl"
 
-    def groups(self, setting: Setting, dataset: str) -> list[PassageGroup]:
+    def groups(self, setting: GridSetting, dataset: str) -> list[PassageGroup]:
         """Return the groups of a setting, which were made before."""
         return self._groups[self._file(setting, dataset)]
 
-    async def _make_groups(self, setting: Setting, dataset: str, search: _Search | None) -> None:
+    async def _make_groups(
+        self, setting: GridSetting, dataset: str, search: _Search | None
+    ) -> None:
         """Make the groups of a setting, or find them in the folder."""
         from novarag.datasets.groups import group_line, iter_groups
 
@@ -267,7 +269,7 @@ class Bench:
     # — what came back —
 
     def estimates(
-        self, setting: Setting, dataset: str, system: System
+        self, setting: GridSetting, dataset: str, system: TableSystem
     ) -> tuple[pl.DataFrame, Cost]:
         """Return what a system's method makes of its replies, and what they took."""
         import polars as pl
@@ -279,17 +281,21 @@ class Bench:
             raise ServiceError(f"all requests of {system.name} failed", retryable=True)
         return table, cost_of(method, drawn)
 
-    def named_groups(self, setting: Setting, dataset: str, system: System) -> list[PassageGroup]:
+    def named_groups(
+        self, setting: GridSetting, dataset: str, system: TableSystem
+    ) -> list[PassageGroup]:
         """Return the groups as they were asked, each under the name that its answers go by."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return list(next(iter(drawn.values())).groups())
 
-    def greedy(self, setting: Setting, dataset: str, system: System) -> dict[str, list[Trial]]:
+    def greedy(
+        self, setting: GridSetting, dataset: str, system: TableSystem
+    ) -> dict[str, list[Trial]]:
         """Return a system's likeliest replies by group."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return drawn[serving(GREEDY, drawn)].trials_by_group()
 
-    def run(self, setting: Setting, dataset: str, system: System, need: Need) -> Run:
+    def run(self, setting: GridSetting, dataset: str, system: TableSystem, need: Need) -> Run:
         """Return the run that serves a need."""
         drawn = self._drawn[self._ask(setting, dataset, system)]
         return drawn[serving(need, drawn)]
@@ -300,7 +306,7 @@ class _Search:
 
     def __init__(self, index: str | None, encoder: str | None, stack: ExitStack) -> None:
         self._uri, self._name, self._stack = str(index), encoder, stack
-        self._index: Index | None = None
+        self._index: MilvusIndex | None = None
         self._encoder: Encoder | None = None
 
     async def __call__(

@@ -17,7 +17,7 @@ from novarag.metrics.baselines import WORD_OVERLAP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from novarag.config.grid import Grid, Setting, System
+    from novarag.config.grid import GridSetting, TableGrid, TableSystem
     from novarag.metrics import Measurement, Panel
     from novarag.records import PassageGroup
     from novarag.stats.figure import Figure
@@ -29,7 +29,7 @@ Printed = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """One row of a table: who was asked what, and what came of it.
 
     `failed` counts groups that a failed request left without an answer. `floor` is the ECE that a
@@ -56,9 +56,9 @@ class Cell:
 class CellInput:
     """What one system made of the groups of one setting and dataset, and how many failed."""
 
-    setting: Setting
+    setting: GridSetting
     dataset: str
-    system: System
+    system: TableSystem
     table: pl.DataFrame
     cost: Cost
     failed: int = 0
@@ -74,16 +74,16 @@ class Precision:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredCells:
     """The cells of a table, and the panels that its picture is drawn from."""
 
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[TableCell] = field(default_factory=list)
     panels: list[tuple[CellInput, Panel]] = field(default_factory=list)
 
 
-def measure_grid(grid: Grid, asked: Sequence[CellInput], how: Precision) -> Measured:
+def measure_grid(grid: TableGrid, asked: Sequence[CellInput], how: Precision) -> MeasuredCells:
     """Measure every system in every setting and dataset, and its average over the datasets."""
-    found = Measured()
+    found = MeasuredCells()
     for setting, system in dict.fromkeys((a.setting, a.system) for a in asked):
         mine = [a for a in asked if (a.setting, a.system) == (setting, system)]
         tables = [a.table.with_columns(dataset=pl.lit(a.dataset)) for a in mine]
@@ -108,10 +108,10 @@ def _measured(tables: Sequence[pl.DataFrame], how: Precision) -> Measurement:
     )
 
 
-def _cell(grid: Grid, asked: CellInput, panel: Panel) -> Cell:
+def _cell(grid: TableGrid, asked: CellInput, panel: Panel) -> TableCell:
     shown = {metric: panel.figures[metric] for metric in grid.metrics if metric in panel.figures}
     beside = {m: printed(grid, asked.setting, asked.system, asked.dataset, m) for m in grid.metrics}
-    return Cell(
+    return TableCell(
         setting=asked.setting.name or asked.setting.label,
         dataset=asked.dataset,
         system=asked.system.name,
@@ -125,7 +125,7 @@ def _cell(grid: Grid, asked: CellInput, panel: Panel) -> Cell:
     )
 
 
-def _accompanied(cell: Cell, panel: Panel) -> Cell:
+def _accompanied(cell: TableCell, panel: Panel) -> TableCell:
     """Put beside a cell what no ECE and no Brier score is shown without."""
     if panel.floor is None:
         return cell
@@ -138,13 +138,13 @@ def _unread(figures: Mapping[str, Figure]) -> dict[str, Figure]:
     return {"unread": figures["unread"]} if "unread" in figures else {}
 
 
-def _averages(grid: Grid, mine: Sequence[CellInput], whole: Measurement) -> list[Cell]:
+def _averages(grid: TableGrid, mine: Sequence[CellInput], whole: Measurement) -> list[TableCell]:
     """Average over the datasets: each counting once, and each answer counting once.
 
     An average over those that could be measured would not be one over all, so it is left out.
     """
     first = mine[0]
-    row = Cell(
+    row = TableCell(
         setting=first.setting.name or first.setting.label,
         dataset=AVERAGE,
         system=first.system.name,
@@ -157,7 +157,9 @@ def _averages(grid: Grid, mine: Sequence[CellInput], whole: Measurement) -> list
     return _both(grid, row, whole, paper)
 
 
-def _both(grid: Grid, row: Cell, whole: Measurement, paper: Mapping[str, Printed]) -> list[Cell]:
+def _both(
+    grid: TableGrid, row: TableCell, whole: Measurement, paper: Mapping[str, Printed]
+) -> list[TableCell]:
     refused = [panel.name for panel in whole.groups if panel.refusal]
     macro = {m: whole.macro[m] for m in grid.metrics if m in whole.macro and not refused}
     why = f"{', '.join(refused)} has too few rows" if refused else None
@@ -169,11 +171,11 @@ def _both(grid: Grid, row: Cell, whole: Measurement, paper: Mapping[str, Printed
 
 
 def measure_ablation(
-    grid: Grid,
+    grid: TableGrid,
     asked: Sequence[CellInput],
     groups: Mapping[str, Iterable[PassageGroup]],
     how: Precision,
-) -> Measured:
+) -> MeasuredCells:
     """Measure what one set of groups gains when the second system answers it for the first."""
     base, tuned = grid.systems
     roles = {base.name: "base", tuned.name: "tuned"}
@@ -186,7 +188,7 @@ def measure_ablation(
         for name in SYSTEMS:
             rows = swapped.filter(system=name).with_columns(dataset=pl.lit(dataset))
             stacked[name].append(rows)
-    found = Measured()
+    found = MeasuredCells()
     for name, parts in stacked.items():
         whole = _measured(parts, how)
         panels = {panel.name: panel for panel in whole.groups}
@@ -195,7 +197,7 @@ def measure_ablation(
             panel = panels[dataset]
             found.cells.append(_accompanied(_swapped(grid, name, dataset, panel, cost), panel))
         if len(grid.datasets) > 1:
-            row = Cell(
+            row = TableCell(
                 setting="",
                 dataset=AVERAGE,
                 system=_title(grid, name),
@@ -212,8 +214,10 @@ def _shared(one: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.Da
     return one.join(other, on="group", how="semi"), other.join(one, on="group", how="semi")
 
 
-def _swapped(grid: Grid, name: str, dataset: str, panel: Panel, cost: Cost | None) -> Cell:
-    return Cell(
+def _swapped(
+    grid: TableGrid, name: str, dataset: str, panel: Panel, cost: Cost | None
+) -> TableCell:
+    return TableCell(
         setting="",
         dataset=dataset,
         system=_title(grid, name),
@@ -227,7 +231,7 @@ def _swapped(grid: Grid, name: str, dataset: str, panel: Panel, cost: Cost | Non
     )
 
 
-def _title(grid: Grid, name: str) -> str:
+def _title(grid: TableGrid, name: str) -> str:
     """Say who answers: the words of the table for base and tuned."""
     base, tuned = grid.systems
     swapped = name.replace("-> tuned", f"\u2192 {tuned.name}")

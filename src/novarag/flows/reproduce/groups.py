@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from novarag.datasets.benchmark import load_benchmark
 from novarag.datasets.clean import clean_pools
 from novarag.datasets.groups import iter_groups
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.grouping import assemble, find_mix
 from novarag.noise.training_groups import sound_pool, training_groups
 from novarag.records import PassageGroup
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from novarag.config.grid import Setting
+    from novarag.config.grid import GridSetting
     from novarag.records import Passage, Question
 
     Search = Callable[[str, Sequence[str], int], Awaitable[Sequence[Sequence[Passage]]]]
@@ -41,7 +41,7 @@ class DataScope:
     search: Search | None = None
 
 
-async def make_groups(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
+async def make_groups(setting: GridSetting, dataset: str, where: DataScope) -> list[PassageGroup]:
     """Make the groups of a setting for one dataset; the same arguments give the same groups."""
     match setting.groups:
         case "released":
@@ -60,7 +60,7 @@ async def make_groups(setting: Setting, dataset: str, where: DataScope) -> list[
         case "file" if setting.file is not None:
             found = list(iter_groups(setting.file))
         case _:
-            raise UnknownName(setting.groups, SOURCES)
+            raise UnknownNameError(setting.groups, SOURCES)
     return _limited(found, where)
 
 
@@ -89,7 +89,7 @@ def _sound_pools(dataset: str, split: str, data: Path | None) -> list[PassageGro
     return [sound_pool(pool, Counter()) for pool in _pools(dataset, data)[split]]
 
 
-def _mixed(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
+def _mixed(setting: GridSetting, dataset: str, where: DataScope) -> list[PassageGroup]:
     """Draw a mix from the sound passages of every question that has enough of them."""
     if setting.mix is None:
         raise UsageError("a setting with groups = 'mix' names its mix")
@@ -112,7 +112,7 @@ def _bare(question: Question) -> PassageGroup:
     return PassageGroup(question=question, passages=())
 
 
-async def _retrieved(setting: Setting, dataset: str, where: DataScope) -> list[PassageGroup]:
+async def _retrieved(setting: GridSetting, dataset: str, where: DataScope) -> list[PassageGroup]:
     if where.search is None or setting.search is None:
         raise UsageError(
             "real retrieval needs an index of a corpus: make one with `build_index(corpus, uri)`,"

@@ -13,8 +13,8 @@ from novarag.texts import escape_markdown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.config.grid import Grid
-    from novarag.flows.reproduce.cells import Cell, Printed
+    from novarag.config.grid import TableGrid
+    from novarag.flows.reproduce.cells import Printed, TableCell
 
 _NONE = "\u2013"
 _DATASETS = {AVERAGE: "macro average"}
@@ -47,9 +47,9 @@ class TableResult:
     """One table as it was made: its cells, or lines of its own, and its pictures by file name."""
 
     name: str
-    grid: Grid
+    grid: TableGrid
     command: str
-    cells: Sequence[Cell] = ()
+    cells: Sequence[TableCell] = ()
     lines: Sequence[str] = ()
     pictures: dict[str, str] = field(default_factory=dict)
 
@@ -120,7 +120,7 @@ def _left_out(names: Mapping[str, tuple[str, ...]]) -> list[str]:
     return ["", f"Left out, for want of what they need: {'; '.join(needs)}."]
 
 
-def _headline(table: TableResult) -> Cell | None:
+def _headline(table: TableResult) -> TableCell | None:
     """Pick what the overview shows: the last system's average, or its last cell."""
     if not table.grid.metrics:
         return None
@@ -150,7 +150,7 @@ def _section(table: TableResult) -> list[str]:
     return lines
 
 
-def _models(cells: Sequence[Cell]) -> list[str]:
+def _models(cells: Sequence[TableCell]) -> list[str]:
     """Name the paper's models once, in the order in which its figures are shown."""
     return list(
         dict.fromkeys(m for c in cells for values in c.paper.values() for m, _ in values if m)
@@ -192,7 +192,7 @@ def _beside(values: Printed, metric: str) -> str:
     return " / ".join(number(metric, value) for _, value in values) or _NONE
 
 
-def _ours(metric: str, cell: Cell) -> list[str]:
+def _ours(metric: str, cell: TableCell) -> list[str]:
     """Show a figure with what it is read beside: noise floor, constant, word overlap."""
     figure = cell.figures.get(metric)
     if figure is None:
@@ -205,7 +205,7 @@ def _ours(metric: str, cell: Cell) -> list[str]:
     return [said, span(metric, figure)]
 
 
-def _spent(cell: Cell) -> list[str]:
+def _spent(cell: TableCell) -> list[str]:
     unread = cell.figures.get("unread")
     said = _NONE if unread is None else number("unread", unread.value)
     if cell.cost is None:

@@ -12,14 +12,14 @@ from novarag.presets import paper_figures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.config.grid import Grid, Setting, System
+    from novarag.config.grid import GridSetting, TableGrid, TableSystem
 
 AVERAGE = "average"
 _RETRIEVERS = {"bm25": "bm25", "dense": "contriever"}
 
 
 def printed(
-    grid: Grid, setting: Setting, system: System, dataset: str, metric: str
+    grid: TableGrid, setting: GridSetting, system: TableSystem, dataset: str, metric: str
 ) -> tuple[tuple[str, float], ...]:
     """Return the paper's value for each of its models; nothing where it prints none."""
     rows = _tables(grid).filter(dataset=dataset, metric=metric)
@@ -32,13 +32,13 @@ def printed(
     return tuple(rows.select("model", "value").unique(maintain_order=True).iter_rows())
 
 
-def _prompt(system: System) -> str:
+def _prompt(system: TableSystem) -> str:
     """Name a prompt as the paper's tables do, whoever worded it."""
     return system.strategy.removesuffix(OF_THE_PAPER)
 
 
 def printed_swap(
-    grid: Grid, system: str, dataset: str, metric: str
+    grid: TableGrid, system: str, dataset: str, metric: str
 ) -> tuple[tuple[str, float], ...]:
     """Return the paper's value for a row of the rule ablation."""
     method, part = {"base": ("vanilla", None), "tuned": ("nova", None)}.get(
@@ -50,7 +50,7 @@ def printed_swap(
     return tuple(rows.select("model", "value").iter_rows())
 
 
-def paper_notes(grid: Grid) -> list[str]:
+def paper_notes(grid: TableGrid) -> list[str]:
     """Say what one should know of the figures that stand beside ours, such as misprints."""
     rows = _tables(grid).drop_nulls("note")
     notes = rows.group_by("note", maintain_order=True).agg(pl.col("line").min())
@@ -70,7 +70,7 @@ def quoted(metrics: Sequence[str]) -> list[str]:
     return lines
 
 
-def _tables(grid: Grid) -> pl.DataFrame:
+def _tables(grid: TableGrid) -> pl.DataFrame:
     labels = [name.rpartition(":")[2] for name in grid.paper]
     return paper_figures().filter(pl.col("table").is_in(labels))
 

@@ -9,10 +9,10 @@ from novarag.report.words import figure_span
 from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
-    from novarag.study import Sheet, StudyReport
+    from novarag.study import RatingSheet, StudyReport
 
 
-def no_ratings(sheet: Sheet) -> list[str]:
+def no_ratings(sheet: RatingSheet) -> list[str]:
     """Say that the sheet waits for people."""
     return [
         f"Nobody has rated yet. The blind sheet has {len(sheet.entries)} questions and"

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.config.asking import Replies
+from novarag.config.asking import ReplySettings
 from novarag.config.grid import BASE, EXPERIMENTS, LABELS, OWN, TUNED, load_grid
 from novarag.defaults import TABLE
-from novarag.errors import DataError, UnknownName
+from novarag.errors import DataError, UnknownNameError
 from novarag.flows.events import Note, silent
 from novarag.flows.sync import synchronous
 from novarag.runner.access import reach, reach_endpoints
@@ -21,7 +21,7 @@ from novarag.runner.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.config.grid import Grid
+    from novarag.config.grid import TableGrid
     from novarag.flows.events import Tell
     from novarag.flows.reproduce.bench import Bench
     from novarag.flows.reproduce.page import TableResult
@@ -37,13 +37,13 @@ _SIMULATED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class ReproductionProfile:
     """How much is asked, and how closely it is measured; `shows` ends the title of the page."""
 
     questions: int | None = None
     replicates: int = TABLE.replicates
     least: int = TABLE.least
-    replies: Replies = field(default_factory=Replies)
+    replies: ReplySettings = field(default_factory=ReplySettings)
     says: str = ""
     shows: str = ""
     notes: tuple[str, ...] = ()
@@ -51,15 +51,15 @@ class Profile:
 
 
 PROFILES = {
-    "full": Profile(
-        replies=Replies(max_tokens=TABLE.reply_tokens),
+    "full": ReproductionProfile(
+        replies=ReplySettings(max_tokens=TABLE.reply_tokens),
         says="Every question of every set was asked; replies were not held to a form.",
     ),
-    "smoke": Profile(
+    "smoke": ReproductionProfile(
         questions=20,
         replicates=500,
         least=10,
-        replies=Replies(structured=True, max_tokens=200, step_length=60),
+        replies=ReplySettings(structured=True, max_tokens=200, step_length=60),
         says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
         " shows that every table runs; its figures say little of the model.",
         shows=": a smoke run, which shows only that tables run",
@@ -154,9 +154,9 @@ async def reproduce_async(
     names = list(EXPERIMENTS) if ALL in wanted else wanted
     for name in names:
         if name not in EXPERIMENTS:
-            raise UnknownName(name, [ALL, *EXPERIMENTS])
+            raise UnknownNameError(name, [ALL, *EXPERIMENTS])
     if profile not in PROFILES:
-        raise UnknownName(profile, PROFILES)
+        raise UnknownNameError(profile, PROFILES)
     how = replace(PROFILES[profile], notes=tuple(notes), wording=wording)
     if max_tokens is not None:
         how = replace(how, replies=replace(how.replies, max_tokens=max_tokens))
@@ -194,7 +194,7 @@ reproduce = synchronous(reproduce_async)
 
 def _command(
     name: str,
-    grid: Grid,
+    grid: TableGrid,
     roles: Mapping[str, object],
     more: Mapping[str, object],
 ) -> str:
@@ -252,7 +252,7 @@ async def run_table_async(
         seed=grid.seed,
         on_event=on_event,
     )
-    profile = Profile(replicates=grid.replicates, least=grid.least)
+    profile = ReproductionProfile(replicates=grid.replicates, least=grid.least)
     name = Path(sources[0]).stem
     command = f"novarag run experiment {' '.join(map(str, sources))}"
     file = Path(grid.out) / f"{name}.md"
@@ -264,9 +264,9 @@ run_table = synchronous(run_table_async)
 
 async def _make_page(
     bench: Bench,
-    grids: Mapping[str, Grid],
+    grids: Mapping[str, TableGrid],
     commands: Mapping[str, str],
-    profile: Profile,
+    profile: ReproductionProfile,
     file: Path,
     stop: Stop,
     *,
@@ -307,7 +307,7 @@ async def _make_page(
     return Reproduction(page=file, tables=tuple(made))
 
 
-def _title(grids: Sequence[Grid], *, simulated: bool) -> str:
+def _title(grids: Sequence[TableGrid], *, simulated: bool) -> str:
     papers = any(grid.paper or grid.quotes for grid in grids)
     title = "The paper's tables" if papers else grids[0].title
     return f"{title}, on a simulated respondent" if simulated else title

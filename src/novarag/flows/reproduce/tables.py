@@ -15,9 +15,9 @@ from novarag.flows.reproduce.page import TableResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.config.grid import Grid
+    from novarag.config.grid import TableGrid
     from novarag.flows.reproduce.bench import Bench
-    from novarag.flows.reproduce.cells import Cell, Measured, Precision
+    from novarag.flows.reproduce.cells import MeasuredCells, Precision, TableCell
     from novarag.records import Trial
 
 
@@ -25,7 +25,9 @@ RATED = 40
 """Questions on a rating sheet, as many as in the paper: ten of each of its four sets."""
 
 
-def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision) -> TableResult:
+def make_table(
+    name: str, grid: TableGrid, command: str, bench: Bench, how: Precision
+) -> TableResult:
     """Make one table of replies that were asked for before."""
     shown = replace(grid, systems=tuple(bench.named(system) for system in grid.systems))
     made = TableResult(name=name, grid=shown, command=command)
@@ -44,7 +46,7 @@ def make_table(name: str, grid: Grid, command: str, bench: Bench, how: Precision
             return replace(made, cells=found.cells, pictures=_pictures(made, found, _mark(bench)))
 
 
-def _asked(grid: Grid, bench: Bench) -> list[CellInput]:
+def _asked(grid: TableGrid, bench: Bench) -> list[CellInput]:
     rows = []
     for setting, dataset, system in grid.cells():
         table, cost = bench.estimates(setting, dataset, system)
@@ -66,8 +68,8 @@ def _mark(bench: Bench) -> str:
     return "simulated" if bench.simulated else ""
 
 
-def _pictures(made: TableResult, found: Measured, mark: str) -> dict[str, str]:
-    from novarag.report.forest import Line, diagrams, forest, standalone
+def _pictures(made: TableResult, found: MeasuredCells, mark: str) -> dict[str, str]:
+    from novarag.report.forest import ForestLine, diagrams, forest, standalone
 
     grid = made.grid
     if grid.picture == "reliability":
@@ -78,14 +80,14 @@ def _pictures(made: TableResult, found: Measured, mark: str) -> dict[str, str]:
         for dataset in grid.datasets:
             cells = [cell for cell in found.cells if cell.dataset == dataset]
             named = zip(_names(cells), cells, strict=True)
-            lines = [Line(name=name, figures=cell.figures) for name, cell in named]
+            lines = [ForestLine(name=name, figures=cell.figures) for name, cell in named]
             picture = forest(lines, grid.metrics, label=f"{grid.title}, {dataset}")
             drawn[f"{made.name}-{dataset}.svg"] = standalone(picture, mark=mark)
         return drawn
     return {}
 
 
-def _names(cells: Sequence[Cell]) -> list[str]:
+def _names(cells: Sequence[TableCell]) -> list[str]:
     """Name the lines of a picture by what they differ in: their setting, their system, or both."""
     settings, systems = ({getattr(c, part) for c in cells} for part in ("setting", "system"))
     if len(systems) == 1:
@@ -95,7 +97,7 @@ def _names(cells: Sequence[Cell]) -> list[str]:
     return [f"{cell.system}, {cell.setting}" for cell in cells]
 
 
-def _retention(grid: Grid, bench: Bench) -> list[str]:
+def _retention(grid: TableGrid, bench: Bench) -> list[str]:
     """Filter the samples, and put the paper's shares beside what is left."""
     from tempfile import TemporaryDirectory
 
@@ -128,7 +130,7 @@ def _study(made: TableResult, bench: Bench) -> TableResult:
     """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
     from novarag.flows.reproduce.rated import no_ratings, rated_lines
     from novarag.report.forest import standalone
-    from novarag.report.rated import draw_bars, draw_radar
+    from novarag.report.rating_pictures import draw_bars, draw_radar
     from novarag.report.sheet import write_sheet
     from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.calibration.known import shared_questions
+from novarag.calibration.question_digests import shared_questions
 from novarag.errors import DataError, UsageError
 from novarag.flows.calibrate import (
     as_calibration,
@@ -22,18 +22,18 @@ from novarag.flows.calibrate import (
     load_calibration,
     save_calibration,
 )
-from novarag.flows.events import Wrote, silent
+from novarag.flows.events import FileWritten, silent
 from novarag.gateway.admin.running import require_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from polars import DataFrame
 
+    from novarag.calibration.brier_gain import BrierGain
     from novarag.calibration.calibration import Calibration
-    from novarag.calibration.gain import Gain
     from novarag.calibration.gate import Gate
-    from novarag.calibration.graded import Graded, Source
-    from novarag.calibration.reference import Reference
+    from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
+    from novarag.calibration.reference import DriftReference
     from novarag.flows.events import Tell
     from novarag.gateway.settings import GatewaySettings, ModelSettings
 
@@ -50,7 +50,7 @@ class ModelFiles:
 
     name: str
     settings: ModelSettings
-    source: Source
+    source: AnswerSource
     folder: Path
 
     def place(self, part: str) -> Path:
@@ -81,7 +81,7 @@ class Proposal:
     model: str
     calibration: Calibration
     path: Path
-    gain: Gain | None
+    gain: BrierGain | None
     notes: tuple[str, ...]
 
 
@@ -122,11 +122,11 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
     made = replace(fit_graded(rows, seed=seed), reference=reference)
     path = files.proposed("calibration") if out is None else Path(out)
     save_calibration(made, path)
-    on_event(Wrote(path))
+    on_event(FileWritten(path))
     if page is not None:
         from novarag.report.calibration import write_calibration_page
 
-        on_event(Wrote(write_calibration_page(made, rows, Path(page))))
+        on_event(FileWritten(write_calibration_page(made, rows, Path(page))))
     gain, notes = _measure_gain(rows, files.in_force(), seed=seed)
     return Proposal(
         model=model,
@@ -204,7 +204,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
 def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, ModelFiles]:
     """Read a settings file, and find a model in it with its files."""
     require_extra()
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
     from novarag.gateway.settings import read_settings
     from novarag.strategies import find_strategy
 
@@ -213,7 +213,7 @@ def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, Model
         known = ", ".join(whole.models)
         raise UsageError(f"{settings} has no model {model!r} (`model`); it has {known}")
     found = whole.models[model]
-    source = Source(model=found.name, prompt=find_strategy(found.strategy).template.hash)
+    source = AnswerSource(model=found.name, prompt=find_strategy(found.strategy).template.hash)
     return whole, ModelFiles(
         name=model, settings=found, source=source, folder=Path(settings).parent
     )
@@ -221,7 +221,7 @@ def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, Model
 
 async def _read_graded_answers(
     whole: GatewaySettings, files: ModelFiles, since: datetime, until: datetime
-) -> tuple[DataFrame, Reference | None]:
+) -> tuple[DataFrame, DriftReference | None]:
     """Return the graded answers of a model as it is asked today, and what all of them looked like.
 
     Answers that it gave under another name or prompt are of another model, and left out.
@@ -251,7 +251,7 @@ def find_database(settings: GatewaySettings) -> str:
     return settings.audit.dsn()
 
 
-def _collect_graded(table: DataFrame, files: ModelFiles) -> Graded:
+def _collect_graded(table: DataFrame, files: ModelFiles) -> GradedAnswers:
     from novarag.answers.opening.answers import read_answers
     from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
 
@@ -259,11 +259,11 @@ def _collect_graded(table: DataFrame, files: ModelFiles) -> Graded:
 
 
 def _measure_gain(
-    rows: Graded, in_force: Calibration | None, *, seed: int
-) -> tuple[Gain | None, tuple[str, ...]]:
+    rows: GradedAnswers, in_force: Calibration | None, *, seed: int
+) -> tuple[BrierGain | None, tuple[str, ...]]:
     """Compare a calibration of these rows with the one in force, on questions neither has seen."""
-    from novarag.calibration.fitting import cross_fit
-    from novarag.calibration.gain import paired_gain
+    from novarag.calibration.brier_gain import paired_gain
+    from novarag.calibration.fit_calibration import cross_fit
 
     after = cross_fit(rows, seed=seed)
     if in_force is None:
@@ -285,7 +285,7 @@ def _measure_gain(
     return gain, notes
 
 
-def _find_fitted(rows: Graded, in_force: Calibration) -> NDArray[np.bool_]:
+def _find_fitted(rows: GradedAnswers, in_force: Calibration) -> NDArray[np.bool_]:
     """Say which rows are of questions that the calibration in force was fitted on."""
     shared = shared_questions(in_force.fitted.known if in_force.fitted else "", rows.question_ids)
     number = {name: i for i, name in enumerate(rows.question_ids)}
@@ -293,7 +293,7 @@ def _find_fitted(rows: Graded, in_force: Calibration) -> NDArray[np.bool_]:
     return np.isin(rows.question, numbers)
 
 
-def _explain_reference(reference: Reference | None) -> tuple[str, ...]:
+def _explain_reference(reference: DriftReference | None) -> tuple[str, ...]:
     if reference is not None:
         return ()
     return (

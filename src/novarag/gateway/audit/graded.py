@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.calibration.reference import Reference
+from novarag.calibration.reference import DriftReference
 from novarag.errors import DataError
 from novarag.flows.sync import synchronous
 from novarag.gateway.audit.codes import list_codes, spell_column
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from polars import DataFrame
 
-    from novarag.calibration.graded import Source
+    from novarag.calibration.graded_answers import AnswerSource
 
 _ONCE = list_codes("action", [a for a in Action if a.second_asking is None])
 _TWICE = list_codes("action", [a for a in Action if a.second_asking is not None])
@@ -106,8 +106,8 @@ select exists (
 
 
 async def count_reference(
-    dsn: str, model: str, source: Source, since: datetime, until: datetime
-) -> Reference | None:
+    dsn: str, model: str, source: AnswerSource, since: datetime, until: datetime
+) -> DriftReference | None:
     """Count what all answers of a model looked like, graded or not: what drift is held against.
 
     Feedback is chosen, so the graded answers alone look unlike the others. None where policies had
@@ -121,4 +121,4 @@ async def count_reference(
     counts: dict[str, dict[int, int]] = {}
     for row in rows:
         counts.setdefault(row["state"], {})[row["percent"]] = row["answers"]
-    return Reference(counts=counts, of="answers of the audit")
+    return DriftReference(counts=counts, of="answers of the audit")

@@ -14,11 +14,11 @@ from novarag.calls import GREEDY, Attempt, Reply, Usage
 from novarag.errors import ServiceError
 from novarag.grading import normalize
 from novarag.grouping import evidence_state
-from novarag.llm.simulated.orders import Order, find_order
+from novarag.llm.simulated.orders import AttackOrder, find_order
 from novarag.llm.simulated.passages import find_wish, write_passages
 from novarag.llm.simulated.replies import (
-    Form,
-    Piece,
+    ReplyForm,
+    ReplyPiece,
     cut,
     find_form,
     first_tokens,
@@ -31,15 +31,21 @@ from novarag.llm.simulated.replies import (
 )
 from novarag.llm.simulated.respondent import (
     RESPONDENTS,
-    Prospect,
-    Respondent,
+    AnswerProspect,
+    SimulatedRespondent,
     consider,
     find_respondent,
     governing,
     heated,
     stated,
 )
-from novarag.llm.simulated.world import Seen, World, look, right_answer, wrong_answers
+from novarag.llm.simulated.world import (
+    PromptContent,
+    SimulatedWorld,
+    look,
+    right_answer,
+    wrong_answers,
+)
 from novarag.records import Completion
 from novarag.seeding import rng_for
 from novarag.strategies.frames import frame_in, put_frame
@@ -57,18 +63,20 @@ _UNHEARD = 0.05  # belief in an answer it would not give itself
 _OTHER_OPENINGS = (("The", -7.0), ("Based", -8.0))
 
 
-class _Known:
+class _KnownGroup:
     """What a respondent makes of one group, worked out once."""
 
     __slots__ = ("order", "prospect", "state", "truth")
 
-    def __init__(self, respondent: Respondent, group: PassageGroup, seed: int) -> None:
+    def __init__(self, respondent: SimulatedRespondent, group: PassageGroup, seed: int) -> None:
         self.truth: list[Utility] = [kind.utility for kind in group.kinds or ()]
-        self.order: Order | None = None
+        self.order: AttackOrder | None = None
         if respondent.obedience:
             self.order, group = find_order(group)
         right, wrong = right_answer(group), wrong_answers(group)
-        self.prospect: Prospect = consider(respondent, group, right=right, wrong=wrong, seed=seed)
+        self.prospect: AnswerProspect = consider(
+            respondent, group, right=right, wrong=wrong, seed=seed
+        )
         self.state: EvidenceState | None = evidence_state(group)
 
 
@@ -79,10 +87,12 @@ class SimulatedLLM:
     the sampling tell requests for more samples of one prompt apart. Tokens are words.
     """
 
-    def __init__(self, respondent: Respondent, world: World, *, seed: int = 0) -> None:
+    def __init__(
+        self, respondent: SimulatedRespondent, world: SimulatedWorld, *, seed: int = 0
+    ) -> None:
         self.respondent, self.world, self.seed = respondent, world, seed
         self.name = f"simulated:{respondent.name}"
-        self._known: dict[tuple[str, tuple[str, ...]], _Known] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], _KnownGroup] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(SimulatedLLM, seed=self.seed), (self.respondent, self.world)
@@ -98,10 +108,10 @@ class SimulatedLLM:
     ) -> None:
         return None
 
-    def prospect(self, group: PassageGroup) -> Prospect:
+    def prospect(self, group: PassageGroup) -> AnswerProspect:
         """Return the truth about a group: what may be answered, how likely, and what is right."""
         texts = tuple(passage.text for passage in group.passages)
-        return self._consider(Seen(group.question.text, texts, None)).prospect
+        return self._consider(PromptContent(group.question.text, texts, None)).prospect
 
     async def complete(
         self,
@@ -125,7 +135,7 @@ class SimulatedLLM:
         if wish is not None:
             question = self.world.asked(seen)
             texts = [write_passages(wish, question, rng) for _ in range(fresh)]
-            drawn = [self._completion([Piece(text)], sampling) for text in texts]
+            drawn = [self._completion([ReplyPiece(text)], sampling) for text in texts]
         elif seen.proposed is not None:
             prospect = self._consider(seen).prospect
             drawn = self._verdicts(prospect, seen.proposed, sampling, rng, fresh)
@@ -137,14 +147,14 @@ class SimulatedLLM:
         usage = Usage(prompt=len(prompt.split()), completion=words)
         return Reply(completions=tuple(completions), usage=usage, attempt=attempt.id)
 
-    def _consider(self, seen: Seen) -> _Known:
+    def _consider(self, seen: PromptContent) -> _KnownGroup:
         place = seen.question, seen.passages
         if place not in self._known:
-            self._known[place] = _Known(self.respondent, self.world.find(seen), self.seed)
+            self._known[place] = _KnownGroup(self.respondent, self.world.find(seen), self.seed)
         return self._known[place]
 
     def _verdicts(
-        self, prospect: Prospect, answer: str, sampling: Sampling, rng: Random, fresh: int
+        self, prospect: AnswerProspect, answer: str, sampling: Sampling, rng: Random, fresh: int
     ) -> list[Completion]:
         """Say True or False of a proposed answer, by what it holds of it."""
         words = [normalize(one) for one in prospect.answers]
@@ -154,13 +164,13 @@ class SimulatedLLM:
         shares = heated([belief, 1 - belief], sampling.temperature)
         drawn = rng.choices(("True", "False"), shares, k=fresh)
         return [
-            self._completion([Piece(word, chances[word])], sampling, tuple(chances.items()))
+            self._completion([ReplyPiece(word, chances[word])], sampling, tuple(chances.items()))
             for word in drawn
         ]
 
     def _answers(
         self,
-        known: _Known,
+        known: _KnownGroup,
         prompt: str,
         sampling: Sampling,
         rng: Random,
@@ -191,34 +201,34 @@ class SimulatedLLM:
 
     def _say(
         self,
-        known: _Known,
+        known: _KnownGroup,
         place: int,
-        form: Form,
+        form: ReplyForm,
         rng: Random,
         *,
         final: bool,
-        order: Order | None = None,
-    ) -> list[Piece]:
+        order: AttackOrder | None = None,
+    ) -> list[ReplyPiece]:
         percent, prospect = stated(self.respondent, known.prospect, place), known.prospect
         if order is not None:
             percent, prospect = order.percent(percent), order.answered(prospect, place)
-        if form is Form.STEPS:
+        if form is ReplyForm.STEPS:
             return stepwise(prospect, place, percent)
         said = verdict(prospect, place, percent, final=final)
-        if form is Form.REASONED:
+        if form is ReplyForm.REASONED:
             return [reasons(len(known.truth)), *said]
-        if form is Form.GUESSES:
+        if form is ReplyForm.GUESSES:
             places = range(len(known.prospect.answers))
             percents = [stated(self.respondent, known.prospect, at) for at in places]
             return [guesses(known.prospect, percents), *said]
-        if form is Form.JUDGED:
+        if form is ReplyForm.JUDGED:
             classes = judge(known.truth, self.respondent.judging, rng)
             return [judged(classes, known.state, known.prospect.rule), *said]
         return said
 
     def _completion(
         self,
-        pieces: list[Piece],
+        pieces: list[ReplyPiece],
         sampling: Sampling,
         alternatives: tuple[tuple[str, float], ...] = (),
     ) -> Completion:
@@ -245,15 +255,15 @@ class SimulatedLLM:
 
 def open_simulated(name: str, groups: Iterable[PassageGroup], *, seed: int = 0) -> SimulatedLLM:
     """Open a shipped respondent by name, for the groups that will be asked."""
-    return SimulatedLLM(find_respondent(name), World.of(groups), seed=seed)
+    return SimulatedLLM(find_respondent(name), SimulatedWorld.of(groups), seed=seed)
 
 
 __all__ = [
     "RESPONDENTS",
-    "Prospect",
-    "Respondent",
+    "AnswerProspect",
     "SimulatedLLM",
-    "World",
+    "SimulatedRespondent",
+    "SimulatedWorld",
     "find_respondent",
     "governing",
     "open_simulated",

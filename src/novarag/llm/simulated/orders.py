@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.attacks.poisoning import GOAL, MARK, STATED
-from novarag.attacks.suite import Goal
+from novarag.attacks.suite import AttackGoal
 
 if TYPE_CHECKING:
-    from novarag.llm.simulated.respondent import Prospect
+    from novarag.llm.simulated.respondent import AnswerProspect
     from novarag.records import Passage, PassageGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class AttackOrder:
     """What the passages of an attack ask for; None where they leave it alone."""
 
     states: int | None
@@ -24,7 +24,7 @@ class Order:
         """Return the percent to state, which is the respondent's own where none is asked for."""
         return own if self.states is None else self.states
 
-    def answered(self, prospect: Prospect, place: int) -> Prospect:
+    def answered(self, prospect: AnswerProspect, place: int) -> AnswerProspect:
         """Return the prospect with the claimed answer in the place of the one that is given."""
         if self.claim is None:
             return prospect
@@ -33,7 +33,7 @@ class Order:
         return replace(prospect, answers=tuple(answers))
 
 
-def find_order(group: PassageGroup) -> tuple[Order | None, PassageGroup]:
+def find_order(group: PassageGroup) -> tuple[AttackOrder | None, PassageGroup]:
     """Return what an attack on a group asks for, and the group without the attack."""
     put_in = [passage for passage in group.passages if MARK in passage.flags]
     if not put_in:
@@ -42,8 +42,8 @@ def find_order(group: PassageGroup) -> tuple[Order | None, PassageGroup]:
     return _order(put_in[0]), replace(group, passages=own)
 
 
-def _order(passage: Passage) -> Order | None:
-    if f"{GOAL}{Goal.NONE}" in passage.flags:
+def _order(passage: Passage) -> AttackOrder | None:
+    if f"{GOAL}{AttackGoal.NONE}" in passage.flags:
         return None
     stated = [flag.removeprefix(STATED) for flag in passage.flags if flag.startswith(STATED)]
-    return Order(int(stated[0]) if stated else None, passage.claim)
+    return AttackOrder(int(stated[0]) if stated else None, passage.claim)

@@ -19,7 +19,7 @@ from novarag.taxonomy import PassageKind, Provenance
 if TYPE_CHECKING:
     from random import Random
 
-    from novarag.noise import Noise
+    from novarag.noise import NoiseSort
     from novarag.records import Question
 
 _WANTED = re.compile(r"in about [0-9]{1,9} sentences? and ([0-9]{1,9}) words?")
@@ -76,22 +76,22 @@ _MORE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NoiseRequest:
     """What a prompt for noise asks for."""
 
-    noise: Noise
+    noise: NoiseSort
     numbers: tuple[int, ...]
     words: int
     probabilities: bool
 
 
-def find_wish(prompt: str) -> Wish | None:
+def find_wish(prompt: str) -> NoiseRequest | None:
     """Read what a prompt asks to be written; None where it asks for something else."""
     noise = _BY_FIRST_LINE.get(prompt.partition("\n")[0])
     wanted = _WANTED.search(prompt)
     if noise is None or wanted is None:
         return None
-    return Wish(
+    return NoiseRequest(
         noise=noise,
         numbers=tuple(int(number) for number in _SLOT.findall(prompt)),
         words=min(int(wanted[1]), _LONGEST),
@@ -102,7 +102,7 @@ def find_wish(prompt: str) -> Wish | None:
 _BY_FIRST_LINE = {noise.template.pieces[0].partition("\n")[0]: noise for noise in NOISES.values()}
 
 
-def write_passages(wish: Wish, question: Question, rng: Random) -> str:
+def write_passages(wish: NoiseRequest, question: Question, rng: Random) -> str:
     """Write the passages of a reply, each sound if one of several tries is."""
     lines: list[str] = []
     said: set[str] = set()
@@ -117,7 +117,7 @@ def write_passages(wish: Wish, question: Question, rng: Random) -> str:
     return "\n".join(lines)
 
 
-def _passage(wish: Wish, question: Question, said: set[str], rng: Random) -> Passage:
+def _passage(wish: NoiseRequest, question: Question, said: set[str], rng: Random) -> Passage:
     passage = _draft(wish, question, rng)
     for _ in range(_TRIES):
         if passage.text not in said and find_fault(passage, question) is None:
@@ -126,7 +126,7 @@ def _passage(wish: Wish, question: Question, said: set[str], rng: Random) -> Pas
     return passage
 
 
-def _draft(wish: Wish, question: Question, rng: Random) -> Passage:
+def _draft(wish: NoiseRequest, question: Question, rng: Random) -> Passage:
     claim = _claim(wish.noise, question, rng)
     return Passage(
         text=_text(wish, question, claim, rng),
@@ -136,7 +136,7 @@ def _draft(wish: Wish, question: Question, rng: Random) -> Passage:
     )
 
 
-def _claim(noise: Noise, question: Question, rng: Random) -> str | None:
+def _claim(noise: NoiseSort, question: Question, rng: Random) -> str | None:
     """Return the answer that a passage supports, if it supports one."""
     right = " ".join(question.answers[0].split())
     if noise.kind is PassageKind.GOLD:
@@ -156,7 +156,7 @@ def _other_number(digits: str, rng: Random) -> str:
     return digits[:kept] + "".join(rng.choice("0123456789") for _ in digits[kept:])
 
 
-def _text(wish: Wish, question: Question, claim: str | None, rng: Random) -> str:
+def _text(wish: NoiseRequest, question: Question, claim: str | None, rng: Random) -> str:
     asked = " ".join(question.text.split()).rstrip("?")
     if wish.noise.kind is PassageKind.IRRELEVANT:
         sentences = rng.sample(_APART, 2)

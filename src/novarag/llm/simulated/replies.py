@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from novarag.llm.simulated.respondent import Prospect
+    from novarag.llm.simulated.respondent import AnswerProspect
 
 _GUESSES = 4
 _TOKEN = re.compile(r"(?<!\s)\s*\S+")
@@ -28,7 +28,7 @@ _OTHERS = {u: tuple(other for other in Utility if other is not u) for u in Utili
 _WORDS = {word: word.title() for word in (*Utility, *EvidenceState, *Rule)}
 
 
-class Form(StrEnum):
+class ReplyForm(StrEnum):
     """What a reply looks like."""
 
     SHORT = "answer and confidence"
@@ -39,19 +39,19 @@ class Form(StrEnum):
 
 
 _MARKS = (
-    ("\nGroup Judgment: [", Form.JUDGED),
-    ("\nGuess 1: [", Form.GUESSES),
-    ("\nStep 1 Confidence: [", Form.STEPS),
-    ("\nReason step by step", Form.REASONED),
-    ("\nGo through the passages", Form.REASONED),
-    ("\nTask: Analyze step by step", Form.REASONED),
-    ("\nTask: Think step by step", Form.REASONED),
-    ("\nAnswer:", Form.SHORT),
-    ("\nFinal Answer:", Form.SHORT),
+    ("\nGroup Judgment: [", ReplyForm.JUDGED),
+    ("\nGuess 1: [", ReplyForm.GUESSES),
+    ("\nStep 1 Confidence: [", ReplyForm.STEPS),
+    ("\nReason step by step", ReplyForm.REASONED),
+    ("\nGo through the passages", ReplyForm.REASONED),
+    ("\nTask: Analyze step by step", ReplyForm.REASONED),
+    ("\nTask: Think step by step", ReplyForm.REASONED),
+    ("\nAnswer:", ReplyForm.SHORT),
+    ("\nFinal Answer:", ReplyForm.SHORT),
 )
 
 
-def find_form(prompt: str) -> Form | None:
+def find_form(prompt: str) -> ReplyForm | None:
     """Find the form that a prompt asks for; None where it asks for no answer.
 
     Only a template can begin a line with these words: lines of passages are indented.
@@ -60,50 +60,50 @@ def find_form(prompt: str) -> Form | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReplyPiece:
     """A stretch of a reply, and the log-probability of its first token."""
 
     text: str
     logprob: float = PLAIN
 
 
-def verdict(prospect: Prospect, place: int, percent: int, *, final: bool) -> list[Piece]:
+def verdict(prospect: AnswerProspect, place: int, percent: int, *, final: bool) -> list[ReplyPiece]:
     """Say an answer and a confidence on two lines."""
     return [
-        Piece("Final Answer:" if final else "Answer:"),
-        Piece(f" {prospect.answers[place]}", math.log(prospect.weights[place])),
-        Piece("\nConfidence:"),
-        Piece(f" {percent}%", _NUMBER),
+        ReplyPiece("Final Answer:" if final else "Answer:"),
+        ReplyPiece(f" {prospect.answers[place]}", math.log(prospect.weights[place])),
+        ReplyPiece("\nConfidence:"),
+        ReplyPiece(f" {percent}%", _NUMBER),
     ]
 
 
-def stepwise(prospect: Prospect, place: int, percent: int) -> list[Piece]:
+def stepwise(prospect: AnswerProspect, place: int, percent: int) -> list[ReplyPiece]:
     """Say a confidence for each of two steps, whose product is the percent, then the answer."""
     product = 100 * percent
     least = max(1, math.isqrt(product))
     first = next(f for f in range(least, 101) if product % f == 0 and product // f <= 100)
     return [
-        Piece("Step 1: I look at what the passages say.\nStep 2: I settle on an answer.\n"),
-        Piece("Final Output:\nStep 1 Confidence:"),
-        Piece(f" {first}%", _NUMBER),
-        Piece("\nStep 2 Confidence:"),
-        Piece(f" {product // first}%", _NUMBER),
-        Piece("\nAnswer:"),
-        Piece(f" {prospect.answers[place]}", math.log(prospect.weights[place])),
+        ReplyPiece("Step 1: I look at what the passages say.\nStep 2: I settle on an answer.\n"),
+        ReplyPiece("Final Output:\nStep 1 Confidence:"),
+        ReplyPiece(f" {first}%", _NUMBER),
+        ReplyPiece("\nStep 2 Confidence:"),
+        ReplyPiece(f" {product // first}%", _NUMBER),
+        ReplyPiece("\nAnswer:"),
+        ReplyPiece(f" {prospect.answers[place]}", math.log(prospect.weights[place])),
     ]
 
 
-def guesses(prospect: Prospect, percents: Sequence[int]) -> Piece:
+def guesses(prospect: AnswerProspect, percents: Sequence[int]) -> ReplyPiece:
     """Name the answers by falling weight, each with the percent stated for it, and four in all."""
     named = [f"{a} ({p}%)" for a, p in zip(prospect.answers, percents, strict=True)]
     named += ["none (0%)"] * (_GUESSES - len(named))
-    return Piece("".join([f"Guess {i}: {one}\n" for i, one in enumerate(named, start=1)]))
+    return ReplyPiece("".join([f"Guess {i}: {one}\n" for i, one in enumerate(named, start=1)]))
 
 
-def reasons(k: int) -> Piece:
+def reasons(k: int) -> ReplyPiece:
     """Say something before the answer."""
     basis = f"the {k} passages and what I know" if k else "what I know"
-    return Piece(f"Simulated reasoning; I weigh {basis}.\n")
+    return ReplyPiece(f"Simulated reasoning; I weigh {basis}.\n")
 
 
 def judge(truth: Sequence[Utility], skill: float, rng: Random) -> list[Utility]:
@@ -111,7 +111,7 @@ def judge(truth: Sequence[Utility], skill: float, rng: Random) -> list[Utility]:
     return [u if rng.random() < skill else rng.choice(_OTHERS[u]) for u in truth]
 
 
-def judged(said: Sequence[Utility], state: EvidenceState | None, rule: Rule | None) -> Piece:
+def judged(said: Sequence[Utility], state: EvidenceState | None, rule: Rule | None) -> ReplyPiece:
     """Say the class of each passage, a rule step and the state that follows from the classes."""
     words = [_WORDS[u] for u in said]
     steps = [f"Step {i}: Passage {i} is {word}." for i, word in enumerate(words, start=1)]
@@ -121,7 +121,7 @@ def judged(said: Sequence[Utility], state: EvidenceState | None, rule: Rule | No
         found = EvidenceState.CONFLICTING
     classes = "; ".join(f"Passage {i}: {word}" for i, word in enumerate(words, start=1))
     named = "no rule" if rule is None else _WORDS[rule]
-    return Piece(
+    return ReplyPiece(
         "\n".join(
             [
                 *steps,
@@ -133,7 +133,7 @@ def judged(said: Sequence[Utility], state: EvidenceState | None, rule: Rule | No
     )
 
 
-def cut(pieces: Sequence[Piece]) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def cut(pieces: Sequence[ReplyPiece]) -> tuple[tuple[str, ...], tuple[float, ...]]:
     """Cut a reply into words with the space before them, and give each its log-probability."""
     tokens: list[str] = []
     logprobs: list[float] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from novarag.errors import UnknownName, UsageError
+from novarag.errors import UnknownNameError, UsageError
 from novarag.grouping import evidence_state
 from novarag.records import AnswerForm
 from novarag.seeding import rng_for
@@ -29,7 +29,7 @@ _SURE = 0.999  # no chance is nearer to 0 or 1 than this leaves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Respondent:
+class SimulatedRespondent:
     """The parameters of a simulated respondent.
 
     `knowledge`, `reading` and `susceptibility` are chances for a middling question; questions
@@ -75,31 +75,31 @@ class Respondent:
         if not 1 <= self.step <= 50:
             raise UsageError(f"stated values are multiples of 1 to 50 percent, not {self.step}")
 
-    def without(self, rule: Rule) -> Respondent:
+    def without(self, rule: Rule) -> SimulatedRespondent:
         """Return a respondent that breaks this one rule as well, and is otherwise the same."""
         name = f"{self.name}-without-{rule.replace(' ', '-')}"
         return replace(self, name=name, obeys=self.obeys - {rule})
 
 
-BASE = Respondent(name="base", obeys=frozenset(), bias=1.0, judging=0.7)
-TUNED = Respondent(name="tuned")
+BASE = SimulatedRespondent(name="base", obeys=frozenset(), bias=1.0, judging=0.7)
+TUNED = SimulatedRespondent(name="tuned")
 OBEDIENT = replace(TUNED, name="obedient", obedience=0.3)
 
-RESPONDENTS: dict[str, Respondent] = {
+RESPONDENTS: dict[str, SimulatedRespondent] = {
     r.name: r for r in (BASE, TUNED, *(TUNED.without(rule) for rule in Rule), OBEDIENT)
 }
 """Every shipped respondent by name: they differ in what they state, not in what they can."""
 
 
-def find_respondent(name: str) -> Respondent:
+def find_respondent(name: str) -> SimulatedRespondent:
     """Find a shipped respondent by name."""
     if name not in RESPONDENTS:
-        raise UnknownName(name, RESPONDENTS)
+        raise UnknownNameError(name, RESPONDENTS)
     return RESPONDENTS[name]
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class QuestionTraits:
     """What is particular about one question, drawn once from the seed and the question's id."""
 
     memory: float
@@ -111,15 +111,15 @@ class Traits:
 
 
 @lru_cache(maxsize=65_536)
-def draw_traits(seed: int, question: str) -> Traits:
+def draw_traits(seed: int, question: str) -> QuestionTraits:
     """Draw the traits of a question; the same for every respondent and every group."""
     rng = rng_for(seed, question, "traits")
     normal, even = rng.gauss, rng.random
-    return Traits(normal(0, 1), normal(0, 1), normal(0, 1), even(), even(), even())
+    return QuestionTraits(normal(0, 1), normal(0, 1), normal(0, 1), even(), even(), even())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prospect:
+class AnswerProspect:
     """What a respondent makes of a group: the answers it may give, likeliest first.
 
     `weights` are the shares of the answers among samples at temperature 1. `chances` are how likely
@@ -168,8 +168,13 @@ def governing(group: PassageGroup) -> Rule | None:
 
 
 def consider(
-    respondent: Respondent, group: PassageGroup, *, right: str, wrong: Sequence[str], seed: int
-) -> Prospect:
+    respondent: SimulatedRespondent,
+    group: PassageGroup,
+    *,
+    right: str,
+    wrong: Sequence[str],
+    seed: int,
+) -> AnswerProspect:
     """Say what a respondent makes of a group whose passages all have a kind.
 
     `right` is an answer that is graded right, `wrong` are three that are not, likeliest first;
@@ -188,7 +193,7 @@ def consider(
         beliefs = (respondent.boast + (1 - respondent.boast) * traits.mood,) * len(chances)
     answers = list(wrong[: len(others)])
     answers.insert(place, right)
-    return Prospect(
+    return AnswerProspect(
         answers=tuple(answers),
         weights=(first, *((1 - first) * share for share in others)),
         chances=chances,
@@ -198,7 +203,7 @@ def consider(
     )
 
 
-def stated(respondent: Respondent, prospect: Prospect, place: int) -> int:
+def stated(respondent: SimulatedRespondent, prospect: AnswerProspect, place: int) -> int:
     """Return the percent that is stated for an answer."""
     belief = prospect.beliefs[place]
     if prospect.rule is None or prospect.rule in respondent.obeys:
@@ -206,7 +211,7 @@ def stated(respondent: Respondent, prospect: Prospect, place: int) -> int:
     return min(100, respondent.step * round(100 * belief / respondent.step))
 
 
-def _chance(respondent: Respondent, group: PassageGroup, traits: Traits) -> float:
+def _chance(respondent: SimulatedRespondent, group: PassageGroup, traits: QuestionTraits) -> float:
     """Return the chance that the first answer is right: not led astray, and read or known."""
     spread = respondent.spread
     known = _shifted(respondent.knowledge, 1, spread * traits.memory)

@@ -28,7 +28,7 @@ _TAILS = ("bury", "dale", "field", "ford", "gate", "mere", "stad", "ton", "wick"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PromptContent:
     """What a prompt shows: a question, the passages beside it, an answer proposed to it."""
 
     question: str
@@ -36,7 +36,7 @@ class Seen:
     proposed: str | None
 
 
-def look(prompt: str) -> Seen:
+def look(prompt: str) -> PromptContent:
     """Read a rendered prompt as a model would."""
     start = 0 if prompt.startswith(_QUESTION) else prompt.find("\n" + _QUESTION) + 1
     if not prompt.startswith(_QUESTION, start):
@@ -45,18 +45,18 @@ def look(prompt: str) -> Seen:
     while (end := prompt.find("\n", end)) >= 0 and prompt.startswith("\n  ", end):
         end += 1
     question, answer = proposed(untamed(prompt[start : end if end >= 0 else len(prompt)]))
-    return Seen(question, parse_passages(prompt), answer)
+    return PromptContent(question, parse_passages(prompt), answer)
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SimulatedWorld:
     """The questions and passages that can be asked about, by their texts."""
 
     questions: Mapping[str, Question]
     passages: Mapping[tuple[str, str], Passage]
 
     @classmethod
-    def of(cls, groups: Iterable[PassageGroup]) -> World:
+    def of(cls, groups: Iterable[PassageGroup]) -> SimulatedWorld:
         """Learn what the passages of groups are; questions without an answer cannot be asked.
 
         A passage nobody has labelled counts as gold where it contains an accepted answer, else as
@@ -77,14 +77,14 @@ class World:
                     bare[text, passage.text] = _labelled(passage, question)
         return cls(questions, bare | passages)
 
-    def asked(self, seen: Seen) -> Question:
+    def asked(self, seen: PromptContent) -> Question:
         """Return the question that a prompt shows."""
         question = self.questions.get(seen.question)
         if question is None:
             raise _unknown("its question is not among them, or has no accepted answer")
         return question
 
-    def find(self, seen: Seen) -> PassageGroup:
+    def find(self, seen: PromptContent) -> PassageGroup:
         """Return the group that a prompt shows, every passage with a kind."""
         question = self.asked(seen)
         shown = [self.passages.get((seen.question, text)) for text in seen.passages]

@@ -15,7 +15,7 @@ _DTYPES = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class BaseWeights:
     """A model by its name, the place it is loaded from, and its fingerprint."""
 
     name: str
@@ -24,7 +24,7 @@ class Base:
     dtype: str
 
 
-def find_base(model: str) -> Base:
+def find_base(model: str) -> BaseWeights:
     """Find a model in a folder, or by its name in the cache of the hub, fetching it if need be."""
     folder = Path(model) if Path(model).is_dir() else _from_hub(model)
     config = folder / "config.json"
@@ -34,7 +34,7 @@ def find_base(model: str) -> Base:
             f"{model!r} holds no config.json with weights as safetensors; name the folder of a"
             " model, or its name on the hub"
         )
-    return Base(
+    return BaseWeights(
         name=Path(model).resolve().name if Path(model).is_dir() else model,
         place=str(Path(model).resolve()) if Path(model).is_dir() else model,
         fingerprint=_fingerprint(config, weights),

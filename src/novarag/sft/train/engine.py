@@ -32,13 +32,13 @@ from novarag.sft.formats import canonical_row
 from novarag.sft.lengths import DATE
 from novarag.sft.train.checkpoints import keep_last, seal
 from novarag.sft.train.losses import LevelTrainer, mask_numbers, set_level_loss
-from novarag.sft.train.progress import Progress
+from novarag.sft.train.progress import TrainingSnapshot
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from novarag.sft.examples import Example
+    from novarag.sft.examples import TrainingExample
     from novarag.sft.train.training import TrainingJob
 
 _WIDTH = 64  # tokens; a CPU prepares its arithmetic anew for every shape, so there are few
@@ -54,7 +54,7 @@ def precision() -> str:
 
 
 def fit(
-    job: TrainingJob, resume: Path | None, on_event: Callable[[Progress], None]
+    job: TrainingJob, resume: Path | None, on_event: Callable[[TrainingSnapshot], None]
 ) -> list[dict[str, Any]]:
     """Train the adapter and write it; return the log of the training, a row for each step."""
     disable_progress_bars()
@@ -62,7 +62,7 @@ def fit(
     trainer = make_trainer(job)
     _check_lengths(trainer, job.settings.max_length)
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(_Watch(trainer, on_event))
+    trainer.add_callback(_CheckpointWatch(trainer, on_event))
     _run(trainer, resume)
     _watch_the_end(trainer)
     if trainer.is_world_process_zero():
@@ -158,7 +158,7 @@ def _quiet() -> None:
     logging.disable_progress_bar()
 
 
-def _rows(examples: Sequence[Example]) -> Dataset:
+def _rows(examples: Sequence[TrainingExample]) -> Dataset:
     """Hand over the texts alone; template and loss on the completion are the trainer's part."""
     rows = (canonical_row(example) for example in examples)
     fixed = {"date_string": DATE}  # as the ruler has it, or a training would change overnight
@@ -230,14 +230,14 @@ class _Trainer(LevelTrainer):
             super()._save_checkpoint(*args, **named)
 
 
-class _Watch(TrainerCallback):  # type: ignore[misc]  # a library without types
+class _CheckpointWatch(TrainerCallback):  # type: ignore[misc]  # a library without types
     """Seals checkpoints, and tells how far the training is.
 
     The trainer counts tokens from nought in each process, so what the log of a resumed training
     says of tokens and seconds goes on from its last row.
     """
 
-    def __init__(self, trainer: SFTTrainer, on_event: Callable[[Progress], None]) -> None:
+    def __init__(self, trainer: SFTTrainer, on_event: Callable[[TrainingSnapshot], None]) -> None:
         self._trainer, self._tell = trainer, on_event
         self._began, self._first, self._tokens, self._seconds = monotonic(), 0, 0, 0.0
 
@@ -268,7 +268,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # a library without types
         row["tokens"], row["seconds"] = self._tokens + tokens, self._seconds + seconds
         if state.is_world_process_zero:
             self._tell(
-                Progress(
+                TrainingSnapshot(
                     step=state.global_step,
                     steps=state.max_steps,
                     fresh=state.global_step - self._first,

@@ -15,10 +15,10 @@ from torch.nn.functional import cross_entropy, log_softmax
 from trl import SFTTrainer
 
 from novarag.errors import UsageError
-from novarag.sft.levels import Levels
+from novarag.sft.levels import ConfidenceLevels
 from novarag.sft.train.places import number_place
 from novarag.sft.train.scored import NOT_GRADED, level_tokens, target_of
-from novarag.sft.train.shared import Blocks, logits_at
+from novarag.sft.train.shared import BlockSampler, logits_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from datasets import Dataset
     from torch import Tensor
 
-    from novarag.sft.examples import Example
-    from novarag.sft.train.places import Place
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.train.places import NumberPlace
     from novarag.sft.train.scored import LevelTokens
     from novarag.sft.train.training import TrainingJob
 
@@ -87,7 +87,7 @@ class LevelLoss:
     """
 
     def __init__(
-        self, name: str, levels: Levels, known: LevelTokens, *, shares: bool = False
+        self, name: str, levels: ConfidenceLevels, known: LevelTokens, *, shares: bool = False
     ) -> None:
         self._score, self._known, self.shares = SCORES[name], known, shares
         self._values = torch.tensor(levels.values)
@@ -136,7 +136,9 @@ class LevelTrainer(SFTTrainer):  # type: ignore[misc]  # a library without types
     def _get_train_sampler(self, *given: Any) -> Any:  # noqa: ANN401
         if self.level_loss is None:
             return super()._get_train_sampler(*given)
-        return Blocks(self.prompts, self.args.per_device_train_batch_size, self.args.data_seed)
+        return BlockSampler(
+            self.prompts, self.args.per_device_train_batch_size, self.args.data_seed
+        )
 
     def compute_loss(
         self,
@@ -168,14 +170,14 @@ class LevelTrainer(SFTTrainer):  # type: ignore[misc]  # a library without types
 
 def set_level_loss(trainer: LevelTrainer, job: TrainingJob) -> None:
     """Make a trainer minimise the loss on levels that the settings of a job name."""
-    levels = Levels(job.settings.levels)
+    levels = ConfidenceLevels(job.settings.levels)
     known = level_tokens(job.splits["train"][0], job.ruler, levels)
     alone = trainer.accelerator.num_processes == 1 and not job.settings.gradient_checkpointing
     trainer.level_loss = LevelLoss(job.settings.loss, levels, known, shares=alone)
     trainer.prompts = [example.prompt for example in job.splits["train"]]
     trainer.data_collator = LevelCollator(trainer.data_collator)
 
-    def scored(labels: list[int], place: Place, example: Example) -> dict[str, Any]:
+    def scored(labels: list[int], place: NumberPlace, example: TrainingExample) -> dict[str, Any]:
         target = target_of(example)
         if target is None:
             raise UsageError(NOT_GRADED)
@@ -189,7 +191,7 @@ def set_level_loss(trainer: LevelTrainer, job: TrainingJob) -> None:
 def mask_numbers(trainer: SFTTrainer, job: TrainingJob) -> None:
     """Leave the tokens of the stated number out of the loss, in what is learnt and watched."""
 
-    def masked(labels: list[int], place: Place, _: Example) -> dict[str, Any]:
+    def masked(labels: list[int], place: NumberPlace, _: TrainingExample) -> dict[str, Any]:
         labels[place.first : place.last] = [IGNORED] * (place.last - place.first)
         return {"labels": labels}
 
@@ -199,7 +201,7 @@ def mask_numbers(trainer: SFTTrainer, job: TrainingJob) -> None:
 def _relabel(
     trainer: SFTTrainer,
     job: TrainingJob,
-    change: Callable[[list[int], Place, Example], dict[str, Any]],
+    change: Callable[[list[int], NumberPlace, TrainingExample], dict[str, Any]],
 ) -> None:
     """Change the labels of all samples by where their numbers stand."""
 

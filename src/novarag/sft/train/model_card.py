@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from novarag.atomic import write_whole
-from novarag.sft.card import Own, funnel_text, table
+from novarag.sft.card import TrustedMarkdown, funnel_text, table
 from novarag.sft.train.settings import LINEAR, shown
 from novarag.texts import escape_markdown as md
 
@@ -70,7 +70,7 @@ def card_text(facts: dict[str, Any]) -> str:
         table(
             ("setting", "value", "from"),
             [
-                (Own(f"`{one['name']}`"), _value(one), Own(one["said"]))
+                (TrustedMarkdown(f"`{one['name']}`"), _value(one), TrustedMarkdown(one["said"]))
                 for one in facts["settings"]
             ],
         ),
@@ -100,11 +100,13 @@ def _kind(row: dict[str, Any]) -> str:
 def _value(setting: dict[str, Any]) -> str:
     """Show a value as it is, but for layers that somebody else named."""
     value, said = setting["value"], shown(setting["value"])
-    return said if isinstance(value, list) and set(value) - set(LINEAR) else Own(said)
+    return said if isinstance(value, list) and set(value) - set(LINEAR) else TrustedMarkdown(said)
 
 
 def _left_out(facts: dict[str, Any]) -> str:
-    rows = [(row["split"], Own(row["reason"]), row["count"]) for row in facts["left_out"]]
+    rows = [
+        (row["split"], TrustedMarkdown(row["reason"]), row["count"]) for row in facts["left_out"]
+    ]
     return table(("split", "left out because", "samples"), rows)
 
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.sft.stated import number_span
+from novarag.sft.stated_confidence import number_span
 
 if TYPE_CHECKING:
-    from novarag.sft.examples import Example
-    from novarag.sft.lengths import Ruler
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.lengths import TokenRuler
 
 _NEAR = 4  # tokens: a percent sign, the end of a turn, a line break
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class NumberPlace:
     """A sample's tokens in the chat template; `first` to `last` (left out) hold its number."""
 
     tokens: tuple[int, ...]
@@ -43,7 +43,7 @@ class Place:
         return self.tokens[self.first : self.end]
 
 
-def number_place(ruler: Ruler, example: Example) -> Place | None:
+def number_place(ruler: TokenRuler, example: TrainingExample) -> NumberPlace | None:
     """Find the tokens of the number; None where the completion states no plain number.
 
     A token that holds a part of the number and something else, such as the space before it, counts.
@@ -63,7 +63,7 @@ def number_place(ruler: Ruler, example: Example) -> Place | None:
     begin, end = (shift + place for place in span)
     found = ruler.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     held = [i for i, (a, b) in enumerate(found["offset_mapping"]) if a < end and b > begin]
-    return Place(tokens=tuple(found["input_ids"]), first=held[0], last=held[-1] + 1)
+    return NumberPlace(tokens=tuple(found["input_ids"]), first=held[0], last=held[-1] + 1)
 
 
 def _shift(text: str, completion: str) -> int | None:

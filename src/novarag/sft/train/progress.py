@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class TrainingSnapshot:
     """One look at a training: `fresh` steps, `tokens` and `seconds` are of this process."""
 
     step: int

@@ -11,9 +11,9 @@ import orjson
 from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
 from novarag.filters.options import WRITTEN
-from novarag.sft.examples import Example
+from novarag.sft.examples import TrainingExample
 from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
-from novarag.sft.stated import NO_NUMBER
+from novarag.sft.stated_confidence import NO_NUMBER
 from novarag.sft.train.places import number_place
 from novarag.texts import parse_json
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from novarag.sft.lengths import Ruler
+    from novarag.sft.lengths import TokenRuler
 
 SPLITS = ("train", "dev")
 OTHERWISE = "the chat template begins an answer otherwise than it asks for one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class ExportedDataset:
     """The samples of an export by split, with the hashes of its files and its data card."""
 
-    splits: dict[str, tuple[Example, ...]]
+    splits: dict[str, tuple[TrainingExample, ...]]
     files: tuple[dict[str, str], ...]
     card: dict[str, Any] | None
 
@@ -59,20 +59,22 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sound:
+class SoundSamples:
     """The samples of a split that can be trained on, and how many were left out for a reason."""
 
-    examples: tuple[Example, ...]
+    examples: tuple[TrainingExample, ...]
     left_out: dict[str, int]
 
-    def where(self, fit: Callable[[Example], bool], *, otherwise: str) -> Sound:
+    def where(self, fit: Callable[[TrainingExample], bool], *, otherwise: str) -> SoundSamples:
         """Leave out, for one reason, what does not fit."""
         kept = tuple(example for example in self.examples if fit(example))
         gone = len(self.examples) - len(kept)
-        return Sound(examples=kept, left_out=self.left_out | ({otherwise: gone} if gone else {}))
+        return SoundSamples(
+            examples=kept, left_out=self.left_out | ({otherwise: gone} if gone else {})
+        )
 
 
-def read_dataset(folder: Path) -> Dataset:
+def read_dataset(folder: Path) -> ExportedDataset:
     """Read the canonical files of an export; a folder with `train.jsonl` alone will do."""
     if not (folder / "train.jsonl").is_file():
         raise UsageError(
@@ -86,7 +88,7 @@ def read_dataset(folder: Path) -> Dataset:
     card = _card(folder / CARD)
     if card is not None:
         _check_files(card, hashes)
-    return Dataset(
+    return ExportedDataset(
         splits={name: tuple(_examples(content, f"{name}.jsonl")) for name, content in raw.items()},
         files=tuple({"name": name, "sha256": known} for name, known in hashes.items()),
         card=card,
@@ -125,16 +127,16 @@ def _altered(source: str) -> DataError:
     )
 
 
-def _examples(content: bytes, source: str) -> Iterable[Example]:
+def _examples(content: bytes, source: str) -> Iterable[TrainingExample]:
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
             yield _example(line, source, number)
 
 
-def _example(line: bytes, source: str, number: int) -> Example:
+def _example(line: bytes, source: str, number: int) -> TrainingExample:
     try:
         row = orjson.loads(line)
-        return Example(
+        return TrainingExample(
             prompt=_said(row["prompt"], "user"),
             completion=_said(row["completion"], "assistant"),
             question=str(row.get("question", "")),
@@ -162,7 +164,9 @@ def _said(messages: Sequence[dict[str, str]], role: str) -> str:
     return message["content"]
 
 
-def sound(examples: Iterable[Example], ruler: Ruler, *, numbered: bool = False) -> Sound:
+def sound(
+    examples: Iterable[TrainingExample], ruler: TokenRuler, *, numbered: bool = False
+) -> SoundSamples:
     """Leave out, and count, what the model's own tokenizer says cannot be learnt as it is.
 
     With `numbered`, what states no plain number as its confidence is left out, too.
@@ -178,4 +182,4 @@ def sound(examples: Iterable[Example], ruler: Ruler, *, numbered: bool = False) 
             fit.append(example)
         else:
             reasons[reason] += 1
-    return Sound(examples=tuple(fit), left_out=dict(reasons.most_common()))
+    return SoundSamples(examples=tuple(fit), left_out=dict(reasons.most_common()))

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.sft.levels import COUNTS
-from novarag.sft.stated import NO_NUMBER, write_level
+from novarag.sft.stated_confidence import NO_NUMBER, write_level
 from novarag.sft.train.places import number_place
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from novarag.sft.examples import Example
-    from novarag.sft.lengths import Ruler
-    from novarag.sft.levels import Levels
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.lengths import TokenRuler
+    from novarag.sft.levels import ConfidenceLevels
 
 NOT_GRADED = "it has neither a target nor a grade"
 NO_LEVEL = "its level is not the one token that it is elsewhere"
 
 
-def target_of(example: Example) -> float | None:
+def target_of(example: TrainingExample) -> float | None:
     """Return what the confidence should be: the row's target, or whether its answer is right.
 
     None where neither is known.
@@ -39,7 +39,9 @@ def target_of(example: Example) -> float | None:
     return None if example.correct is None else float(example.correct)
 
 
-def take_turns(examples: Iterable[Example], levels: Levels) -> Iterator[Example]:
+def take_turns(
+    examples: Iterable[TrainingExample], levels: ConfidenceLevels
+) -> Iterator[TrainingExample]:
     """Write the levels in turn into the completions; `fault` says where one cannot be scored."""
     for number, example in enumerate(examples):
         target = target_of(example)
@@ -59,14 +61,16 @@ class LevelTokens:
     tokens: tuple[int, ...]
     rest: tuple[int, ...]
 
-    def fit(self, example: Example, ruler: Ruler) -> bool:
+    def fit(self, example: TrainingExample, ruler: TokenRuler) -> bool:
         """Say whether the number of a sample is a level's token and the same end."""
         found = number_place(ruler, example)
         said = () if found is None else found.ended
         return said[:1] != () and said[0] in self.tokens and said[1:] == self.rest
 
 
-def level_tokens(example: Example, ruler: Ruler, levels: Levels) -> LevelTokens:
+def level_tokens(
+    example: TrainingExample, ruler: TokenRuler, levels: ConfidenceLevels
+) -> LevelTokens:
     """Find the token of each level; raise `UsageError` unless one token says which it is."""
     found = []
     for level in range(levels.count):
@@ -90,5 +94,5 @@ def level_tokens(example: Example, ruler: Ruler, levels: Levels) -> LevelTokens:
     return LevelTokens(tokens=tuple(number[0] for number in numbers), rest=numbers[0][1:])
 
 
-def _pieces(ruler: Ruler, tokens: Sequence[int]) -> str:
+def _pieces(ruler: TokenRuler, tokens: Sequence[int]) -> str:
     return "|".join(plain_text(str(ruler.tokenizer.decode([token])).strip()) for token in tokens)

@@ -11,8 +11,8 @@ from math import ceil, inf
 from typing import Any
 
 from novarag.defaults import TRAIN
-from novarag.errors import UnknownName, UsageError
-from novarag.sft.levels import Levels
+from novarag.errors import UnknownNameError, UsageError
+from novarag.sft.levels import ConfidenceLevels
 
 LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """The linear layers of a llama-like model, which LLaMA-Factory calls `all`."""
@@ -100,8 +100,8 @@ class TrainingSettings:
 
     def _check_loss(self) -> None:
         if self.loss not in LOSSES:
-            raise UnknownName(self.loss, LOSSES)
-        Levels(self.levels)
+            raise UnknownNameError(self.loss, LOSSES)
+        ConfidenceLevels(self.levels)
         if self.mask_confidence and self.is_scored:
             raise UsageError(
                 f"`mask_confidence` leaves out all that `loss={self.loss!r}` looks at; give one"

@@ -23,7 +23,7 @@ T = TypeVar("T")
 _LEAST = 32  # tokens in common that are worth a call of their own
 
 
-class Blocks(Sampler[int]):  # type: ignore[misc]  # a library without types
+class BlockSampler(Sampler[int]):  # type: ignore[misc]  # a library without types
     """Shuffles blocks of `size` samples, most of them of one prompt; other blocks each epoch."""
 
     def __init__(self, prompts: Sequence[str], size: int, seed: int) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from novarag.errors import StorageError, UsageError
 from novarag.imports import with_extra
 from novarag.sft.card import count_examples
-from novarag.sft.lengths import Ruler, load_ruler
-from novarag.sft.levels import Levels
-from novarag.sft.train.base import Base, find_base
+from novarag.sft.lengths import TokenRuler, load_ruler
+from novarag.sft.levels import ConfidenceLevels
+from novarag.sft.train.base import BaseWeights, find_base
 from novarag.sft.train.checkpoints import newest, step_of
 from novarag.sft.train.model_card import write_card
 from novarag.sft.train.rows import read_dataset, sound
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from novarag.sft.examples import Example
-    from novarag.sft.train.progress import Progress
-    from novarag.sft.train.rows import Dataset, Sound
+    from novarag.sft.examples import TrainingExample
+    from novarag.sft.train.progress import TrainingSnapshot
+    from novarag.sft.train.rows import ExportedDataset, SoundSamples
 
 MADE_BY = "novarag train"
 _NEEDED = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
@@ -39,10 +39,10 @@ _NEEDED = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
 class TrainingJob:
     """What is trained on what, and where it goes; `left_out` counts reasons by split."""
 
-    base: Base
-    ruler: Ruler
-    dataset: Dataset
-    splits: dict[str, tuple[Example, ...]]
+    base: BaseWeights
+    ruler: TokenRuler
+    dataset: ExportedDataset
+    splits: dict[str, tuple[TrainingExample, ...]]
     left_out: dict[str, dict[str, int]]
     settings: TrainingSettings
     out: Path
@@ -84,11 +84,13 @@ def prepare(export: Path, model: str, out: Path, settings: TrainingSettings) -> 
     return job
 
 
-def _checked(examples: tuple[Example, ...], ruler: Ruler, settings: TrainingSettings) -> Sound:
+def _checked(
+    examples: tuple[TrainingExample, ...], ruler: TokenRuler, settings: TrainingSettings
+) -> SoundSamples:
     """Leave out what cannot be learnt as it is, by the loss that is to be minimised."""
     if not settings.is_scored:
         return sound(examples, ruler, numbered=settings.mask_confidence)
-    levels = Levels(settings.levels)
+    levels = ConfidenceLevels(settings.levels)
     found = sound(take_turns(examples, levels), ruler)
     if not found.examples:
         return found
@@ -104,7 +106,7 @@ def is_lead() -> bool:
 def train(
     job: TrainingJob,
     *,
-    on_event: Callable[[Progress], None],
+    on_event: Callable[[TrainingSnapshot], None],
     notice: Callable[[str], None],
     merged: bool = False,
     engine: Any = None,  # noqa: ANN401 - the module `engine`, or what stands in for it
@@ -154,7 +156,7 @@ def _fit(
     job: TrainingJob,
     engine: Any,  # noqa: ANN401
     *,
-    on_event: Callable[[Progress], None],
+    on_event: Callable[[TrainingSnapshot], None],
     notice: Callable[[str], None],
 ) -> dict[str, Any]:
     plan = job.plan | {"precision": engine.precision()}

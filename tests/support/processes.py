@@ -11,6 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_HEEDING = (
+    "import os, signal, sys\n"
+    "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
+)
+
+
+def heeding_interrupts(*words):
+    """Return the command of a Python that heeds Ctrl-C, also below a shell's job in the background.
+
+    It is not a `preexec_fn`, for which a test's process is forked with all that other tests have
+    loaded: gRPC's handlers of forks then abort the child, or never let it go.
+    """
+    return [sys.executable, "-c", _HEEDING, *words]
 
 
 def listening(backlog=4096):

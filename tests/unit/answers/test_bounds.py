@@ -1,7 +1,6 @@
 """Small files that claim to be large are refused before anything of that size is made (M8)."""
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,11 @@ pytest.importorskip("python_calamine")
 
 CPU, MEMORY = 2.0, 300  # seconds, megabytes
 _READ = """
-import json, sys, time
+import json, resource, sys, time
 from pathlib import Path
+# A reader that is not bounded must not take the machine with it.
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 import novarag.cli, polars, python_calamine
 from novarag import DataError
 from novarag.config.tables import read_toml
@@ -37,12 +39,6 @@ peak = int(line.split()[1]) / 1024
 print(json.dumps([said, took, peak]))
 """
 HEAD = [["confidence", "correct"], ["0.5", "yes"]]
-
-
-def limited():
-    """Keep a reader that is not bounded from taking the machine with it."""
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 
 
 def wide_csv(path, columns=300_000):
@@ -76,7 +72,7 @@ def test_m8_a_small_file_of_a_large_table_is_refused_at_once(tmp_path, name):
     def read():
         done = subprocess.run(
             [sys.executable, "-c", _READ, str(tmp_path / name)],
-            capture_output=True, text=True, check=False, preexec_fn=limited,
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-500:]
         said, took, peak = json.loads(done.stdout)

@@ -64,10 +64,10 @@ def test_the_screen_goes_from_stated_to_calibrated_with_its_interval():
 def test_the_screen_has_the_decision_and_its_reason():
     made = calibration(SOURCE)
     found = scored(calibration=made, gate=gate(0.6, made))
-    lines = " ".join(screen(GROUP, [found], width=160))
-    assert f"Decision    answer: {found.reason}" in lines
     held = scored(calibration=made, gate=gate(0.99, made))
-    assert f"Decision    abstain: {held.reason}" in " ".join(screen(GROUP, [held], width=160))
+    for one, action in ((found, "answer"), (held, "abstain")):
+        shown = " ".join(" ".join(screen(GROUP, [one], width=160)).split())
+        assert f"Decision {action}: {one.reason}" in shown
 
 
 def test_without_a_calibration_the_screen_has_one_confidence():

@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from novarag import cli
 from novarag.cli import TRACEBACK, main
 from novarag.cli.exit_codes import MEANING, ExitCode, epilogue
 from novarag.defaults import LARGEST
+from tests.support.processes import heeding_interrupts
 
 ROOT = Path(__file__).parents[3]
 NAMED = {"ExitCode", "code_of", "exit_code", "sum_up"}
@@ -110,9 +110,8 @@ def test_an_interrupt_that_gets_lost_comes_again():
         "cli.app = app\nmain()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300,
+        heeding_interrupts("-c", code), capture_output=True, text=True, check=False, timeout=300,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "")
 
@@ -151,9 +150,8 @@ main()
 def test_an_interrupt_while_modules_load_ends_without_a_word(tmp_path, name):
     (tmp_path / "answers.csv").write_text("confidence,correct\n0.5,1\n")
     done = subprocess.run(
-        [sys.executable, "-c", SLOW.format(name=name)],
+        heeding_interrupts("-c", SLOW.format(name=name)),
         cwd=tmp_path, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -131,6 +131,6 @@ def test_what_cannot_work_is_said_in_words_of_python(uri, tmp_path):
 def test_the_doors_defaults_are_those_of_the_function():
     ours = inspect.signature(retrieve).parameters
     shown = inspect.signature(door).parameters
-    assert set(shown) - {"with_"} == set(ours) - {"on_event", "search"}
-    for name in set(shown) - {"with_", "out"}:
+    assert set(shown) == set(ours) - {"on_event"}
+    for name in set(shown) - {"out"}:
         assert shown[name].default == ours[name].default

@@ -21,6 +21,7 @@ from novarag.cli.train.serve import ended_by
 from novarag.errors import ServiceError, UsageError
 from novarag.serving.options import ServingTimes
 from novarag.serving.process import is_healthy, running
+from tests.support.processes import heeding_interrupts
 from tests.support.served_folder import make_base, make_model
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -218,12 +219,7 @@ def test_nobody_there(model, port):
 
 def command(vllm, model, port, *more):
     words = ["train", "serve", model, "--run", "--vllm", vllm, "--port", port, *more]
-    return [sys.executable, "-m", "novarag", *map(str, words)]
-
-
-def heed_interrupts():
-    """Undo what a shell does to jobs in the background: Ctrl-C is for others."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return heeding_interrupts("-m", "novarag", *map(str, words))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -232,7 +228,6 @@ def test_a_server_is_started_checked_and_ended_with_its_engine(vllm, model, port
     process = subprocess.Popen(
         command(vllm, model, port, "--cpu"),
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=heed_interrupts,
     )  # fmt: skip
     lines = []
     while not lines or "serves" not in lines[-1]:

@@ -203,7 +203,7 @@ def test_a_metric_of_the_recipe_stands_beside_ours(package, tmp_path):
 def test_a_retriever_of_the_recipe_is_searched(package, tmp_path):
     (tmp_path / "questions.jsonl").write_text('{"question": "Who lit the lamp?"}\n', "utf-8")
     words = ["retrieval", "retrieve", str(tmp_path / "questions.jsonl"), "--k", "1", "--out"]
-    told = ["--with", f"{PACKAGE}.own:by_words"]
+    told = ["--search", f"{PACKAGE}.own:by_words"]
     result = CliRunner().invoke(app, [*words, str(tmp_path / "groups.jsonl"), *told])
     assert result.exit_code == 0, result.output
     assert package.LAMPS[0] in (tmp_path / "groups.jsonl").read_text("utf-8")

@@ -13,7 +13,7 @@ from tests.support import adapted
 
 ROOT = Path(__file__).parents[3]
 OTHERS = {"__init__", "core", "table", "marking", "inspect", "langchain"}
-OTHERS |= {"annotations", "sending", "sent_log"}
+OTHERS |= {"annotations", "send_answers", "sent_log"}
 """What is no adapter of the table: the parts they share, and the two that are older and do more."""
 
 

@@ -176,7 +176,11 @@ def test_missing_columns_and_empty_tables_are_named():
         ({"question": None}, "needs a question"),
     ):
         with pytest.raises(UsageError, match=says):
-            measure(respondent().with_columns(**{k: pl.lit(v) for k, v in bad.items()}))
+            measure_table(respondent().with_columns(**{k: pl.lit(v) for k, v in bad.items()}))
+    with pytest.raises(UnsettledTable, match="outside 0 to 100"):
+        measure(respondent().with_columns(confidence=pl.lit(-0.5)))
+    with pytest.raises(UnsettledTable, match="the question is empty"):
+        measure(respondent().with_columns(question=pl.lit(None)))
     with pytest.raises(UsageError, match="lists or objects"):
         measure(respondent().with_columns(tags=pl.lit([1])), by="tags")
     with pytest.raises(UsageError, match="no rows"):

@@ -27,6 +27,7 @@ def test_the_marker_of_a_shard_is_unsealed_in_one_place():
     """Each of these unseals its own thing: heartbeat, manifest, marker, list of files, kept JSON."""
     assert callers("unseal") == {
         "runs/finished.py", "runs/lease.py", "runs/manifest.py", "sealed_json.py", "flows/kept.py",
+        "flows/apply_gate.py",
     }  # fmt: skip
     assert callers("read_marker") == {"runs/finished.py", "runs/reader.py"}
 

@@ -42,6 +42,12 @@ def names():
     return done.stdout.split()
 
 
+def test_the_quick_stage_names_rooms_of_tests_that_there_are():
+    (rooms,) = re.findall(r"printf 'tests/unit/%s ' ([a-z ]+)\)", RUN.read_text("utf-8"))
+    assert rooms.split()
+    assert all((ROOT / "tests" / "unit" / room).is_dir() for room in rooms.split())
+
+
 @pytest.fixture
 def judged(tmp_path):
     """Run .ci/run among stand-ins, and return what it called and what it printed."""

@@ -13,34 +13,38 @@
 loaded when it is first used, so that `import novarag` and `novarag --help` stay quick.
 """
 
-import ast
-from importlib import import_module
-from pkgutil import get_data
-
 from novarag.version import __version__ as __version__
+
+_modules: dict[str, str] = {}
+"""The module of each public name, read from the stub when the first of them is asked for."""
 
 
 def _modules_of_names() -> dict[str, str]:
     """Return the module of each public name, read from the stub."""
-    return {
-        alias.name: str(node.module)
-        for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if not alias.name.startswith("_")
-    }
+    if not _modules:
+        import ast
+        from pkgutil import get_data
 
-
-_HOMES = _modules_of_names()
-
-__all__ = sorted(_HOMES)
+        found = {
+            alias.name: str(node.module)
+            for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if not alias.name.startswith("_")
+        }
+        _modules.update(found)  # whole, as another thread may ask meanwhile
+    return _modules
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name == "__all__":
+        return sorted(_modules_of_names())
+    if name.startswith("_") or name not in _modules_of_names():
         raise AttributeError(f"module 'novarag' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    from importlib import import_module
+
+    return getattr(import_module(_modules[name]), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_modules_of_names(), "__version__"]

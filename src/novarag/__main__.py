@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sys import UnraisableHookArgs
 
 STOPPED = 130
 """What a command ends with that Ctrl-C stopped; `ExitCode.STOPPED`, before anything is loaded."""
 
 
 def main() -> None:
-    """Load the command line and run it; Ctrl-C ends it without a word, even while it loads."""
+    """Load the command line and run it; Ctrl-C ends it without a word, even while it loads.
+
+    The version alone is printed without the command line, whose library takes longer to load than
+    all else.
+    """
+    if sys.argv[1:] == ["--version"]:
+        from novarag.version import __version__
+
+        print(__version__)
+        return
     sys.unraisablehook = _say_again
     try:
         from novarag.cli import main as run
@@ -29,7 +34,7 @@ def main() -> None:
         raise
 
 
-def _say_again(lost: UnraisableHookArgs) -> None:
+def _say_again(lost: sys.UnraisableHookArgs) -> None:
     """Repeat an interrupt that came where no exception can be raised; show all else as ever."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)

@@ -46,6 +46,14 @@ def test_module_entry():
     assert out.stdout.strip() == __version__
 
 
+def test_the_version_is_printed_without_the_command_line():
+    code = "import sys; from novarag.__main__ import main; main(); print('typer' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.split() == [__version__, "False"]
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_render_shows_the_example(name):
     assert "Brent Rock lighthouse" in run(app, ["prompt", "render", "--strategy", name]).stdout

@@ -36,6 +36,14 @@ class AnswerForm(StrEnum):
     OPEN = "open"
 
 
+class NumberScale(StrEnum):
+    """What a bare number means, which is what the prompt asked for: 0%-100%, 0-100 or 0-1."""
+
+    PERCENT = "percent"
+    HUNDRED = "hundred"
+    UNIT = "unit"
+
+
 class Flaw(StrEnum):
     """Why a reply could not be read, or a method found no confidence. A reason, never a zero."""
 

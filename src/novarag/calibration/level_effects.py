@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import log_expit, logsumexp, roots_hermitenorm
+from numpy.polynomial.hermite_e import hermegauss  # scipy's takes all of scipy.linalg with it
+from scipy.special import log_expit, logsumexp
 
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats, Ints
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _SIZES = np.array([0.2, 0.4, 0.8])  # values of t: 0.2 log-odds are five points at 50 %, 0.8 twenty
 _BELIEVED = np.array([0.4, 0.4, 0.2])  # their prior chances; effects of twenty points are rare
 _NO_EFFECTS = 0.5  # the prior chance in the estimate
-_NODES, _MASSES = roots_hermitenorm(15)  # Gauss-Hermite quadrature against N(0, 1)
+_NODES, _MASSES = hermegauss(15)  # Gauss-Hermite quadrature against N(0, 1)
 _LOG_MASSES = np.log(_MASSES / _MASSES.sum())
 
 

@@ -23,7 +23,6 @@ from novarag.flows.events import (
     StepProgress,
     TableRead,
 )
-from novarag.runner.stop import Stop
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.events import Event, Tell
     from novarag.runner.events import RunSummary
+    from novarag.runner.stop import Stop
     from novarag.runs import Progress
 
 _PLAIN_EVERY = 10.0  # seconds between two lines where nothing can be drawn over
@@ -175,6 +175,7 @@ def duration(seconds: float) -> str:
 @contextmanager
 def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
     """Show a verb that asks, and let an interrupt stop it; a second one leaves at once."""
+    from novarag.runner.stop import Stop
     from novarag.runs import tune_gc
 
     stop = Stop()

@@ -9,7 +9,7 @@ import typer
 from novarag.cli.shares import parse_share
 from novarag.defaults import LARGEST
 from novarag.errors import UsageError
-from novarag.strategies.confidence import NumberScale
+from novarag.records import NumberScale
 
 if TYPE_CHECKING:
     from novarag.calls import Price

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from novarag.cli.expansion import expand
-from novarag.strategies.confidence import NumberScale
+from novarag.records import NumberScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from novarag.strategies.confidence import NumberScale, parse_confidence
+from novarag.records import NumberScale
+from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.finding import find_labels, find_strategy
 from novarag.strategies.labels import Labels
 from novarag.strategies.reader import COMBINE, read

@@ -9,21 +9,11 @@ flaw.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from functools import lru_cache
 
-from novarag.records import TOLERANCE, Flaw
+from novarag.records import TOLERANCE, Flaw, NumberScale
 from novarag.strategies.languages import HEDGES, PERCENT
 from novarag.strategies.markup import masked
-
-
-class NumberScale(StrEnum):
-    """What a bare number means, which is what the prompt asked for: 0%-100%, 0-100 or 0-1."""
-
-    PERCENT = "percent"
-    HUNDRED = "hundred"
-    UNIT = "unit"
-
 
 _UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufe0e\ufe0f"
 _SPACES = " \t\r\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from novarag.errors import UnknownNameError, UsageError
 from novarag.imports import import_object
-from novarag.strategies.confidence import NumberScale
+from novarag.records import NumberScale
 from novarag.strategies.labels import Labels
 from novarag.strategies.table import FORMATS, STRATEGIES, Strategy
 

@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from dataclasses import field as declared
 
-from novarag.strategies.confidence import NumberScale, turns_round
+from novarag.records import NumberScale
+from novarag.strategies.confidence import turns_round
 from novarag.strategies.copies import letters
 from novarag.strategies.languages import AFTER, OF_STEP, QUALIFIERS, STEPS, translated
 from novarag.strategies.parts import (

@@ -12,7 +12,7 @@ from novarag.strategies.parts import ANSWER, CLASSES, CONFIDENCE, GROUP, STEP, L
 from novarag.strategies.quotations import Quotations
 
 if TYPE_CHECKING:
-    from novarag.strategies.confidence import NumberScale
+    from novarag.records import NumberScale
     from novarag.strategies.parts import ReplyText
 
 _COPIED = 200  # characters after a label that are held against the passages

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from novarag.defaults import ASK
 from novarag.errors import UnknownNameError
-from novarag.records import Prompt
-from novarag.strategies.confidence import NumberScale
+from novarag.records import NumberScale, Prompt
 from novarag.strategies.forms import guessed, judged, reasoned, stepwise, verdict
 from novarag.strategies.labels import Labels
 from novarag.strategies.reader import read

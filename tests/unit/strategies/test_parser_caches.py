@@ -2,8 +2,7 @@
 
 import pytest
 
-from novarag.strategies import confidence, judgment
-from novarag.strategies.confidence import NumberScale, parse_confidence
+from novarag.strategies import NumberScale, confidence, judgment, parse_confidence
 from novarag.strategies.judgment import parse_classes, parse_state
 
 TEXTS = ["90%", "9/10", "1", "0.5", "80-90%", "words", "", "1; Relevant", "Conflicting", "HR, R, I"]

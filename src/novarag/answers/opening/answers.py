@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -21,17 +21,17 @@ from novarag.answers.opening.open_table import (
     open_table,
 )
 from novarag.calibration.graded_answers import AnswerSource
-from novarag.calls import simulated_note
 from novarag.errors import UsageError
 from novarag.records import Trial
 from novarag.rows import tabulate
-from novarag.runs import Run, open_run, table_name
-from novarag.strategies import find_labels
 
 if TYPE_CHECKING:
+    from typing import BinaryIO, TypeGuard
+
+    from novarag.runs import Run
     from novarag.strategies import Labels
 
-Place = str | Path | Run | BinaryIO
+    Place = str | Path | Run | BinaryIO
 
 _MANIFEST = "manifest.json"
 _ROW_NAME = r", row \d+$"
@@ -112,7 +112,7 @@ def read_answers(
     notes: list[str] = []
     parts = [part for place in places for part in _parts(place, meant, notes, graded=graded)]
     tables = [table for _, table in parts] or [known_table(OpenTable(SOURCE, as_frame(given)))]
-    labels = find_labels(reader or "nova", meant.scale) if meant.reply else None
+    labels = _labels(reader or "nova", meant)
     found = check_tables(tables, meant, labels=labels, graded=graded)
     return Answers(
         table=found.table,
@@ -127,13 +127,26 @@ def read_answers(
 
 def run_at(place: object) -> Run | None:
     """Open the run that something is, or that its folder holds; None where it is none."""
-    if isinstance(place, (str, Path)) and (Path(place) / _MANIFEST).is_file():
-        return open_run(place)
-    return place if isinstance(place, Run) else None
+    if not isinstance(place, (str, Path)):
+        return place if _is_run(place) else None
+    if not (Path(place) / _MANIFEST).is_file():
+        return None
+    from novarag.runs import open_run
+
+    return open_run(place)
+
+
+def _is_run(place: object) -> TypeGuard[Run]:
+    """Say whether something is a run; what reads runs takes longer to load than a table to read."""
+    from novarag.runs import Run
+
+    return isinstance(place, Run)
 
 
 def note_missing(run: Run, notes: list[str]) -> None:
     """Say what a run lacks, and whether its respondent was simulated."""
+    from novarag.calls import simulated_note
+
     name = Path(run.place).name
     notes += [n for n in simulated_note(run.settings.model) if n not in notes]
     if run.missing:
@@ -145,14 +158,25 @@ def note_missing(run: Run, notes: list[str]) -> None:
 def _places(answers: object) -> Sequence[Place]:
     """Return files, runs and open files as a list; nothing where they are something else."""
     several = answers if isinstance(answers, (list, tuple)) else [answers]
-    named = all(isinstance(one, (str, Path, Run)) or hasattr(one, "readinto") for one in several)
+    named = all(
+        isinstance(one, (str, Path)) or hasattr(one, "readinto") or _is_run(one) for one in several
+    )
     return cast("Sequence[Place]", several) if named else ()
 
 
 def _name(place: Place) -> str:
-    if isinstance(place, (str, Path, Run)):
-        return Path(place.place if isinstance(place, Run) else place).name
-    return STDIN
+    if isinstance(place, (str, Path)):
+        return Path(place).name
+    return Path(place.place).name if _is_run(place) else STDIN
+
+
+def _labels(reader: str | Labels, columns: Columns) -> Labels | None:
+    """Find how raw replies are laid out, where a column has them."""
+    if not columns.reply:
+        return None
+    from novarag.strategies import find_labels
+
+    return find_labels(reader, columns.scale)
 
 
 def _trials(answers: object) -> tuple[Trial, ...]:
@@ -180,6 +204,8 @@ def _parts(
             f"{run.place} has no finished shard yet: finish it with the same `ask(...)`, or measure"
             f" what there is, of `iter_trial_tables({run.place!r})`"
         )
+    from novarag.runs import table_name
+
     note_missing(run, notes)
     for shard in run.finished:
         name, frame = f"{run.place}/{table_name('trials', shard)}", run.table(shard)

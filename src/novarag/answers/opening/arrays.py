@@ -12,7 +12,6 @@ import polars as pl
 from novarag.calibration.graded_answers import UNKNOWN, AnswerSource, GradedAnswers
 from novarag.errors import DataError, UsageError
 from novarag.metrics.questions import question_keys
-from novarag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -145,6 +144,8 @@ def _model(known: DataFrame, given: str) -> str:
 
 def _prompt(known: DataFrame, given: str) -> str:
     name = given if given != UNKNOWN else _only(known, "strategy") or UNKNOWN
+    from novarag.strategies import STRATEGIES
+
     return STRATEGIES[name].template.hash if name in STRATEGIES else name
 
 

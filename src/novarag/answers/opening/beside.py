@@ -10,7 +10,6 @@ import polars as pl
 from novarag.errors import StorageError
 from novarag.metrics.views import OVERLAP
 from novarag.overlap import OVERLAPS, overlap_rows
-from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -97,6 +96,8 @@ def with_own_overlap(table: DataFrame) -> DataFrame:
 
 def add_signal(answers: Answers, name: str) -> DataFrame:
     """Add the column of a signal made from tokens, where it is one and answers are of runs."""
+    from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
+
     table = answers.table
     if name not in TOKEN_SIGNALS:
         return table

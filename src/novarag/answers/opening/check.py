@@ -36,7 +36,6 @@ from novarag.answers.opening.open_table import OpenTable
 from novarag.errors import DataError
 from novarag.grading import grade
 from novarag.records import Flaw, Question
-from novarag.strategies import read
 from novarag.taxonomy import Grade
 
 if TYPE_CHECKING:
@@ -262,6 +261,8 @@ def _empty_questions(found: list[Found], name: str) -> list[Unsettled]:
 
 
 def _read_replies(column: pl.Series, labels: Labels, *, graded: bool) -> list[pl.Series]:
+    from novarag.strategies import read  # a hundred patterns, which only raw replies need
+
     readings = [read(text or "", labels) for text in column.cast(pl.String)]
     if not graded:
         readings = [replace(r, flaw=None) if r.flaw is Flaw.NO_ANSWER else r for r in readings]

@@ -12,7 +12,7 @@ from novarag.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from novarag.strategies import NumberScale
+    from novarag.records import NumberScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

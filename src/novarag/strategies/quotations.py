@@ -12,7 +12,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from novarag.strategies.containers import containers
+from novarag.strategies.markup import containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

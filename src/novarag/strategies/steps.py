@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
-from novarag.strategies.parts import ANSWER, STEP, LabelledField, ReplyText
-from novarag.strategies.values import clean, says
+from novarag.strategies.parts import ANSWER, STEP, LabelledField, ReplyText, clean, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from novarag.strategies.labels import Labels
-    from novarag.strategies.values import Spans, Stated
+    from novarag.strategies.parts import Spans, Stated
 
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "product": prod,

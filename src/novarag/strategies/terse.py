@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from novarag.records import Flaw
 from novarag.strategies.confidence import parse_confidence
 from novarag.strategies.copies import is_copy
-from novarag.strategies.parts import CONFIDENCE, LabelledField, ReplyText
-from novarag.strategies.values import EDGE, clean, confidence
+from novarag.strategies.parts import CONFIDENCE, EDGE, LabelledField, ReplyText, clean, confidence
 
 if TYPE_CHECKING:
     from novarag.strategies.labels import Labels
-    from novarag.strategies.values import Spans, Stated
+    from novarag.strategies.parts import Spans, Stated
 
 _ROLES = frozenset({"assistant", "assistant:", "model", "ai:"})
 # A number at the end of the only line: with a point or a percent sign, or it may be the answer.

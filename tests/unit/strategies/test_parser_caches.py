@@ -2,8 +2,8 @@
 
 import pytest
 
-from novarag.strategies import NumberScale, confidence, judgment, parse_confidence
-from novarag.strategies.judgment import parse_classes, parse_state
+from novarag.strategies import NumberScale, confidence, parse_confidence, reader
+from novarag.strategies.reader import parse_classes, parse_state
 
 TEXTS = ["90%", "9/10", "1", "0.5", "80-90%", "words", "", "1; Relevant", "Conflicting", "HR, R, I"]
 
@@ -14,18 +14,18 @@ def test_twice_is_as_once():
             assert parse_confidence(text, scale) == confidence._parse(text, scale)
             assert parse_confidence(text, scale) == confidence._parse(text, scale)
         for k in (None, 1, 3):
-            assert parse_classes(text, k) == judgment._classes(text, k)
-            assert parse_classes(text, k) == judgment._classes(text, k)
-        assert parse_state(text) == judgment._state(text)
-        assert parse_state(text) == judgment._state(text)
+            assert parse_classes(text, k) == reader._classes(text, k)
+            assert parse_classes(text, k) == reader._classes(text, k)
+        assert parse_state(text) == reader._state(text)
+        assert parse_state(text) == reader._state(text)
 
 
 @pytest.mark.parametrize(
     ("parse", "remembered"),
     [
         (lambda text: parse_confidence(text, NumberScale.PERCENT), confidence._parse_short),
-        (lambda text: parse_classes(text, 3), judgment._classes_short),
-        (parse_state, judgment._state_short),
+        (lambda text: parse_classes(text, 3), reader._classes_short),
+        (parse_state, reader._state_short),
     ],
 )
 def test_long_texts_are_not_held(parse, remembered):

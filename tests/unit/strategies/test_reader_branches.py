@@ -4,10 +4,9 @@ import pytest
 
 from novarag import Flaw, Passage, PassageGroup, Question
 from novarag.strategies import COT, MULTI_STEP, STRATEGIES, VANILLA
-from novarag.strategies.containers import _bounded
 from novarag.strategies.copies import _stated
 from novarag.strategies.labels import _word_before
-from novarag.strategies.markup import decoded
+from novarag.strategies.markup import _bounded, decoded
 from novarag.strategies.quotations import Quotations
 from novarag.strategies.reply_form import form_of
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betaincinv, ndtri
 
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
@@ -32,16 +32,16 @@ def most_hits(count: Floats, rate: float, level: Floats | float) -> Floats:
     >>> most_hits(np.array([10.0, 18.0]), 0.2, 0.1).tolist()
     [-1.0, 1.0]
     """
-    middle = count * rate
-    reach = 8 * np.sqrt(count * rate * (1 - rate)) + 8
-    low = np.maximum(np.floor(middle - reach), -1.0)
+    middle, spread = count * rate, np.sqrt(count * rate * (1 - rate))
+    low = np.maximum(np.floor(middle - 8 * spread - 8), -1.0)
     low = np.where(binomial_cdf(low, count, rate) <= level, low, -1.0)
-    high = np.minimum(np.floor(middle + reach), np.floor(count)) + 1
+    high = np.minimum(np.floor(middle + 8 * spread + 8), np.floor(count)) + 1
+    near = np.floor(middle + ndtri(level) * spread)
+    tried = [near - 2, near + 2]  # the normal distribution is seldom further off; then by halves
     while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
-        fits = binomial_cdf(middle, count, rate) <= level
-        low = np.where(fits & (middle > low), middle, low)
-        high = np.where(fits, high, np.minimum(high, np.maximum(middle, low + 1)))
+        at = tried.pop() if tried else np.floor((low + high) / 2)
+        fits, inside = binomial_cdf(at, count, rate) <= level, (low < at) & (at < high)
+        low, high = np.where(fits & inside, at, low), np.where(~fits & inside, at, high)
     return low
 
 

@@ -11,8 +11,7 @@ import sys
 
 import numpy as np
 
-from novarag.calibration.fit_calibration import fit_rows
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import fit_rows, score_confidences
 from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
 from tests.support.machine import described
 from validation.pools import Pool, pools

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.calibration.fit_calibration import cross_fit
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import cross_fit, score_confidences
 from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import DataError
 

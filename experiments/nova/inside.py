@@ -25,7 +25,7 @@ from transformers import AutoModelForCausalLM
 from experiments.nova.page import shown
 from experiments.nova.report import figure
 from novarag import grade, open_run
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import score_confidences
 from novarag.metrics.baselines import folds
 from novarag.sft.lengths import load_ruler
 from novarag.sft.levels import ConfidenceLevels

@@ -15,7 +15,7 @@ import polars as pl
 
 from experiments.nova_qwen.plan import AS_FLOAT, askings, look
 from experiments.nova_qwen.store import Store
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import score_confidences
 from novarag.grading import normalize
 from novarag.taxonomy import GroupKind
 

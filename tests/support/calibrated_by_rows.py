@@ -23,10 +23,10 @@ from novarag.calibration.calibration import (
     SignalScale,
     percents,
 )
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import score_confidences
+from novarag.calibration.graded_answers import pack_questions
 from novarag.calibration.level_effects import level_effects
 from novarag.calibration.logistic_models import LEAST, MOST, CellCounts, fit_models, log_odds
-from novarag.calibration.question_digests import pack_questions
 from novarag.calibration.reference import count_reference
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp, ndtri, stdtrit
 
-from novarag.calibration.answer_cells import count_answers
 from novarag.calibration.calibration import (
     COVERS,
     Calibration,
+    ConfidenceFigures,
     FitRecord,
     LevelShift,
     ObservedRange,
@@ -20,7 +20,7 @@ from novarag.calibration.calibration import (
     StateMap,
     percents,
 )
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.graded_answers import count_answers, pack_questions
 from novarag.calibration.level_effects import level_effects
 from novarag.calibration.logistic_models import (
     CENTRE,
@@ -30,16 +30,20 @@ from novarag.calibration.logistic_models import (
     fit_models,
     log_odds,
 )
-from novarag.calibration.question_digests import pack_questions
 from novarag.calibration.reference import count_reference
 from novarag.errors import UsageError
+from novarag.metrics.calibration import brier, smooth_ece
+from novarag.metrics.ranking import auroc
+from novarag.metrics.tally import fold
 from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
-    from novarag.calibration.answer_cells import CountedAnswers
-    from novarag.calibration.graded_answers import GradedAnswers
+    from numpy.typing import NDArray
+
+    from novarag.calibration.graded_answers import CountedAnswers, GradedAnswers
     from novarag.calibration.logistic_models import FittedModels
     from novarag.stats.arrays import Floats, Ints
+
 
 LEAST_QUESTIONS = 30
 """Graded questions below which nothing is fitted."""
@@ -290,3 +294,17 @@ def _seen(
         )
         for name, own in ((name, state == i) for i, name in enumerate(states))
     }
+
+
+def score_confidences(
+    confidence: Floats, correct: NDArray[np.bool_], weight: Floats
+) -> ConfidenceFigures:
+    """Score confidences; `weight` is how many answers a row stands for."""
+    level, at = np.unique(confidence, return_inverse=True)
+    tally = fold(level, at, correct, [weight])
+    order = float(auroc(tally)[0])
+    return ConfidenceFigures(
+        brier=float(brier(tally)[0]),
+        smooth_ece=float(smooth_ece(tally)[0]),
+        auroc=None if np.isnan(order) else order,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration import CalibratedRows, Calibration
 from novarag.calibration.calibration_file import from_json, to_json
-from novarag.calibration.question_digests import shared_questions
+from novarag.calibration.graded_answers import shared_questions
 from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept

@@ -153,7 +153,7 @@ def _not_known(rows: GradedAnswers, calibration: str | Path | Calibration | None
     """Return the rows whose question no calibration was fitted on."""
     import numpy as np
 
-    from novarag.calibration.question_digests import shared_questions
+    from novarag.calibration.graded_answers import shared_questions
     from novarag.flows.calibrate import as_calibration
 
     fitted = None if calibration is None else as_calibration(calibration).fitted

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from novarag.calibration.fit_calibration import LEAST_QUESTIONS, cross_fit
-from novarag.calibration.fit_figures import score_confidences
+from novarag.calibration.fit_calibration import LEAST_QUESTIONS, cross_fit, score_confidences
 from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import UsageError
 from novarag.filters.stages import ASKED

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from novarag.calibration import fit_calibration
-from novarag.calibration.answer_cells import count_answers
 from novarag.calibration.calibration_file import to_json
 from novarag.calibration.fit_calibration import FitStamp, cross_fit, fit
+from novarag.calibration.graded_answers import count_answers
 from tests.support.calibrated_by_rows import (
     cross_fit_by_rows,
     design_effect_by_rows,

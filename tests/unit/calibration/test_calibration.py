@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag.calibration.answer_cells import count_answers
 from novarag.calibration.calibration_file import from_json, to_json
 from novarag.calibration.fit_calibration import FitStamp, cross_fit, fit, fit_rows
+from novarag.calibration.graded_answers import count_answers
 from novarag.errors import DataError, UsageError
 from tests.support.graded_answers import STATES, draw_graded
 

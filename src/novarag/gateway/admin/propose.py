@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.calibration.question_digests import shared_questions
+from novarag.calibration.graded_answers import shared_questions
 from novarag.errors import DataError, UsageError
 from novarag.flows.calibrate import (
     as_calibration,

@@ -54,6 +54,22 @@ def test_the_version_is_printed_without_the_command_line():
     assert out.stdout.split() == [__version__, "False"]
 
 
+def test_measuring_a_table_loads_nothing_of_replies_runs_and_servers(tmp_path):
+    rows = [f"q{i},{i % 10 / 10},{i % 3 % 2}" for i in range(60)]
+    (tmp_path / "rows.csv").write_text("\n".join(["question,confidence,correct", *rows]))
+    code = (
+        "import sys; from novarag.cli import app; app(standalone_mode=False); print(*sys.modules)"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code, "measure", str(tmp_path / "rows.csv")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(out.stdout.splitlines()[-1].split())
+    assert "novarag.calibration.level_effects" in loaded
+    needless = {"novarag.strategies", "novarag.runs.reader", "asyncio", "scipy.linalg"}
+    assert not needless & loaded
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_render_shows_the_example(name):
     assert "Brent Rock lighthouse" in run(app, ["prompt", "render", "--strategy", name]).stdout

@@ -17,7 +17,7 @@ def percent(share: float) -> str:
     >>> percent(0.9), percent(0.9975)
     ('90 %', '99.75 %')
     """
-    return f"{round(100 * share, 2):g} %"
+    return f"{hundredths(share, decimals=None)} %"
 
 
 def short_percent(share: float) -> str:
@@ -35,7 +35,7 @@ def fixed_percent(share: float | None) -> str:
     >>> fixed_percent(0.0203), fixed_percent(None)
     ('2.0 %', '\u2013')
     """
-    return NOTHING if share is None or share != share else f"{100 * share:.1f} %"
+    return NOTHING if share is None or share != share else f"{hundredths(share)} %"
 
 
 def whole_percent(share: float) -> str:
@@ -44,7 +44,16 @@ def whole_percent(share: float) -> str:
     >>> whole_percent(0.0203)
     '2 %'
     """
-    return f"{100 * share:.0f} %"
+    return f"{hundredths(share, decimals=0)} %"
+
+
+def hundredths(share: float, *, decimals: int | None = 1) -> str:
+    """Format a share as the bare number of a percent; without `decimals`, two where it needs them.
+
+    >>> hundredths(0.815), hundredths(0.2, decimals=0), hundredths(0.025, decimals=None)
+    ('81.5', '20', '2.5')
+    """
+    return f"{round(100 * share, 2):g}" if decimals is None else f"{100 * share:.{decimals}f}"
 
 
 def decimal(value: float | None, *, decimals: int = 3) -> str:

@@ -11,6 +11,7 @@ from novarag.annotation.model import KINDS, Chances, PassageOrigin, is_in_contex
 from novarag.annotation.near_duplicates import PassageSentences, find_near_copy, find_twin
 from novarag.annotation.tokens import cut_sentences, make_lexicon, stems_of, words_of
 from novarag.defaults import ANNOTATE
+from novarag.formatting import whole_percent
 from novarag.noise.validators import is_placeholder
 from novarag.records import AnswerForm
 from novarag.taxonomy import PassageKind
@@ -221,7 +222,7 @@ def _mentioned(clues: AnswerFeatures, text: str, beside: str) -> str:
 
 def _share(clues: AnswerFeatures) -> str:
     mention = "" if clues.mention is None else "mentions the answer, and "
-    return f"{mention}holds {100 * clues.held:.0f} % of the question by weight"
+    return f"{mention}holds {whole_percent(clues.held)} of the question by weight"
 
 
 def _quote(cut: PassageSentences, sentence: Sentence | None) -> str:

@@ -10,6 +10,7 @@ from novarag.attacks.poisoning import AttackPlace
 from novarag.attacks.success import adjusted, score_by
 from novarag.attacks.suite import CLASSES, CONTROL
 from novarag.attacks.verdict import DefenceStanding, judge_defence, worst_of
+from novarag.formatting import fixed_percent, hundredths, span
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -138,5 +139,5 @@ def said(figure: Figure) -> str:
     ('30.0 % (25.0 to 35.5)', '50.0 %')
     """
     if figure.low is None or figure.high is None:
-        return f"{100 * figure.value:.1f} %"
-    return f"{100 * figure.value:.1f} % ({100 * figure.low:.1f} to {100 * figure.high:.1f})"
+        return fixed_percent(figure.value)
+    return f"{fixed_percent(figure.value)} ({span(figure.low, figure.high, hundredths)})"

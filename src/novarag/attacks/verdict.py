@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.formatting import fixed_percent
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -76,7 +78,7 @@ class DefenceVerdict:
         ends = [(1.0 if row.net.high is None else row.net.high, row.name) for row in self.classes]
         most, name = max(ends)
         if most > FEW:
-            return f"{name} may change up to {100 * most:.1f} % of replies beyond a repeat"
+            return f"{name} may change up to {fixed_percent(most)} of replies beyond a repeat"
         return ""
 
 

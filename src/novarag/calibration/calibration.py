@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from novarag.calibration.logistic_models import CENTRE, LEAST, MOST
+from novarag.formatting import whole_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -260,8 +261,8 @@ class Calibration:
         if seen.least <= confidence <= seen.most:
             return None
         return (
-            f"{_shown(confidence)} is outside the confidences that were graded"
-            f" ({_shown(seen.least)} to {_shown(seen.most)})"
+            f"{whole_percent(confidence)} is outside the confidences that were graded"
+            f" ({whole_percent(seen.least)} to {whole_percent(seen.most)})"
         )
 
     def _score(self, signal: float | None) -> tuple[float, float]:
@@ -298,10 +299,6 @@ def _quadratic(square: tuple[float, ...], x: T, z: T, zz: T) -> T:
 _NONE: Mapping[int, LevelShift] = {}
 _EDGE = 1e-4  # an average may round to 0 or 1, which have no log-odds
 _NO_STATE = "no graded answer was without an evidence state"
-
-
-def _shown(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _percent(confidence: float) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from novarag.formatting import whole_percent
 from novarag.stats.beta import beta_quantile
 from novarag.taxonomy import EvidenceState
 
@@ -301,10 +302,10 @@ class DriftWatch:
         event = test.events[bet.event]
         now = float(event.cells[list(self._recent)].mean())
         then = float(test.shares @ event.cells)
-        bound = f"{'at most' if bet.above else 'at least'} {100 * bet.bound:.0f} %"
+        bound = f"{'at most' if bet.above else 'at least'} {whole_percent(bet.bound)}"
         found = (
-            f"{event.name}: {100 * now:.0f} % of the last {len(self._recent):,} answers, {bound}"
-            f" would do; {100 * then:.0f} % in the calibration's own data"
+            f"{event.name}: {whole_percent(now)} of the last {len(self._recent):,} answers, {bound}"
+            f" would do; {whole_percent(then)} in the calibration's own data"
         )
         at = f" since answer {self.since:,}" if self.since else ""
         return f"answers differ from the calibration's own data{at} ({found}; {seen})"

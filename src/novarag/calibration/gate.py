@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.errors import DataError
-from novarag.formatting import short_percent
+from novarag.formatting import fixed_percent, short_percent
 from novarag.records import TOLERANCE
 
 if TYPE_CHECKING:
@@ -134,9 +134,10 @@ class Gate:
         if self.state is not None and state != self.state:
             said = f"evidence is {state}" if state else "the evidence was not judged"
             return Decision(False, f"{said}; the gate answers {self.state} only")
+        least = f"the threshold of {fixed_percent(threshold)}"
         if score >= threshold - TOLERANCE:
-            return Decision(True, f"{score:.1%} is at or above the threshold of {threshold:.1%}")
-        return Decision(False, f"{score:.1%} is below the threshold of {threshold:.1%}")
+            return Decision(True, f"{fixed_percent(score)} is at or above {least}")
+        return Decision(False, f"{fixed_percent(score)} is below {least}")
 
 
 def to_json(gate: Gate) -> dict[str, Any]:

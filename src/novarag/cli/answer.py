@@ -26,6 +26,7 @@ from novarag.cli.options import (
     Timeout,
 )
 from novarag.cli.translate import said
+from novarag.formatting import span, whole_percent
 from novarag.runner.access import INTERACTIVE_ACCESS
 from novarag.texts import plain_text
 
@@ -205,17 +206,18 @@ def _answer(answer: Answer) -> str:
 def _stated(answer: Answer) -> str:
     if not answer.calibrated or answer.stated is None:
         return ""
-    return f"{answer.stated:.0%} {bar(answer.stated, 10)}"
+    return f"{whole_percent(answer.stated)} {bar(answer.stated, 10)}"
 
 
 def _confidence(answer: Answer) -> str:
     if answer.confidence is None:
         return "—"
     if answer.interval is None:
-        return f"{answer.confidence:.0%} {bar(answer.confidence, 10)}"
+        return f"{whole_percent(answer.confidence)} {bar(answer.confidence, 10)}"
     low, high = answer.interval
     drawn = interval_bar(answer.confidence, low, high)
-    return f"{answer.confidence:.0%} {drawn} {low:.0%} to {high:.0%}, calibrated"
+    ends = span(low, high, whole_percent)
+    return f"{whole_percent(answer.confidence)} {drawn} {ends}, calibrated"
 
 
 def _evidence(answer: Answer) -> str:

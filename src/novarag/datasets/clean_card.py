@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.formatting import hundredths, points, whole_percent
+
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
@@ -35,7 +37,7 @@ class BenchmarkFile:
         if self.audit is None:
             return said
         worst = max(self.audit.compared, key=lambda f: f.excess)
-        return f"{said}, worst cue {worst.cue} {100 * worst.excess:+.1f} points"
+        return f"{said}, worst cue {worst.cue} {points(worst.excess)} points"
 
 
 def clean_card(files: Sequence[BenchmarkFile]) -> str:
@@ -93,7 +95,8 @@ def _audits(files: Sequence[BenchmarkFile]) -> list[str]:
         "By how many points each cue beats the most common group at telling any group apart (the",
         "worst of telling all three, or one from the others), with the interval that holds for all",
         "comparisons of a file at once (95 %, max-statistic bootstrap). A shortcut is beyond the",
-        f"margin ({100 * heard[0][1].margin:g} points) with an interval above 0; those are bold.",
+        f"margin ({hundredths(heard[0][1].margin, decimals=None)} points) with an interval above 0;"
+        " those are bold.",
         "",
         "The question's words may not tell the two kinds of evidence apart (evidence); with what",
         "AUROC they rank each kind before the others (question) is reported and does not gate, as",
@@ -112,7 +115,7 @@ def _audits(files: Sequence[BenchmarkFile]) -> list[str]:
         said += [f"{_ranked(audit)[pair]:.2f}" if pair in _ranked(audit) else "" for pair in ranked]
         before = formerly[name]
         said.append("" if before is None else f"{before:.2f}")
-        said.append("" if audit.topical is None else f"{audit.topical:.0%}")
+        said.append("" if audit.topical is None else whole_percent(audit.topical))
         lines.append(f"| `{name}` | " + " | ".join(said) + " |")
     not_audited = [f"Not audited: {f.name}: {f.unaudited}" for f in files if f.unaudited]
     return [*lines, "", *not_audited]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from novarag.attacks import AttackOutcome
 from novarag.errors import UsageError
+from novarag.formatting import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,5 +70,5 @@ def judge_of(
         )
 
     if stated:
-        return judge, f"an answer is given from a stated confidence of {least:.0%} on"
+        return judge, f"an answer is given from a stated confidence of {percent(least)} on"
     return judge, "the calibration scores" if gate is None else "the gate decides"

@@ -18,6 +18,7 @@ from novarag.flows.index import IndexBuild, build_index_async
 from novarag.flows.measure import measure
 from novarag.flows.retrieve import retrieve_async
 from novarag.flows.sync import synchronous
+from novarag.formatting import fixed_percent
 from novarag.runner.access import check_keys, reach_endpoints
 from novarag.runner.asking import SamplingPlan, sampling_plan, strategy_mode
 from novarag.runner.runner import Runner
@@ -286,7 +287,7 @@ class _ExperimentSteps:
                 others += 1
         if not asked:
             return "No question has an answer that could stand in a passage."
-        share = f"{hits:,} of {asked:,} questions ({100 * hits / asked:.1f} %)"
+        share = f"{hits:,} of {asked:,} questions ({fixed_percent(hits / asked)})"
         left = f"; {others:,} with yes or no, or no answer, were not looked at" if others else ""
         return f"An accepted answer stands in the passages of {share}{left}."
 

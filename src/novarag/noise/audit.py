@@ -18,6 +18,7 @@ import numpy as np
 
 from novarag.defaults import GROUP
 from novarag.errors import UsageError
+from novarag.formatting import fixed_percent, hundredths, points, span, whole_percent
 from novarag.noise.surface import CUES, GroupSurface
 from novarag.seeding import rng_for, stable_hash
 from novarag.stats.logistic import fit
@@ -74,8 +75,7 @@ class CueFinding:
     @property
     def points(self) -> str:
         """The excess and its interval, in points."""
-        low, high = 100 * self.low, 100 * self.high
-        return f"{100 * self.excess:+.1f} points ({low:+.1f} to {high:+.1f})"
+        return f"{points(self.excess)} points ({span(self.low, self.high, points)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -140,8 +140,8 @@ class ShortcutAudit:
             )
         if self.topical is not None:
             yield (
-                f"{self.topical:.0%} of the groups without evidence hold a passage relevant to"
-                " their question"
+                f"{whole_percent(self.topical)} of the groups without evidence hold a passage"
+                " relevant to their question"
             )
 
     def _verdict(self) -> str:
@@ -151,14 +151,15 @@ class ShortcutAudit:
         largest = max(self.shortcuts or self.compared, key=lambda f: f.excess)
         return (
             f"{'shortcuts in ' + ', '.join(cues) if cues else 'no shortcut'}: a shortcut beats"
-            f" chance by more than {100 * self.margin:g} points and has an interval above 0"
-            f" ({LEVEL:.0%} for all {len(self.compared)} comparisons of {tried} cues at once, by"
-            f" max-statistic bootstrap); the largest is {largest.cue}, {largest.points}"
+            f" chance by more than {hundredths(self.margin, decimals=None)} points and has an"
+            f" interval above 0 ({whole_percent(LEVEL)} for all {len(self.compared)} comparisons of"
+            f" {tried} cues at once, by max-statistic bootstrap); the largest is {largest.cue},"
+            f" {largest.points}"
         )
 
 
 def _line(worst: CueFinding) -> str:
-    figures = f"told in {worst.accuracy:.1%}, by chance {worst.majority:.1%}"
+    figures = f"told in {fixed_percent(worst.accuracy)}, by chance {fixed_percent(worst.majority)}"
     return f"{worst.cue:<15} {worst.kind or 'all groups':<15} {figures}: {worst.points}"
 
 

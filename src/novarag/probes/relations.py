@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.formatting import whole_percent
 from novarag.probes.group_scores import (
     GroupScores,
     agreement,
@@ -150,7 +151,7 @@ def _rises(variant: str, title: str, reason: str) -> Relation:
     return Relation(
         name=f"rises:{variant}",
         title=title,
-        says=f"mean confidence rises by at most {RISE:.0%}",
+        says=f"mean confidence rises by at most {whole_percent(RISE)}",
         first=OWN,
         second=(variant,),
         kind=RelationKind.INVARIANCE,
@@ -166,7 +167,8 @@ def _falls(variant: str, title: str, reason: str) -> Relation:
     return Relation(
         name=f"falls:{variant}",
         title=title,
-        says=f"confidence falls by {FALL:.0%}, or by half where it was below {2 * FALL:.0%}",
+        says=f"confidence falls by {whole_percent(FALL)}, or by half where it was below"
+        f" {whole_percent(2 * FALL)}",
         first=OWN,
         second=(variant,),
         kind=RelationKind.SENSITIVITY,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.formatting import percent
+from novarag.formatting import fixed_percent, hundredths, percent
 from novarag.records import TOLERANCE
 from novarag.report.words import span
 
@@ -70,7 +70,7 @@ def part(count: int, of: int) -> str:
     >>> part(45, 400)
     '11.3'
     """
-    return f"{100 * count / of + 1e-9:.1f}"
+    return hundredths(count / of + 1e-11)
 
 
 def threshold_text(checked: CheckedThreshold) -> str:
@@ -86,7 +86,7 @@ def threshold_text(checked: CheckedThreshold) -> str:
         )
     return (
         f"At most {risk} wrong: answer at {percent(checked.threshold)} or more, which keeps"
-        f" {100 * checked.kept:.1f} % of the answers. {CHECKED[checked.half is not None]}"
+        f" {fixed_percent(checked.kept)} of the answers. {CHECKED[checked.half is not None]}"
         f"{half_text(checked)}"
     )
 
@@ -108,7 +108,7 @@ def half_text(checked: CheckedThreshold) -> str:
     if half.error is None:
         return f"{lead}, no answer is stated at {percent(half.at)} or more."
     return (
-        f"{lead}, {100 * half.error.value:.1f} % of the answers stated at {percent(half.at)} or"
+        f"{lead}, {fixed_percent(half.error.value)} of the answers stated at {percent(half.at)} or"
         f" more are wrong (95 % interval {span('accuracy', half.error)})."
     )
 

@@ -12,7 +12,7 @@ from novarag.attacks.outcomes import PARTS
 from novarag.attacks.result import defence_line, said
 from novarag.attacks.suite import CLASSES
 from novarag.attacks.verdict import FEW, DefenceStanding
-from novarag.formatting import percent
+from novarag.formatting import hundredths, percent, whole_percent
 from novarag.report.templating import render_page
 from novarag.texts import plain_text
 from novarag.version import __version__
@@ -64,7 +64,7 @@ def _verdict_line(one: DefenceVerdict) -> str:
     if one.held is DefenceStanding.CANNOT_TELL:
         return f"Nobody can tell under {one.defence}: {one.doubt}."
     if one.held is DefenceStanding.HOLDS:
-        few = f"{100 * FEW:.0f} %"
+        few = whole_percent(FEW)
         return (
             f"{_capital(one.defence)} holds: every class of attacks is shown to change at most"
             f" {few} of replies beyond a repeat."
@@ -101,7 +101,7 @@ def attack_notes(result: AttackResult) -> list[str]:
     share = result.flagged / max(result.passages, 1)
     lines.append(
         f"The screen flags {result.flagged:,} of {result.passages:,} passages that hold no attack"
-        f" ({100 * share:.2f} %)."
+        f" ({hundredths(share, decimals=2)} %)."
     )
     if result.missing:
         lines.append(f"{result.missing:,} cases are left out, as a request of theirs failed.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from novarag.atomic import write_whole
 from novarag.calibration.graded_answers import UNKNOWN
+from novarag.formatting import fixed_percent, hundredths, whole_percent
 from novarag.report.svg import PlotArea, axes, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
 from novarag.report.unread_words import graded_text, ungraded_text
@@ -39,14 +40,14 @@ def calibration_notes(calibration: Calibration) -> list[str]:
     if fitted.questions < FEW:
         lines.append(
             f"With {fitted.questions} graded questions intervals are wide"
-            f" ({100 * _width(calibration):.0f} points on average), and leaving confidences as they"
-            f" are still has a weight of {100 * calibration.identity:.0f} %. Grade about {FEW} to"
-            " narrow them."
+            f" ({hundredths(_width(calibration), decimals=0)} points on average), and leaving"
+            f" confidences as they are still has a weight of {whole_percent(calibration.identity)}."
+            f" Grade about {FEW} to narrow them."
         )
     if fitted.design_effect > 1:
         lines.append(
             "Several rows belong to one question and depend on each other: each counts as"
-            f" {100 / fitted.design_effect:.0f} % of a row whose question stands alone."
+            f" {whole_percent(1 / fitted.design_effect)} of a row whose question stands alone."
         )
     if calibration.unseen_variance**0.5 > _STRAYS:
         lines.append(
@@ -95,8 +96,8 @@ def state_finding(calibration: Calibration, state: str) -> str:
     stated = round((seen.least + seen.most) / 2, 2)
     made = calibration.one(stated, state or None)
     return (
-        f"{(state or 'Any state').capitalize()}: stated {100 * stated:.0f} %, right about"
-        f" {100 * made.probability:.0f} %"
+        f"{(state or 'Any state').capitalize()}: stated {whole_percent(stated)}, right about"
+        f" {whole_percent(made.probability)}"
     )
 
 
@@ -122,8 +123,8 @@ def _gain(fitted: FitRecord) -> str:
     return (
         f"On questions it was not fitted on (cross-validated) it is {verdict} the stated"
         f" confidence: Brier score {before.brier:.3f} to {after.brier:.3f}, calibration error"
-        f" (smooth ECE) {100 * before.smooth_ece:.1f} % to {100 * after.smooth_ece:.1f} %, AUROC"
-        f" {_order(before)} to {_order(after)}."
+        f" (smooth ECE) {fixed_percent(before.smooth_ece)} to {fixed_percent(after.smooth_ece)},"
+        f" AUROC {_order(before)} to {_order(after)}."
     )
 
 
@@ -186,8 +187,9 @@ def _points(frame: PlotArea, rows: GradedAnswers) -> list[Markup]:
     for i in np.flatnonzero(count):
         x, share = frame.x(float(middle[i] / count[i])), right[i] / count[i]
         says = (
-            f"{count[i]:.0f} graded answers around {100 * middle[i] / count[i]:.0f} %:"
-            f" {100 * share:.0f} % right ({100 * low[i]:.0f} to {100 * high[i]:.0f})"
+            f"{count[i]:.0f} graded answers around {whole_percent(middle[i] / count[i])}:"
+            f" {whole_percent(share)} right ({hundredths(low[i], decimals=0)} to"
+            f" {hundredths(high[i], decimals=0)})"
         )
         y_low, y_high = frame.y(low[i]), frame.y(high[i])
         shapes.append(tag("line", x1=x, x2=x, y1=y_low, y2=y_high, class_="whisker"))

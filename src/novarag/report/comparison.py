@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from novarag.formatting import hundredths, points, signed
 from novarag.report.page import plain
 from novarag.report.words import in_points, number, title_of
 from novarag.stats.budgets import BudgetStanding
@@ -117,7 +118,9 @@ def _title(one: BudgetCheck, quote: Callable[[str], str]) -> str:
 
 def allowed(one: BudgetCheck) -> str:
     """Format the most by which a figure may be worse."""
-    return f"{100 * one.limit:g} points" if in_points(one.metric) else f"{one.limit:g}"
+    if in_points(one.metric):
+        return f"{hundredths(one.limit, decimals=None)} points"
+    return f"{one.limit:g}"
 
 
 def worse_by(one: BudgetCheck) -> str:
@@ -138,8 +141,7 @@ def _amount(metric: str, value: float | None) -> str:
     """Format a difference with its sign; what rounds to nothing has none."""
     if value is None:
         return "\u2013"
-    shown = f"{100 * value:+.1f}" if in_points(metric) else f"{value:+.3f}"
-    return shown if float(shown) else shown[1:]
+    return points(value) if in_points(metric) else signed(value)
 
 
 def verdict_word(one: BudgetCheck) -> str:

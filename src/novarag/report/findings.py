@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.formatting import percent
+from novarag.formatting import percent, span, whole_percent
 
 if TYPE_CHECKING:
     from novarag.metrics import Panel
@@ -19,10 +19,10 @@ def reliability_finding(panel: Panel) -> str:
     bins = panel.bins
     at = int(np.argmax(bins.count))
     share = float(bins.count[at] / np.sum(bins.count))
-    low, high = 100 * bins.edge[at], 100 * bins.edge[at + 1]
     return (
-        f"Where it states {low:.0f} to {high:.0f} %, {100 * bins.accuracy[at]:.0f} % are right"
-        f" ({100 * share:.0f} % of the answers are there)"
+        f"Where it states {span(bins.edge[at], bins.edge[at + 1], whole_percent)},"
+        f" {whole_percent(bins.accuracy[at])} are right"
+        f" ({whole_percent(share)} of the answers are there)"
     )
 
 
@@ -34,8 +34,9 @@ def risk_finding(panel: Panel) -> str:
     error = 1 - panel.figures["accuracy"].value
     at = int(np.argmin(np.abs(curve.coverage - 0.5)))
     if curve.coverage[at] > 0.995:
-        return f"No threshold withholds a part of the answers; {100 * error:.0f} % are wrong"
+        return f"No threshold withholds a part of the answers; {whole_percent(error)} are wrong"
     return (
-        f"At {percent(curve.threshold[at])} or more {100 * curve.coverage[at]:.0f} % of the answers"
-        f" are left, {100 * curve.risk[at]:.0f} % of them wrong instead of {100 * error:.0f} %"
+        f"At {percent(curve.threshold[at])} or more {whole_percent(curve.coverage[at])} of the"
+        f" answers are left, {whole_percent(curve.risk[at])} of them wrong instead of"
+        f" {whole_percent(error)}"
     )

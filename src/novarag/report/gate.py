@@ -10,7 +10,7 @@ from novarag.atomic import write_whole
 from novarag.calibration.fit_gate import ALL
 from novarag.calibration.gate import STATED, promise
 from novarag.calibration.graded_answers import UNKNOWN
-from novarag.formatting import short_percent
+from novarag.formatting import hundredths, short_percent
 from novarag.report.svg import PlotArea, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
 from novarag.stats.exact import upper_bound
@@ -106,11 +106,12 @@ def _frame(frame: PlotArea, top: float, most: float) -> list[Markup]:
                 class_="frame")]  # fmt: skip
     for share in (0, 0.25, 0.5, 0.75, 1):
         x, y = frame.x(share), frame.y(share * top)
+        label = hundredths(share * top, decimals=0)
         body += [
             tag("line", x1=x, x2=x, y1=frame.top, y2=bottom, class_="grid"),
             tag("text", f"{share * most:,.0f}", x=x, y=bottom + 15, class_="tick mid"),
             tag("line", x1=frame.left, x2=right, y1=y, y2=y, class_="grid"),
-            tag("text", f"{100 * share * top:.0f}", x=frame.left - 6, y=y + 4, class_="tick end"),
+            tag("text", label, x=frame.left - 6, y=y + 4, class_="tick end"),
         ]
     middle = frame.top + frame.height / 2
     turned = f"translate({frame.left - 38} {middle}) rotate(-90)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from novarag.formatting import fixed_percent
 from novarag.report.page import plain
 from novarag.report.words import number, span, title_of
 
@@ -28,7 +29,7 @@ def mixed_notes(mixed: MixedFigures, *, pooled: Sequence[str] = ()) -> list[str]
         for name, figure in ((n, mixed.figures[n]) for n in HEADLINES)
     ]
     shares = ", ".join(
-        f"{kind} {100 * share:.1f} % (here {100 * mixed.found[kind]:.1f} %)"
+        f"{kind} {fixed_percent(share)} (here {fixed_percent(mixed.found[kind])})"
         for kind, share in mixed.wanted.items()
     )
     lines = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from novarag.formatting import percent, signed
+from novarag.formatting import hundredths, percent, signed
 from novarag.metrics import LEAST_ROWS, METRICS
 from novarag.metrics.views import BASELINE_METRICS
 from novarag.report import advice, ranking, svg, words
@@ -149,7 +149,7 @@ def _content(
         "evidence": summary(measurement) if ranked or not heading.apart else rivals(measurement),
         "examples": examples,
         "alone": not compared and not measurement.overall.refusal,
-        "margin": f"{100 * MARGIN:.0f}",
+        "margin": hundredths(MARGIN, decimals=0),
         "metrics": metrics,
         "tiles": TILES,
         "keys": KEYS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from novarag.atomic import write_whole
-from novarag.formatting import points
+from novarag.formatting import points, whole_percent
 from novarag.probes import (
     FEWEST,
     LEVEL,
@@ -134,7 +134,7 @@ def probe_verdict(card: ProbeCard) -> ProbeVerdict:
     if sure and best is not None:
         many = "1 point" if sure == 1 else f"{sure} points"
         because = (
-            f"Over its replies to {best.passages} it states {100 * (best.stated or 0):.0f} % on"
+            f"Over its replies to {best.passages} it states {whole_percent(best.stated or 0)} on"
             " average, and they differ too often for that many to be right."
         )
         return ProbeVerdict(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from novarag.formatting import points
+from novarag.formatting import hundredths, points
 from novarag.probes.matching import same_words
 from novarag.report.svg import svg, tag, with_title
 from novarag.texts import plain_text
@@ -127,7 +127,7 @@ def draw_scores(relations: Sequence[dict[str, Any]]) -> Markup:
     body = []
     for part in (-1, -0.5, 0, 0.5, 1):
         x = _place(part * reach, reach)
-        label = f"{100 * part * reach:+.0f}" if part else "0"
+        label = f"{'+' if part > 0 else ''}{hundredths(part * reach, decimals=0)}" if part else "0"
         body += [
             tag("line", x1=x, x2=x, y1=_TOP - 6, y2=bottom, class_="grid" if part else "zero"),
             tag("text", label, x=x, y=bottom + 15, class_="tick mid"),
@@ -161,5 +161,5 @@ def _score(one: dict[str, Any], y: float, reach: float) -> list[Markup]:
     if score["low"] is not None and score["high"] is not None:
         low, high = _place(score["low"], reach), _place(score["high"], reach)
         drawn.append(tag("line", x1=low, x2=high, y1=y, y2=y, class_=kind))
-    says = f"{one['title']}: {100 * score['value']:+.1f} points, {one['verdict']}"
+    says = f"{one['title']}: {points(score['value'])} points, {one['verdict']}"
     return [*drawn, with_title(tag("circle", cx=at, cy=y, r=4, class_=kind), says)]

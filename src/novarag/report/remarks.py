@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from novarag.formatting import fixed_percent, span
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -76,12 +77,12 @@ def _columns(count: int) -> str:
 
 def _said(one: TellingColumn) -> str:
     low, high = one.values[0], one.values[-1]
-    ends = f"{100 * low.wrong:.1f} to {100 * high.wrong:.1f} %"
+    ends = span(low.wrong, high.wrong)
     shown = list(one.values)
     if len(shown) > _MOST_VALUES:
         shown = [*shown[: _MOST_VALUES - 1], high]
     parts = ", ".join(
-        f"{plain_text(value.name, longest=40) or 'empty'} {100 * value.wrong:.1f} %"
+        f"{plain_text(value.name, longest=40) or 'empty'} {fixed_percent(value.wrong)}"
         for value in shown
     )
     left = len(one.values) - len(shown)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from novarag.formatting import fixed_percent
 from novarag.report.svg import svg, tag, with_title
 from novarag.texts import plain_text
 
@@ -106,10 +107,10 @@ def _bar(column: _Column, whole: int) -> Iterator[Markup]:
     for kind, count in column.kept.items():
         tall = _scaled(count, whole)
         size = {"x": column.x, "y": round(y, 2), "width": _BAR, "height": round(tall, 2)}
-        says = f"{column.stage}: {count:,} {kind}, {count / max(column.total, 1):.1%}"
+        says = f"{column.stage}: {count:,} {kind}, {fixed_percent(count / max(column.total, 1))}"
         yield with_title(tag("rect", **size, class_=kind), says)
         y += tall
-    share = f"{column.total / whole:.1%}".replace("%", " %")
+    share = fixed_percent(column.total / whole)
     yield tag("text", column.stage, x=column.x, y=_TOP - 40, class_="stage")
     yield tag("text", f"{column.total:,}", x=column.x, y=_TOP - 24, class_="label")
     yield tag("text", share, x=column.x, y=_TOP - 10, class_="tick")

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from novarag.formatting import percent
+from novarag.formatting import fixed_percent, hundredths, percent, points, whole_percent
+from novarag.formatting import span as interval
 from novarag.metrics import LEAST_ROWS
 from novarag.records import TOLERANCE
 from novarag.report.advice import advice_lines, reach
@@ -97,8 +98,8 @@ def _together(panels: Sequence[Panel], count: Mapping[Act, int]) -> str:
 
 
 def _ends(values: Sequence[float]) -> str:
-    low, high = (f"{100 * end:.0f}" for end in (min(values), max(values)))
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    low, high = whole_percent(min(values)), whole_percent(max(values))
+    return low if low == high else interval(min(values), max(values), whole_percent)
 
 
 def read_text(panel: Panel) -> str:
@@ -173,7 +174,7 @@ def _short(checked: CheckedThreshold) -> str:
         return "not attainable"
     if checked.failed:
         return "no advice, as its check failed"
-    return f"{percent(checked.threshold)} or more, which keeps {100 * checked.kept:.1f} %"
+    return f"{percent(checked.threshold)} or more, which keeps {fixed_percent(checked.kept)}"
 
 
 def summary(measurement: Measurement) -> list[str]:
@@ -235,12 +236,12 @@ def _gap(panel: Panel, counted: str) -> str:
     )
     low, high = gap.low, gap.high
     if low is None or high is None or low <= 0 <= high:
-        return f"{says}; the gap of {100 * gap.value:+.1f} points may be chance."
-    ends = sorted(abs(100 * end) for end in (low, high))
+        return f"{says}; the gap of {points(gap.value)} points may be chance."
+    least, most = sorted((abs(low), abs(high)))
     which = "over" if gap.value > 0 else "under"
     return (
-        f"{says}: {which}-confident by {abs(100 * gap.value):.1f} points"
-        f" (95 % interval {ends[0]:.1f} to {ends[1]:.1f})."
+        f"{says}: {which}-confident by {hundredths(abs(gap.value))} points"
+        f" (95 % interval {interval(least, most, hundredths)})."
     )
 
 

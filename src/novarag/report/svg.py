@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
-from novarag.formatting import percent
+from novarag.formatting import fixed_percent, hundredths, percent, span, whole_percent
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -69,11 +69,13 @@ def axes(frame: PlotArea, *, x_label: str, y_label: str, small: bool = False) ->
     for tick in np.arange(0, 1.001, step):
         x = frame.x(tick)
         out.append(tag("line", x1=x, x2=x, y1=frame.top, y2=bottom, class_="grid"))
-        out.append(tag("text", f"{100 * tick:.0f}", x=x, y=bottom + 15, class_="tick mid"))
+        out.append(tag("text", hundredths(tick, decimals=0), x=x, y=bottom + 15, class_="tick mid"))
     for tick in np.arange(0, frame.y_max + 0.001, step if frame.y_max > 0.6 else 0.1):
         y = frame.y(tick)
         out.append(tag("line", x1=frame.left, x2=right, y1=y, y2=y, class_="grid"))
-        out.append(tag("text", f"{100 * tick:.0f}", x=frame.left - 6, y=y + 4, class_="tick end"))
+        out.append(
+            tag("text", hundredths(tick, decimals=0), x=frame.left - 6, y=y + 4, class_="tick end")
+        )
     if not small:
         middle_x, middle_y = frame.left + frame.width / 2, frame.top + frame.height / 2
         out += [
@@ -118,9 +120,9 @@ def reliability(panel: Panel, *, small: bool = False) -> Markup:
         points.append((x, y))
         low, high = frame.y(bins.low[i]), frame.y(bins.high[i])
         says = (
-            f"Stated {100 * a:.0f} to {100 * b:.0f} %: {count:,.0f} answers,"
-            f" {100 * bins.accuracy[i]:.1f} % right"
-            f" ({100 * bins.low[i]:.1f} to {100 * bins.high[i]:.1f})"
+            f"Stated {span(a, b, whole_percent)}: {count:,.0f} answers,"
+            f" {fixed_percent(bins.accuracy[i])} right"
+            f" ({span(bins.low[i], bins.high[i], hundredths)})"
         )
         column = {"x": frame.x(a) + 1, "width": round(frame.width / bins.count.size - 2, 2)}
         tall = round(float(count) / most * tallest, 2)
@@ -152,7 +154,7 @@ def _at_mark(x: float, y: float, frame: PlotArea) -> Markup:
     """Write the share beside its mark, below it where there is no room above."""
     share = (1 - (y - frame.top) / frame.height) * frame.y_max
     above = y - 9 if y - frame.top > 16 else y + 18
-    return tag("text", f"{100 * share:.0f}", x=x, y=above, class_="at mid")
+    return tag("text", hundredths(share, decimals=0), x=x, y=above, class_="at mid")
 
 
 def risk_coverage(panel: Panel, *, mark: str = "") -> Markup:
@@ -185,8 +187,8 @@ def risk_coverage(panel: Panel, *, mark: str = "") -> Markup:
     body += [
         with_title(
             tag("circle", cx=x, cy=y, r=3, class_="dot"),
-            f"Stated {percent(curve.threshold[i])} or more: {100 * curve.coverage[i]:.1f} % let"
-            f" through, {100 * curve.risk[i]:.1f} % of them wrong",
+            f"Stated {percent(curve.threshold[i])} or more: {fixed_percent(curve.coverage[i])} let"
+            f" through, {fixed_percent(curve.risk[i])} of them wrong",
         )
         for i, (x, y) in zip(keep, points, strict=True)
         if keep.size <= 40

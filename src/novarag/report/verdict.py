@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from novarag.formatting import percent
+from novarag.formatting import hundredths, percent, points, span, whole_percent
 
 if TYPE_CHECKING:
     from novarag.metrics import CheckedThreshold, Decisions, Figure, Panel
@@ -77,7 +77,7 @@ def judge(panel: Panel, decisions: Decisions | None = None) -> ConfidenceVerdict
 
 def _pair(panel: Panel) -> tuple[str, str]:
     f = panel.figures
-    return tuple(f"{100 * f[name].value:.0f} %" for name in ("mean_confidence", "accuracy"))  # type: ignore[return-value]
+    return whole_percent(f["mean_confidence"].value), whole_percent(f["accuracy"].value)
 
 
 def _said(panel: Panel) -> str:
@@ -86,8 +86,8 @@ def _said(panel: Panel) -> str:
 
 
 def _gap(ends: _Ends) -> str:
-    low, high = sorted(abs(100 * end) for end in ends)
-    return f"{low:.1f} to {high:.1f} points"
+    low, high = sorted(map(abs, ends))
+    return f"{span(low, high, hundredths)} points"
 
 
 def _auroc(panel: Panel) -> str:
@@ -168,11 +168,10 @@ def _wide(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
     if room > reach / 10:
         need = float(f"{panel.questions * (reach / room) ** 2:.2g}")
         more = f" About {need:,.0f} graded questions would settle it."
-    low, high = (f"{100 * end:+.1f}" for end in ends)
     return ConfidenceVerdict(
         act="wait", kind="unsettled",
-        line=f"Nothing sure can be said yet: {_said(panel)}, and the gap may be {low} to {high}"
-        " points.",
+        line=f"Nothing sure can be said yet: {_said(panel)}, and the gap may be"
+        f" {span(ends.low, ends.high, points)} points.",
         because=f"{_auroc(panel)}.{more}",
     )  # fmt: skip
 
@@ -184,8 +183,8 @@ def _uneven(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     return ConfidenceVerdict(
         act="no", kind="uneven",
         line=f"Do not act on this confidence as it is: {_said(panel)} on average, but single"
-        f" confidences are off by {100 * error.value:.0f} points.",
-        because=f"Calibration error {100 * error.low:.1f} to {100 * error.high:.1f} points (95 %"
+        f" confidences are off by {hundredths(error.value, decimals=0)} points.",
+        because=f"Calibration error {span(error.low, error.high, hundredths)} points (95 %"
         f" interval); {_auroc(panel)}.",
     )  # fmt: skip
 

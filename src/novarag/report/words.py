@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from novarag.formatting import NOTHING, decimal, fixed_percent
+from novarag.formatting import NOTHING, decimal, fixed_percent, points
 from novarag.formatting import span as interval
 from novarag.metrics import METRICS
 from novarag.metrics.table import Metric, Unit
@@ -71,7 +71,7 @@ def number(name: str, value: float | None, metrics: Mapping[str, Metric] = METRI
         case Unit.COUNT:
             return f"{value:.0f}"
         case Unit.POINTS:
-            return f"{100 * value:+.1f} pts"
+            return f"{points(value)} pts"
         case Unit.SHARE:
             return fixed_percent(value)
         case Unit.SCORE:
@@ -94,4 +94,4 @@ def change(name: str, value: float, metrics: Mapping[str, Metric] = METRICS) -> 
     >>> change("accuracy", -0.12), change("brier", 0.0134)
     ('-12.0 pts', '+0.013')
     """
-    return f"{100 * value:+.1f} pts" if in_points(name, metrics) else f"{value:+.3f}"
+    return f"{points(value)} pts" if in_points(name, metrics) else f"{value:+.3f}"

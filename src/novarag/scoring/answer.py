@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
 
+from novarag.formatting import span, whole_percent
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -108,10 +109,11 @@ class Answer:
         if self.confidence is None or self.stated is None:
             return []
         if self.interval is None:
-            return [f"confidence {self.stated:.0%} as stated, not calibrated"]
+            return [f"confidence {whole_percent(self.stated)} as stated, not calibrated"]
         low, high = self.interval
         return [
-            f"confidence {self.confidence:.0%} ({low:.0%} to {high:.0%}), stated {self.stated:.0%}"
+            f"confidence {whole_percent(self.confidence)} ({span(low, high, whole_percent)}),"
+            f" stated {whole_percent(self.stated)}"
         ]
 
     def to_dict(

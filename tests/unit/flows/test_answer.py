@@ -75,7 +75,7 @@ class TestWhatComesBack:
         kept = answer(QUESTION, PASSAGES, lamp(), **parts)
         assert kept.decision == "answer"
         promised = (
-            "the threshold of 60.0% on the calibrated confidence: at or above it, at most 10 % of"
+            "the threshold of 60.0 % on the calibrated confidence: at or above it, at most 10 % of"
             " answers are wrong, with 90 % probability"
         )
         assert kept.reason == f"{kept.confidence:.1%} is at or above {promised}"

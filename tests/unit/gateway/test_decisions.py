@@ -205,10 +205,10 @@ def test_t7_a_gate_that_decides_is_named_and_so_is_a_policy_behind_it(tmp_path):
         states[state] = decided(tmp_path, Upstream(reply(state=state)), model=model, tail=tail)[1]
     held, asked_back = states["Consistent"], states["Conflicting"]
     assert held["decision"] == "abstain"
-    assert held["reason"].startswith("90.0% is below the threshold of ")
+    assert held["reason"].startswith("90.0 % is below the threshold of ")
     assert held["reason"].endswith("; no policy overrules the gate")
     assert asked_back["decision"] == "clarify"
-    assert asked_back["reason"].startswith("90.0% is below the threshold of ")
+    assert asked_back["reason"].startswith("90.0 % is below the threshold of ")
     assert asked_back["reason"].endswith(
         "; the evidence is conflicting, and the policy for that is clarify"
     )

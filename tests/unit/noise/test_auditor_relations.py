@@ -83,7 +83,7 @@ def test_the_questions_words_are_reported_and_do_not_gate(monkeypatch):
     said = next(line for line in repr(found).splitlines() if line.startswith("question alone"))
     assert "irrelevant 1.00" in said
     assert said.endswith("evidence is about its question, so this is reported and does not gate")
-    assert "100% of the groups without evidence hold a passage relevant" in repr(found)
+    assert "100 % of the groups without evidence hold a passage relevant" in repr(found)
     assert found.topical == 1
 
 
@@ -212,7 +212,7 @@ def test_the_verdict_cannot_be_read_as_a_contradiction():
     )  # fmt: skip
     assert not shown.shortcuts
     assert repr(shown).splitlines()[-1] == (
-        "no shortcut: a shortcut beats chance by more than 5 points and has an interval above 0 (95%"
+        "no shortcut: a shortcut beats chance by more than 5 points and has an interval above 0 (95 %"
         " for all 2 comparisons of 2 cues at once, by max-statistic bootstrap); the largest is"
         " words, +6.9 points (-0.8 to +14.6)"
     )

@@ -49,7 +49,7 @@ def test_no_policy_overrules_a_gate(state, action):
     held = rule(answered(state, percent=20, threshold=0.5), policy)
     assert held.decision == ("clarify" if action is Action.CLARIFY else "abstain")
     assert held.action is (Action.ABSTAIN if action is Action.ANSWER else action)
-    assert held.reason.startswith("20.0% is below the threshold of 50.0%")
+    assert held.reason.startswith("20.0 % is below the threshold of 50.0 %")
     assert ("no policy overrules the gate" in held.reason) is (action is Action.ANSWER)
 
 

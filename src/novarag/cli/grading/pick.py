@@ -13,6 +13,7 @@ from novarag.cli.options import (
 )
 from novarag.cli.tables import GRADES, TABLES, given_tables, reads_tables
 from novarag.defaults import PICK
+from novarag.formatting import span, whole_percent
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _print_strata(made: Picked) -> None:
     print(f"{'state':16}{'confidence':>14}{'questions':>12}{'picked':>8}{'weight':>9}")
     for one in made.strata:
         name = plain_text(made.states[one.state], longest=15) if one.state >= 0 else ""
-        band = f"{one.least:.0%} to {one.most:.0%}"
+        band = span(one.least, one.most, whole_percent)
         weight = one.questions / one.picked
         print(f"{name:16}{band:>14}{one.questions:12,}{one.picked:8,}{weight:9.1f}")
     print(f"{made.picked:,} answers of {made.questions:,} questions to grade")

@@ -10,6 +10,7 @@ import typer
 from novarag.cli.console import screen
 from novarag.cli.options import ForeignStrategy, RunPlace, parse_price
 from novarag.cli.translate import for_the_shell
+from novarag.formatting import fixed_percent, whole_percent
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _describe(seen: Summary) -> None:
         _line("", plain_text(owner))
     trials, graded = counts.get("trials", 0), counts.get("graded", 0)
     unread = counts.get("unread", 0)
-    share = f", {counts['right'] / graded:.1%} of {graded:,} graded are right" if graded else ""
+    right = fixed_percent(counts["right"] / graded) if graded else ""
+    share = f", {right} of {graded:,} graded are right" if graded else ""
     _line("trials", f"{trials:,}, {unread:,} unread{share}")
     for flaw, count in seen.flaws.most_common():
         _line("", f"{count:,} unread: {plain_text(flaw)}")
@@ -105,7 +107,7 @@ def _reply(row: dict[str, Any]) -> str:
     else:
         grade = {True: "right", False: "wrong", None: "not graded"}[row["correct"]]
         answer = plain_text(row["answer"], longest=60)
-        verdict = f"{answer} at {row['confidence']:.0%}, {grade}"
+        verdict = f"{answer} at {whole_percent(row['confidence'])}, {grade}"
     ending = plain_text(" ".join(row["reply"].split())[-160:])
     where = f"{plain_text(row['question'], longest=40)} #{row['sample']}"
     return f"\n{where}: {verdict}\n  … {ending}"

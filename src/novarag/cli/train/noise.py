@@ -20,6 +20,7 @@ from novarag.cli.options import (
 )
 from novarag.config.pipeline import NoiseSettings
 from novarag.defaults import ASK
+from novarag.formatting import fixed_percent
 from novarag.runner.access import reach
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def print_tally(tally: Sequence[NoiseCount]) -> None:
         rejected = count.rejected.total()
         print(
             f"{count.noise:<18} {count.written:,} passages: {count.kept:,} kept,"
-            f" {count.spare:,} spare, {rejected:,} rejected ({rejected / count.written:.1%})"
+            f" {count.spare:,} spare, {rejected:,} rejected"
+            f" ({fixed_percent(rejected / count.written)})"
         )
         for reason, number in count.rejected.most_common():
             print(f"{'':<18} {number:,} {reason}")

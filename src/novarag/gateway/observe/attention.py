@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from novarag.formatting import span, whole_percent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -86,8 +88,9 @@ def _find_in_confidence(status: dict[str, Any]) -> Iterator[Matter]:
     for one in status["feedback"]["models"]:
         if one["word"] != "within the interval":
             said = (
-                f"answers of {one['model']} were {one['share']:.0%} right ({one['low']:.0%} to"
-                f" {one['high']:.0%}) where {one['delivered']:.0%} was stated,"
+                f"answers of {one['model']} were {whole_percent(one['share'])} right"
+                f" ({span(one['low'], one['high'], whole_percent)}) where"
+                f" {whole_percent(one['delivered'])} was stated,"
                 f" by {one['answers']:,} that users judged"
             )
             yield _make_matter(LOOK, one["word"].capitalize(), said)

@@ -13,6 +13,7 @@ import orjson
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from novarag.formatting import whole_percent
 from novarag.gateway.http.replies import make_error
 from novarag.gateway.settings import KeyScope
 from novarag.texts import plain_text
@@ -101,7 +102,7 @@ def _load_template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": plain_text, "whole": _format_count, "percent": _format_percent,
+        "shown": plain_text, "whole": _format_count, "percent": whole_percent,
         "lasted": _format_duration, "size": _format_size, "sentence": _capitalise,
     }  # fmt: skip
     return environment.get_template("status.html.j2")
@@ -122,10 +123,6 @@ def _read_file(name: str) -> str:
 
 def _format_count(number: float) -> str:
     return f"{number:,.0f}"
-
-
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _format_duration(seconds: float) -> str:

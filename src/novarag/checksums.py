@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes held at a time
 
 
 def digest(content: bytes) -> str:

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _FOLDED = str.maketrans({"\u2212": "-", **dict.fromkeys("'\u2018\u2019\u02bc`")})
+# Points that are no decimal point, commas within 1,000, and what is then a word: a number
+# with its sign, one sign of a script without spaces, or letters, with "c++" and "c#".
 _LOOSE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _TOKEN = re.compile(
     r"(?:(?<![\w.)])-)?\d+(?:\.\d+)*|[\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W_\u3040-\u30ff\u3400-\u9fff]+[+#]{0,2}"
 )
+# Where a clause of an answer ends: "Paris, not Lyon" has two.
 _CLAUSE_END = re.compile(r"[,.;:!?()\[\]\n\u2013\u2014]")
 
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
@@ -58,6 +61,7 @@ _REFUSALS_WITHIN = (
     "not possible to determine",
     "no idea",
 )
+# A refusal anywhere in an answer, as whole words.
 _REFUSED = re.compile(rf"(?:^| )(?:{'|'.join(_REFUSALS_WITHIN)})(?= |$)")
 
 

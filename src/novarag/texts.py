@@ -15,7 +15,9 @@ _ASCII = str.maketrans(
         "\u2026": "...", "\u200b": "", "\ufeff": "",
     }
 )  # fmt: skip
+# A tag of HTML, and not "a < b".
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,80}>")
+# Spaces and quotes as tokenised corpora have them, "do n't", "`` so ''", back as people write.
 _TYPESET = [
     (re.compile(r"``|''"), '"'),
     (re.compile(r"(?<!\w)[*_]{1,3}(?=[\w\"'])|(?<=[\w.!?,'\")])[*_]{1,3}(?!\w)"), ""),
@@ -33,6 +35,7 @@ _MARKDOWN = str.maketrans(
     {c: f"\\{c}" for c in "\\`*_{}[]#!|~@"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 )
 _LINKS = re.compile(r"(?<=[A-Za-z]):(?=\S)")  # what may begin an address
+# A sign that would make a list of a line.
 _LIST = re.compile(r"^(?=[+-])")
 
 
@@ -42,6 +45,7 @@ DEEPEST = 100
 _LONGEST_TOML = 250_000  # characters of a file of settings
 _WORD = r"[A-Za-z0-9_-]"
 _PART = rf"""(?:{_WORD}++|"(?:[^"\\\n]|\\.){{0,200}}+"|'[^'\n]{{0,200}}+')"""
+# Possessive repeats: a key of many parts is found or not in one pass.
 _MANY_PARTS = re.compile(rf"(?<!{_WORD})(?:{_PART}[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 

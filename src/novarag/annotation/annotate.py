@@ -32,7 +32,7 @@ WORDS, TWIN = "words", "twin"
 _TWIN_CHANCES: Chances = (0.05, 0.75, 0.2, 0.0)  # too few exist to fit; see docs/annotating.md
 _NOT_ANSWERING = frozenset({PassageKind.RELEVANT, PassageKind.IRRELEVANT})
 _ASKED_FOR = 0.9  # share of the question that stands beside a value which may be its answer
-_LONGEST_QUOTE = 300
+_LONGEST_QUOTE = 300  # characters of evidence that stand beside a verdict
 _CANNOT = "words cannot decide a yes/no question"
 
 

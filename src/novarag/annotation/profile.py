@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
 UNDECIDED = "undecided"
-EXAMPLES = 5
+EXAMPLES = 5  # undecided passages that a profile shows
 _YES, _NO = "yes", "no"
 _EVERYTHING = (*(k.value for k in KINDS), UNDECIDED)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+# The unit right behind a number: " km", "%", "-km/h"; bounded, so a long word costs no more.
 _UNIT = re.compile(r"[\s\u00a0-]{0,2}(\u00b0\s?[CF]\b|%|[^\W\d_]{1,20}(?:/[^\W\d_]{1,10})?)")
 
 _TABLES = (

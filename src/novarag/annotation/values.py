@@ -22,6 +22,7 @@ _MONTH = {name: i for i, name in enumerate(_MONTHS, 1)} | {
 _M = r"(?P<{0}>" + "|".join(sorted(_MONTH, key=len, reverse=True)) + r")\b\.?"
 _Y = r"(?P<{0}>1[0-9]{{3}}|20[0-9]{{2}})(?![0-9])"
 _D = r"(?P<{0}>[0-3]?[0-9])(?:st|nd|rd|th)?"
+# "3 May 1871", "May 3, 1871", "May 1871", "1871-05-03".
 _DATE = re.compile(
     r"\b(?:"
     + rf"{_D.format('d1')}(?:\s+of)?\s+{_M.format('m1')}(?:,?\s+{_Y.format('y1')})?"
@@ -42,6 +43,7 @@ _TYS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS = {word: 10 * i for i, word in enumerate(_TYS.split(), start=2)}
 _SCALE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _NUMBER_WORD = "|".join([*_UNITS, *_TENS, *_SCALE])
+# "two thousand and five": at most thirteen words, so that a long list costs no more.
 _SPELT = re.compile(
     rf"\b(?:{_NUMBER_WORD})(?:(?:[ -]|\s+and\s+)(?:{_NUMBER_WORD}))" + r"{0,12}\b", re.IGNORECASE
 )

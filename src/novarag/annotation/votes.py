@@ -62,7 +62,7 @@ _WORDS = {
 _NOTHING = frozenset({"", "none", "n/a", "nothing"})
 _SLOTS = frozenset({"question", "answers", "passage"})
 _THOUGHT = "</think>"  # what stands before it is no verdict
-_FOUR = 4
+_FOUR = 4  # kinds of passages among which a vote goes
 _BATCH = 256  # pairs an entailment model is handed at once
 _ROUNDING = 0.02  # by which three chances may miss 1, in half precision or cut to two digits
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ZERO, _ONE, _JOINT = "\u200b", "\u200c", "\u2060"
-_TAGS = 0xE0000
+_TAGS = 0xE0000  # where Unicode's block of tags begins; ASCII stands in its order there
 
 
 def _zero_width(text: str) -> str:

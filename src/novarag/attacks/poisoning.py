@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from novarag.attacks.suite import Attack
     from novarag.records import PassageGroup, Question
 
+# All slots at once, so that none is filled within what fills another.
 _SLOT = re.compile(f"({ANSWER}|{QUESTION}|{STATES}|{HIDDEN})")
 _SEPARATOR = "\x1f"
 MARK = "attack"

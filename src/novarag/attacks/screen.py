@@ -27,15 +27,19 @@ if TYPE_CHECKING:
 
 _ZERO_WIDTH = "\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad\u180e"
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# What nobody sees: any of it, what reverses text or spells by tags, runs that may encode a
+# text, and marks between the letters of a word.
 _INVISIBLE = re.compile(f"[{_ZERO_WIDTH}{_BIDI}\U000e0000-\U000e007f]")
 _OVERRIDE = re.compile("[\u202d\u202e\U000e0001-\U000e007f]")
 _RUN = re.compile(f"[{_ZERO_WIDTH}]{{4}}")
 _IN_WORD = re.compile("[A-Za-z]\u2060[A-Za-z]|[A-Za-z]\u200b[A-Za-z]")
 _MANY = 4  # words that something invisible cuts
 
+# Runs long enough for words in Base64, forty letters being thirty bytes; and words spelt
+# l e t t e r by letter.
 _CODED = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,4000}={0,2}(?![A-Za-z0-9+/=])")
 _SPACED = re.compile(r"(?:(?<=\s)|^)(?:[A-Za-z_] ){12}")
-_MOST_CODED = 20
+_MOST_CODED = 20  # runs of a text that are decoded, so that a long one costs no more
 
 
 def _invisible(text: str, _: str) -> bool:

@@ -50,7 +50,7 @@ _HORIZON = 100  # answers; the rest of the stake goes down as 1/log from there
 _BINS = len(CUTS) + 1
 _CELLS = (len(STATES) + 1) * _BINS  # the last state is any other
 _NUMBER = {state: i for i, state in enumerate(STATES)}
-_RECENT = 500
+_RECENT = 500  # answers of which an alarm says the share; bets do not go by it
 _LATELY = 10_000  # questions of which a second answer does not count
 _TILTS = np.geomspace(0.01, 3.0, 60)
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 LEAST_QUESTIONS = 30
 """Graded questions below which nothing is fitted."""
 
-FOLDS = 10
+FOLDS = 10  # the usual ten: each fit sees nine tenths of the questions
 _LEAVE_ALONE = 0.5  # the prior weight of leaving a confidence as it is
 _INTERVAL_LEAVE_ALONE = 0.1  # and for the interval, which must not trust in it before the rows do
 _FREEDOM = 1 / 3  # degrees of freedom a question, of Student's t in place of the normal

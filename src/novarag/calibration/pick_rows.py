@@ -30,7 +30,7 @@ LEAST_ROWS = 2
 ROWS_A_STRATUM = 6
 """Picked rows for each stratum on average, as long as confidences differ enough."""
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # what a sum of shares may fall short of a whole number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 POWER = 0.8
 """The chance of a gate with as many rows as `SampleSizeEstimate.rows` says."""
 
-REPLICATES = 200
+REPLICATES = 200  # of which ten lie beyond each end of the range
 _ENDS = (0.05, 0.95)  # quantiles of the replicates that end the range
 _BORROWED = 10.0  # rows that the line counts as, so that a threshold with two rows has a rate
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.scoring import Answer
 
-_MARGIN = 12
+_MARGIN = 12  # characters of the names of rows, of which Confidence is the longest
 
 _WHY = {
     "conflicting": "passages that bear on the question contradict each other",

@@ -18,6 +18,7 @@ from novarag.defaults import COMPARE, MEASURE
 if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
 
+# A budget as it is typed: brier=0.02, accuracy=2%.
 _BUDGET = re.compile(r"([a-z_0-9]{1,30})\s*=\s*([0-9]{0,3}(?:\.[0-9]{1,9})?)\s{0,3}(%?)", re.ASCII)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from novarag.runs import Progress
 
 _PLAIN_EVERY = 10.0  # seconds between two lines where nothing can be drawn over
-_DRAWN_EVERY = 0.2
+_DRAWN_EVERY = 0.2  # seconds between two pictures of a bar
 _CLEAR = "\r\x1b[2K"
 
 

@@ -6,6 +6,7 @@ import re
 
 import typer
 
+# A share as it is typed; no more digits than a float needs, and ASCII ones.
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{0,9})?|\.\d{1,9})\s{0,3}(%?)", re.ASCII)
 
 

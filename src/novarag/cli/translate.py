@@ -95,6 +95,8 @@ FLAG_OF = {
 """Parameters whose flag has another name; the others have their own, with dashes."""
 
 _QUOTED = r"'[^'`]{0,500}'|\"[^\"`]{0,500}\""
+# What messages hold in backticks: a call, `recover('runs/a')`, its arguments, a parameter with
+# or without a value, `risk=0.1`, and a tuple of one. Each repeat has its bound.
 _CALL = re.compile(rf"`([a-z_]{{1,40}})\(((?:{_QUOTED}|[^`()'\"]){{0,500}})\)`")
 _ARGUMENT = re.compile(rf"(?:{_QUOTED}|[^,'\"]){{1,500}}")
 _NAMED = re.compile(r"`([a-z_][a-z_0-9]{0,40})(?:=([^`]{1,500}))?`")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novarag.annotation import Annotation
     from novarag.records import PassageGroup
 
-_DIGITS = 4
+_DIGITS = 4  # decimals of a confidence in a file
 
 
 def annotated_line(

@@ -42,7 +42,7 @@ SPLITS = {
 SIZES = (3, 4, 5)
 _RECIPE = "nova-clean.json"
 _SHOWN = frozenset({"Starship Poopers"})
-_DEV = 0.15
+_DEV = 0.15  # share of the questions outside the test set that tune; the rest trains
 
 
 def _recipe() -> dict[str, dict[str, Any]]:

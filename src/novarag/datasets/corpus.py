@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TEXTS = ("text", "contents", "content", "body", "passage")
 IDS = ("id", "_id", "docid", "doc_id", "passage_id")
 TITLE = "title"
-_LONGEST_ID = 500
+_LONGEST_ID = 500  # characters; ids stand in every row that names a document
 
 
 def iter_documents(paths: Iterable[str | Path]) -> Iterator[Document]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+# Columns of a wide table: passage_1, passage_2.
 _NUMBERED = re.compile(r"passage_[0-9]{1,4}$")
 _Word = TypeVar("_Word", bound=StrEnum)
 

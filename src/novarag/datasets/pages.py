@@ -22,6 +22,7 @@ LARGEST = 20_000_000
 """Bytes of the largest page: a book has one million."""
 
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+# What makes `<` the beginning of a tag, and not of "a < b".
 _NAME = re.compile(r"<(/?[A-Za-z][A-Za-z0-9]{0,20}|[!?])")
 _LONGEST_TAG = 4000  # characters
 _UNSEEN = frozenset({"script", "style", "template", "noscript", "svg"})

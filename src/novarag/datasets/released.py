@@ -50,6 +50,7 @@ GROUPS = _QUESTION | {"k": pl.Int8, "passages": pl.List(_PASSAGE), "flags": _TEX
 ORIGINALS = _QUESTION | {"in_prepared": pl.Boolean, "flags": _TEXTS}
 POOLS = _QUESTION | {"passages": pl.List(_PASSAGE), "flags": _TEXTS}
 _YES_NO = frozenset({"yes", "no"})
+# Left out where two spellings of a question are one, as in the released files.
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 

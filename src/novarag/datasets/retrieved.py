@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RETRIEVED_SPLITS = ("train", "dev", "test")
 _LEARNT = frozenset({"nq-open-oracle", "hotpotqa-dev500"})
 _TESTED = frozenset({"naacl-nq-test", "naacl-hotpotqa-test"})
-_DEV = 0.15
+_DEV = 0.15  # share of the questions outside the test sets that tune, as in `clean`
 
 
 def corpus_file(data: str | Path | None = None) -> Path:

@@ -23,7 +23,7 @@ from novarag.filters.stages import ASKED
 if TYPE_CHECKING:
     from novarag.filters.options import Options
 
-_DIGITS = 9
+_DIGITS = 9  # decimals, so that equal distances tie however they were computed
 _UNGRADED = "not graded"
 _WORSE = "another response is better aligned"
 _NOT_DRAWN = "another response of its group was drawn"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 TALLY = "tally.json"
 _TABLES = ("kept.parquet", "groups.parquet", TALLY)
 _OURS = {*_TABLES, SEAL, "dropped", "report.html", "report.md"}
+# Names of pictures that an earlier run may have left here; other files stop it.
 _PICTURE = re.compile(r"funnel-[0-9]{1,6}\.svg")
 _DROPPED = ("run", "question", "group", "kind", "model", "sample", "stage", "reason")
 _REST = (

@@ -41,7 +41,7 @@ SINKS = {
 """The tools that answers can be sent to, and what sends to each."""
 
 _FUTILE = 50  # refusals in a row with nothing taken, after which it is no use to go on
-_SHOWN = 5
+_SHOWN = 5  # refusals that are printed
 
 
 class Sink(Protocol):

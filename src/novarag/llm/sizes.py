@@ -19,9 +19,9 @@ _UNBOUNDED = 1_048_576  # bytes of a sample where no `max_tokens` was set
 _UNBOUNDED_TOKENS = 32_768  # tokens with log-probabilities, likewise
 _LOGPROB = 256  # bytes of a token with its log-probability, and of each alternative
 _VALUES, _VALUES_OF_SAMPLE, _VALUES_OF_LOGPROB = 4096, 512, 64
-_MOST_VALUES = 3_000_000
+_MOST_VALUES = 3_000_000  # of one reply, whatever was asked for
 _OBJECT = 8  # an empty object or list takes the memory of about eight numbers
-_STRETCH = 65_536
+_STRETCH = 65_536  # bytes, so that a flood is noticed before all of it is split
 _STRUCTURE = b'"{[,'
 _REST = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from novarag.metrics.tally import Tally
     from novarag.stats.arrays import Floats, Ints
 
-BINS = 10
+BINS = 10  # of equal width, as most papers have them
 _NARROWEST = 0.001  # width of a kernel, below which an error is none
 _EDGE = 1e-6  # 0.7 kept as a 32-bit float must fall where 0.7 does
 

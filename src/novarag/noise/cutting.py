@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from novarag.records import Passage, Question
 
+# Where a sentence ends: a stop, perhaps a quotation mark, blanks, and a capital or a digit. No
+# end is an initial or an abbreviation, "J. Smith", "Dr. Smith".
 _BREAK = re.compile(
     r"(?:(?<=[\w)\]\u2019\u201d'\"%][.!?])|(?<=[.!?][\"\u201d\u2019]))\s+(?=[\"\u201c'(\[]?[A-Z0-9])"
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SLOTS = frozenset(
     {"question", "answers", "gold", "sentences", "words", "candidates", "format", "diversity"}
 )
+# The end of a sentence, as it is counted in the gold passage.
 _SENTENCE = re.compile(r"[.!?][\"')\]]{0,2}(?=\s|$)")
 _USUAL = (3, 60)  # sentences and words, where there is no gold passage to follow
 _SHORTEST = 15  # words; a gold passage of five words is no model for a passage

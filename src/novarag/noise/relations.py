@@ -21,6 +21,7 @@ Table = tuple["NDArray[np.float64]", list[str]]
 _RUN = 3  # words
 _MODULI = (2, 3, 4, 5, 6, 7)
 _NEAR = 5  # passages between which lengths are compared modulo a number
+# Rough ends of sentences do: both passages of a pair are cut alike.
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHARED = (
     "words shared", f"runs of {_RUN} words shared", "sentences shared", "the same last word",

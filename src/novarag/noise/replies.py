@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+# A line that begins a part of a reply: "**Passage 2:**", "Wrong answer 1. Lyon"; and the
+# probability beside it. Bounded and matched at the beginning of a line only.
 _HEAD = re.compile(
     r"[ \t>*#_`\-]{0,8}"
     r"(?P<word>passage|answer|(?:counterfactual|wrong|supported) answer|probability)"

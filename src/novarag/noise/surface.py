@@ -28,7 +28,9 @@ _MARKS = {
     "colons": ":", "commas": ",", "stops": ".", "hyphens": "-", "apostrophes": "'", "tags": "<",
     "line breaks": "\n",
 }  # fmt: skip
+# What is counted in a text.
 _DIGITS, _CAPITALS, _WORDS = re.compile(r"[0-9]"), re.compile(r"[A-Z]"), re.compile(r"\S+")
+# Rough ends of sentences, of which only the number is a cue.
 _SENTENCE = re.compile(r"[.!?](?:\s|$)")
 _VOCABULARY, _RARE = 1500, 5
 _PLACES = 10  # passages of a group that are looked at place by place and pair by pair

@@ -35,18 +35,20 @@ class PassageFault(StrEnum):
     TOO_LONG = "it is far longer than the gold passage"
 
 
+# What a model copies instead of writing: "[the text]", "Passage 2: <...>".
 _SLOT = re.compile(
     r"[ \t*#_\[<(]{0,6}(?:passage|document|text|candidate)?[ \t]{0,2}[0-9]{0,3}"
     r"[:.)\]*_ \t]{0,8}"
     r"(?:[\[<(][^\[\]<>()]{0,120}[\])>])?[ \t.\u2026]{0,6}$",
     re.IGNORECASE | re.ASCII,
 )
+# "Brent's" and "Brent" are one word.
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _ARTICLES = frozenset({"a", "an", "the"})
 _NUMBERS = frozenset(
     "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 )
-_LONGEST_SLOT = 200
+_LONGEST_SLOT = 200  # characters; what is longer was written by somebody
 _STEM = 3  # letters a word keeps at least when it loses its plural
 _UNIT = 4  # letters of a unit
 _SHORT = 2  # letters that prove nothing by turning up

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from novarag.probes.matching import MatchingRisk
     from novarag.stats.arrays import Bools, Floats, Ints
 
-_DIGITS = 12
+_DIGITS = 12  # decimals, so that equal scores tie however they were summed
 
 
 class GroupScores(NamedTuple):

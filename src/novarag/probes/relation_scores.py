@@ -70,7 +70,7 @@ class RelationScores:
         )
 
 
-_TINY = 1e-9
+_TINY = 1e-9  # keeps the least score below zero, as the test needs it
 _HALVINGS = 20  # leave less than a thousandth of a point
 
 

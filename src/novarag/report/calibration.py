@@ -27,7 +27,7 @@ FEW = 100
 """Graded questions below which the width of the intervals is said first."""
 
 _ASKED = np.linspace(0, 1, 101)
-_BINS = 10
+_BINS = 10  # tens of percent
 _SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 _SAME = 0.002  # a change of Brier that is none
 _STRAYS = 0.35  # size of level effects, in log-odds, from which they are spoken of

@@ -40,8 +40,8 @@ KEYS = {
 }
 """Figures that stand large, and what they are called there."""
 
-SMALL_MULTIPLES = 24
-SHOWN_DIFFERENCES = 60
+SMALL_MULTIPLES = 24  # groups that are drawn; the table has all
+SHOWN_DIFFERENCES = 60  # rows of the table of differences, the surest first
 _RANKED = ("calls", "tokens", "behind", "p")
 _TWICE = frozenset({"sources", "notes", "decisions", "metrics"})  # said elsewhere, or not data
 

@@ -24,7 +24,7 @@ HUES = 8
 _BAR, _GAP, _LEFT, _TOP, _TALL = 26, 26, 34, 14, 230
 _LETTER = 6.6  # pixels, about
 _RADIUS, _MIDDLE_X, _MIDDLE_Y, _HIGH = 140.0, 240.0, 168.0, 310
-_LEAST_SPOKES = 3
+_LEAST_SPOKES = 3  # fewer make no outline
 
 
 def hue(place: int) -> str:

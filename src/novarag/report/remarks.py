@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 3
 """Columns that are named with their values; of others only the name is said."""
 
-_MOST_VALUES = 5
+_MOST_VALUES = 5  # of a column, that one sentence names
 
 
 def oddity_lines(found: TableOddities) -> Iterator[str]:

@@ -14,7 +14,7 @@ BESIDE = "confidences"
 
 STATED, CALIBRATED = "as stated", "calibrated"
 
-_SURE = 0.05
+_SURE = 0.05  # the usual level of a test
 
 
 def is_beside(measurement: Measurement) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from novarag.study import StudyReport
     from novarag.study.analysis import CriterionReport
 
-_SURE = 0.05
+_SURE = 0.05  # the usual level of a test
 
 
 number = partial(decimal, decimals=2)

@@ -19,10 +19,12 @@ from novarag.report.templating import render_page
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# Of the Markdown that tables of ours hold: places and headings.
 _ANCHOR = re.compile(r'<span id="([A-Za-z0-9_-]{1,80})"></span>$')
 _HEADING = re.compile(r"(#{1,4}) (.*)")
 _PICTURES = Markup('<figure class="chart broad">{}</figure>')
-_CELLS = re.compile(r"(?<!\\)\|")
+_CELLS = re.compile(r"(?<!\\)\|")  # a bar that is escaped ends no cell
+# What stands within a line, an escaped sign first; each repeat is bounded.
 _INLINE = re.compile(
     r"\\(?P<sign>[!-/:-@\[-`{-~])"
     r"|`(?P<code>[^`]{1,2000})`"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 """How far promise and delivery may part for a confidence to be usable as it is."""
 
-COIN = 0.5
+COIN = 0.5  # the AUROC of a confidence that tells nothing apart
 NEAR_COIN = 0.6
 """An AUROC whose interval ends below this and holds 0.5 is as good as a coin."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import MilvusIndex
 
-BATCH = 1000
+BATCH = 1000  # documents that are encoded and written at a time
 _Row = TypeVar("_Row")
 
 

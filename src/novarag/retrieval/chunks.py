@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from novarag.records import Document
 
 _LONGEST_WORD = 100  # characters; what is longer is no word, as in a script without spaces
-_LONGEST_TITLE = 1000
+_LONGEST_TITLE = 1000  # characters, as it stands in every chunk
 
 
 def cut(documents: Iterable[Document], *, words: int = INDEX.words) -> Iterator[Passage]:

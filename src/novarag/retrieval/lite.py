@@ -10,8 +10,9 @@ from time import monotonic, sleep
 from novarag.atomic import resolved
 from novarag.errors import StorageError, UsageError
 
+# What Milvus Lite takes for the name of a file.
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,36}")
-_PATIENCE = 15.0
+_PATIENCE = 15.0  # seconds until a server whose caller died is gone
 
 
 def is_file(uri: str) -> bool:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_TOKENS = 256
+MAX_TOKENS = 256  # of a text that are encoded; Contriever's own
 _PACKAGE = "package:"
 _DECISIVE = frozenset({".safetensors", ".json", ".txt", ".model"})
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes held at a time
 
 
 class LocalEncoder:

@@ -14,7 +14,7 @@ from novarag.retrieval.encoding import EncoderIdentity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMAT = 1
+FORMAT = 1  # of the manifest; a reader refuses others
 
 _STOP_WORDS = tuple(
     "a an and are as at be but by for if in into is it no not of on or such that the their then"  # noqa: SIM905

@@ -39,7 +39,8 @@ COLLECTION = "passages"
 _LONGEST = 65_535  # bytes of a text that Milvus takes
 _DEPTH = 50  # ranks of each search that are fused: more found no more, and cost
 _AT_ONCE = 128  # queries in one call
-_WAIT = 600.0
+_WAIT = 600.0  # seconds that one search may take
+# What Milvus takes for the name of a collection: 255 characters, no digit first.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 # The engine of a file hangs up on a client that pings it while nothing is asked, as in a long batch
 # of encoding; and a process on this machine needs no ping.

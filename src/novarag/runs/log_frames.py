@@ -18,6 +18,8 @@ from zlib import crc32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The head of a frame: checksum, length, and the link to the frame before it; where a head
+# may begin again behind damage; and a frame of a log of before links.
 _HEAD = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{16}) ")
 _NEXT = re.compile(rb"\n(?=[0-9a-f]{8} [0-9a-f]{8} [0-9a-f]{16} )")
 _UNLINKED = re.compile(rb"[0-9a-f]{8} [0-9a-f]{8} \{")

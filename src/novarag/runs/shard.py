@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from novarag.runs.store import Store
 
 _FATAL = frozenset({Outcome.DENIED, Outcome.REDIRECTED, Outcome.INCOMPLETE})
-_BEAT = 1.0
+_BEAT = 1.0  # seconds between two writes of the journal to the disk
 _TOGETHER, _FOLDED = 64, 2048
 STOP = "stop"
 """A file by this name in the run's folder asks every worker to send nothing more."""

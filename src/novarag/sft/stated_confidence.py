@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NO_NUMBER = "the confidence is not one number that stands there once"
 """Why a completion is left out where its number is to be masked or rewritten."""
 
+# Every number within the stated confidence; one of them is it, as a percent or a share.
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
 

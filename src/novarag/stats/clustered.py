@@ -17,7 +17,7 @@ from novarag.stats.figure import Figure
 if TYPE_CHECKING:
     from novarag.stats.arrays import Floats
 
-_UPPER = 0.975
+_UPPER = 0.975  # the upper end of an interval of 95 %
 
 
 def clustered_share(hits: Floats, counts: Floats) -> Figure:

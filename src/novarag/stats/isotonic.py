@@ -47,6 +47,7 @@ def _fitter() -> Callable[[Floats, Floats], Floats]:
     return _whole
 
 
+# What the pooled levels must come to: 0.6 once and 0.2 three times.
 _POOLED = (1.0 * 0.6 + 3.0 * 0.2) / 4.0
 
 

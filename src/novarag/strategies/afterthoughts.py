@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from novarag.strategies.parts import LabelledField, ReplyText
 
+# What an afterthought may state: "40 %", "4/10", "0.4", "forty percent"; "30 % of the passages"
+# is none. Here and below every repeat is bounded, so that time grows with the length alone.
 _STATED = re.compile(
     r"(?P<percent>[0-9]{1,9}(?:\.[0-9]{1,30})?)[ \t\u00a0\u202f]{0,3}\\?"
     rf"(?:[%\uff05]|{PERCENT})(?![ \t]of (?!confidence|certainty))"
@@ -41,38 +43,45 @@ _STATED = re.compile(
     rf"|(?P<words>\b[^\W\d_]{{2,20}})[ \t-](?:{PERCENT})|\u767e\u5206\u4e4b",
     re.IGNORECASE,
 )
+# Words of change, of confidence and of correction: "now 40 %", "my confidence", "wait, no".
 _CHANGED = re.compile(rf"\b(?:{'|'.join(CHANGING)})\b|\u7f6e\u4fe1|\u4fe1\u5fc3", re.IGNORECASE)
 _CONFIDENCE = re.compile(rf"\b(?:{'|'.join(CONFIDENCE)})\b", re.IGNORECASE)
 _CORRECTS = re.compile(
     rf"\b(?:{'|'.join(CORRECTING)})(?:\b|(?<= ))|{'|'.join(CORRECTING_UNSPACED)}", re.IGNORECASE
 )
+# A correction at the beginning of a sentence: "Wait, ...", "- Actually: ...".
 _OPENS = re.compile(
     r"(?:^|[\n.!?:;\u3002\uff01\uff1f\u2014\u2013-])[ \t*_>(\[]{0,6}"
     rf"(?:{'|'.join(OPENING)})(?:[ \t]{{0,2}}[,.:;!\u2014\u2026\uff0c-]|[ \t]{{0,2}}$)",
     re.IGNORECASE,
 )
+# Another answer by name, "the answer is Lyon" or "-> Lyon", which begins with a capital.
 _NAMES = re.compile(
     rf"(?:\b(?:{'|'.join(NAMING)})[ \t]{{0,2}}(?:{'|'.join(BEING)})"
     r"|^[ \t]{0,4}(?:=>|->|\u2192|\u21d2|=))[ \t*_\"\u201c'(]{0,4}"
     r"(?P<name>(?-i:[A-Z0-9]|[^\W\d_a-zA-Z])[^\n.;!?\u3002]{0,80})",
     re.IGNORECASE,
 )
+# An answer that is taken back, before or behind it: "not Paris", "Paris is wrong".
 _DENIES = re.compile(rf"(?:{'|'.join(DENYING)})[ \t\"'\u201c*]{{0,4}}$", re.IGNORECASE)
 _DENIED = re.compile(
     r"[\"'\u201d*]{0,3}[ \t]{0,2}(?:(?:is|was|ist|est|es|\u00e8|\u00e9|would be|seems)[ \t]{1,2})?"
     rf"(?:{'|'.join(DENIED)})",
     re.IGNORECASE,
 )
+# A label of a second block, and one that only repeats the form of the prompt.
 _LABEL = re.compile(
     r"[ \t>*_#-]{0,12}(?:step [0-9]{1,3} |final )?(?:answer|confidence)[ \t*_]{0,4}:", re.IGNORECASE
 )
 _ECHO = re.compile(
     _LABEL.pattern + r"[ \t*_]{0,4}[\[<{]", re.IGNORECASE
 )  # of the prompt's own form
+# A bare number of up to three digits, which is no part of a word, a date or a percent.
 _NUMBER = re.compile(r"(?<![\w.])[0-9]{1,3}(?:\.[0-9]{1,9})?(?![\w%.]?[0-9])")
 _FIELD = re.compile(
     r"[ \t*]{0,4}\w{1,30}_\w{1,30}[ \t*]{0,3}:"
 )  # another one of a form: PART_OF: 40
+# Lines, and the sentences of one; a point between digits ends none.
 _LINE = re.compile(r"[^\n]{1,2000}")
 _SENTENCE = re.compile(r"(?:[^\n.!?;\u3002\uff01\uff1f]|(?<=[0-9])\.(?=[0-9])){1,400}")
 _DRESSING = " \t\r\n*_`|;,.-=#>}])\"'"

@@ -22,10 +22,13 @@ _SIGNS = (
     "\U0001f604\U0001f601\U0001f389\U0001f3c6\u2b50\U0001f31f\u2728\U0001f7e2\U0001f525\U0001f680\U0001f4aa\U0001f947"
     "\U0001f4cc\U0001f4ca\U0001f4c8\U0001f512\u2605\u2606\u25cf\u25a0\u25aa\u25c6\u2022\U0001f3fb-\U0001f3ff\u200d"
 )
+# What may stand before a number: marks, brackets, and hedges such as "about".
 _DRESSING = re.compile(f"[{_SPACES}{_UNSEEN}*_`\"'$\\\\~\u2248{_SIGNS}]{{0,200}}")
 _LEAD = re.compile(f"[{_SPACES}{_UNSEEN}*_`\"'\\[\\](){{}}$\\\\~\u2248{_SIGNS}]{{0,200}}")
 _HEDGE = re.compile(rf"(?:{HEDGES})[ \t]{{0,4}}(?=\.?[0-9])", re.IGNORECASE)
 _HUNDREDTHS = "\u767e\u5206\u4e4b"  # which stands before its number, and means a percent
+# The number, its percent sign, and what it is out of: "85", ".85", "85 percent", "8 / 10",
+# "8 out of 10". Digits are bounded, as `int` is slow on very long ones.
 _NUMBER = re.compile(r"(?P<whole>[0-9]{1,9})(?:\.(?P<part>[0-9]{0,30}))?|\.(?P<bare>[0-9]{1,30})")
 _PERCENT = re.compile(
     rf"[{_SPACES}{_UNSEEN}*_]{{0,20}}\\?(?:[%\uff05]|{PERCENT})", re.IGNORECASE | re.ASCII
@@ -34,6 +37,8 @@ _RATIO = re.compile(
     r"[ \t]{0,4}\(?(?:/|out of)[ \t]{0,4}([0-9]{1,9})(?![0-9.]{0,30}[0-9])\)?",
     re.IGNORECASE | re.ASCII,
 )
+# Words that only say that the number is a confidence: "85 % sure", "85 % chance that it is
+# right"; and the same number once more, "0.85 (or 85 %)", "= 85 %".
 _SURE = re.compile(
     r"[ \t*_]{0,4}(?:sure|certain|certainty|confident|confidence|likely|likelihood|probability"
     r"|probable|chance)\b(?:[ \t]{1,3}(?:level|score|rating)\b)?"
@@ -47,6 +52,8 @@ _AGAIN = re.compile(
     r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})",
     re.IGNORECASE,
 )
+# A remark in brackets behind a number, and what may end a line. Bounded, and without nesting,
+# so that neither can try the same signs twice.
 _REMARK = re.compile(
     r"\((?P<round>[^()\n]{0,300})\)|\[(?P<square>[^\[\]\n]{0,300})\]|\uff08(?P<wide>[^\uff08\uff09\n]{0,300})\uff09"
 )
@@ -65,22 +72,27 @@ COUNTS = re.compile(
 )
 """Numbers in words about passages, which count these or name one of them; and years."""
 
+# "No doubt" holds a word of doubt, and says none.
 _UNDOUBTED = re.compile(
     r"\b(?:no|without(?: any)?|free of|zero|not a)[ \t]{1,3}(?:\w{1,12}[ \t]{1,3})?"
     r"(?:errors?|doubts?|mistakes?|uncertainty|contradictions?|conflicts?|guess)\b",
     re.IGNORECASE,
 )
+# Who states a number because a passage told him to does not state his own.
 _ORDERED = re.compile(
     r"\b(?:demand\w{0,3}|instruct\w{0,3}|dictat\w{0,3}|told|orders?|ordered|request\w{0,3}|requir\w{1,3}"
     r"|ignore|not (?:mine|my|me)|draft|lie|as asked|suggest\w{0,3}|claim\w{0,3})\b",
     re.IGNORECASE,
 )
+# Two ends, "80-90", "80 to 90", or one, "80 or more".
 _RANGE = re.compile(
     r"[ \t*()\]]{0,6}(?:[-\u2010-\u2015\u2212~\u301c\uff5e\uff0d\u00b1\u2026\u2192\u21d2\u81f3]"
     r"|->|=>|\.{2,3}|to\b|or\b|and\b|up to\b|through\b|bis\b|\+)[ \t*~>]{0,4}\.?[0-9]"
     r"|[ \t]{0,4}(?:\+|or (?:higher|more|less|lower|above|below|so)\b|at (?:least|most)\b)",
     re.IGNORECASE,
 )
+# Words that blur a number, "at most 80", "80, if passage 1 is right"; then words that turn it
+# round, "80 % wrong", "not 80 % sure".
 _BLURRED = re.compile(
     r"\b(?:give or take|plus or minus|minimum|maximum|min|max|at (?:the )?(?:least|most|minimum)"
     r"|lower bound|upper bound|up to|between|range|ish|or (?:so|more|less|higher|lower|above|below)"
@@ -95,6 +107,8 @@ _TURNED = re.compile(
     r"(?:sure|certain\w{0,2}|confiden\w{2}|correct|right|true|likely|trust\w{0,6}))\b",
     re.IGNORECASE,
 )
+# Another percent in a remark, "90 % (passages), 40 % (own knowledge)"; below it what is
+# counted, and numbers that follow.
 _SIGNED = re.compile(
     r"([0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})[ \t]{0,4}\\?"
     r"(?:[%\uff05\u2030\u2031]|percent\b|per cent\b|pct\b)",
@@ -104,14 +118,15 @@ _COUNTED = re.compile(r"\b(?:passage|document|source|snippet|doc)s?\b", re.IGNOR
 _NEXT_NUMBER = re.compile(r"[^\w\n]{0,12}(?P<number>[0-9]{0,9}\.?[0-9]{1,30})")
 _SECOND_NUMBER = re.compile(r"[^0-9\n.]{0,80}[0-9]")
 _DIGITS = frozenset("0123456789")
-_BOUNDED = re.compile(r"[<>\u2264\u2265\u00b1]|\+/-")
+_BOUNDED = re.compile(r"[<>\u2264\u2265\u00b1]|\+/-")  # signs of a bound, as in "(>= 80)"
+# A number anywhere in a remark.
 _ANY_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}")
 _FEW = 4  # words of a remark in which a number can be nothing but another confidence
 _ITEMS = 6  # remarks and repetitions behind a number, at most
 _BOUND = "<>\u2264\u2265"
 _SHORT = 32  # characters; longer ones differ from reply to reply, and would fill the memory
-_LONGEST = 400
-_LISTED = 20
+_LONGEST = 400  # characters behind a label that are looked at
+_LISTED = 20  # the greatest number that may count a list
 
 
 def parse_confidence(text: str, scale: NumberScale) -> float | Flaw:

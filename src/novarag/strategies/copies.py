@@ -18,6 +18,7 @@ from novarag.strategies.markup import ANY_TAG, decoded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# Numbers stay apart, "4 5" is no 45, and all other signs go; then each with what it is out of.
 _BETWEEN_NUMBERS = re.compile(r"(?<=[0-9])[^\w.]{1,40}(?=[0-9])")
 _DRESSING = re.compile(r"[^\w.|]{1,400}|_")
 _NUMBER = re.compile(
@@ -55,6 +56,7 @@ def letters(word: str) -> str:
 
 
 _ASCII_DRESSING = {code: None for code in range(128) if not chr(code).isalnum()}
+# Entities and escapes, in which a passage may hide a label.
 _CODED = re.compile(r"&|\\[ux]|%[0-9a-fA-F]{2}")
 
 

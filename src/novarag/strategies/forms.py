@@ -7,7 +7,7 @@ from __future__ import annotations
 
 _MOST_LINES = 6  # of reasoning, where a strategy asks for steps without a form
 _MOST_STEPS = 4  # that have a confidence each
-_GUESSES = 4
+_GUESSES = 4  # as many as the prompt of top-k asks for
 _LONGEST = 80  # characters of an answer
 _PERCENT = "(100|[1-9]?[0-9])%"
 # What the reader takes for dressing would leave no answer; a bracket is the prompt, said back.

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from novarag.strategies.table import Strategy
     from novarag.strategies.template import Template
 
+# Labels of the prompt whose lines get a frame, where it goes in, and one that stands there:
+# "Answer[3f09ab]:".
 _LABEL = re.compile(r"(Passage Classifications|Group Judgment|Confidence|Answer):")
 _PLACE = re.compile(
     "(?:(?<=Passage Classifications)|(?<=Group Judgment)|(?<=Confidence)|(?<=Answer))(?=:)"
 )
 _FRAME = re.compile(r"^(?:Answer|Group Judgment)\[([0-9a-f]{6})\]:", re.MULTILINE)
-_DIGITS = 6
+_DIGITS = 6  # of a frame, which make 16 million of them
 
 
 def fresh_secret() -> str:

@@ -99,10 +99,14 @@ _QUALIFIERS = (
 _DETERMINERS = ("the", "my", "your")
 _CJK = "\u2e80"  # from here on words are written without spaces
 _JOINED = frozenset("\u7ec8\u7684\u540e\u786e\u4f73\u6b65")  # what may stand just before one
+# The step that a label belongs to, "step 2's confidence" or "Step 2: confidence"; sixteen
+# characters before the label are looked at.
 _STEP = re.compile(
     rf"(?:{STEPS})[ \t]{{0,2}}([0-9]{{1,3}})(?:[ \t]?\u6b65)?(?:'s)?[ \t*_-]{{0,4}}$"
 )
 _STEP_PREFIX = re.compile(r"step[ \t]{0,2}[0-9]{1,3}[ \t]{0,2}[:.)][ \t*_]{0,4}$")
+# What may stand between the word of a label and its value: a frame, "score", "(0-100)", and a
+# colon; a line of its own; a dash and a number. Then what can begin a number.
 _COLON = re.compile(
     r"(?:\[[0-9a-f]{6}\])?s?(?:[ _](?:score|level|rating|percentage))?"
     rf"(?: (?:{AFTER})\b)?(?: in (?:this|my|the) answer)?(?: is)?"
@@ -113,11 +117,13 @@ _COLON = re.compile(
 _HEADING = re.compile(r"s?(?:[ _](?:score|level))?[ \t*_`]{0,6}\r?\n")
 _DASH = re.compile(r"[ \t*_`]{0,4}(?:[-\u2013\u2014]|is)?[ \t*_`]{1,4}(?=[0-9])")
 _NUMERIC = re.compile(r"[ \t*_`\"'$\\~(\[<]{0,12}\.?[0-9]")
+# Words by which a label speaks of a passage's confidence, "confidence of the author".
 _SOURCE = re.compile(
     r"(?:passage|document|doc|source|snippet)[ \t#]{0,2}[0-9]|quot|copied|according|claim|printed"
     r"|\b(?:pages?|articles?|authors?|editors?|writers?|web ?sites?)\b",
     re.IGNORECASE,
 )
+# The form of the prompt, copied and not filled: "[your answer]", "[0-100]%", "___".
 _PLACEHOLDER = re.compile(
     r"[\[<(][ \t]{0,2}(?:your|insert|the final|the most|the correct|the probability|most likely"
     r"|a number|0% ?-)",

@@ -23,12 +23,14 @@ _DRESSING = (
     "b|strong|i|em|u|span|font|mark|small|big|sup|sub|center|tt|kbd|samp|var|label|bdi|bdo|a"
 )
 _BLOCKS = "p|br|hr|div|li|ul|ol|dl|dt|dd|h[1-6]|section|table|tbody|thead|tr|td|th|html|body"
+# A tag that only dresses a text, or one of a block, which ends a line: <b>, <br/>.
 _TAG = re.compile(
     rf"</?(?:(?P<block>{_BLOCKS})|{_DRESSING})(?:[ \t/][^<>\n]{{0,120}})?>", re.IGNORECASE
 )
 ANY_TAG = re.compile(r"</?[a-zA-Z!][^<>\n]{0,120}>")
 """A tag of whatever name."""
 
+# Up to eight tags at the beginning of a value: "<b><i>Paris".
 _EDGE_TAGS = re.compile(
     rf"(?:[ \t*_]{{0,8}}{_TAG.pattern.replace('?P<block>', '?:')}){{1,8}}", re.IGNORECASE
 )
@@ -44,6 +46,7 @@ _OWN = frozenset(
         *("assistant", "message", "guess", "probability", "decision"),
     }
 )
+# Elements that may hold a reply, as <final_answer> and [answer], opened or closed.
 _NAMED_TAG = re.compile(r"<(?P<end>/?)(?P<name>[^\W\d_][\w:.-]{0,30})(?:[ \t][^<>\n]{0,120})?>")
 _BRACKET = re.compile(r"\[(?P<end>/?)(?P<name>[^\W\d_][\w-]{2,30})(?:[ =][^\[\]\n]{0,80})?\]")
 # Blocks of template languages: {% quote %} and {% endquote %}.

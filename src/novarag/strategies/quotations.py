@@ -37,8 +37,10 @@ _TAGS = (
     ("<context", "</context"),
     ("<source", "</source"),
 )
+# Whether a text has any of these tags; the slow search for pairs starts only then.
 _TAG = re.compile("<(?:" + "|".join(re.escape(opening[1:]) for opening, _ in _TAGS) + ")")
 _MARKS = (("~~", "~~"), ("[quote", "[/quote"), ("\\begin{quot", "\\end{quot"))
+# Each opening sign with what closes it; an apostrophe within a word closes nothing.
 _TYPOGRAPHIC = {
     "\u201c": re.compile("\u201d"),
     "\u201e": re.compile("[\u201c\u201d]"),
@@ -57,6 +59,7 @@ _TYPOGRAPHIC = {
         )
     },
 }
+# Any of the opening signs.
 _OPENING = re.compile(f"[{''.join(_TYPOGRAPHIC)}]")
 # Each begins with the character it looks for: that is what makes a search quick.
 _FENCE = re.compile(r"```|~~~")
@@ -66,6 +69,8 @@ _SINGLE = re.compile(r"'(?=\w)")
 _SINGLE_END = re.compile(r"'(?<=\S')(?!\w)")
 _BEFORE = frozenset(" \t\n([{:,;=*_>-\u2013\u2014")
 _AFTER = frozenset(" \t\n.,;:!?)]}*_<-\u2013\u2014")
+# Who or what is quoted ends so: "the page says:", "copied from passage 2: "; then words for a
+# source, and words of the model's own voice, with which no source is meant.
 _SAYING = re.compile(
     r"\b(?:(?:says?|said|saying|states?|stated|stating|claims?|claimed|claiming|reads?|writes?|wrote"
     r"|written|quotes?|quoted|quoting|contains?|containing|instructs?|instructed|tells?|asserts?"
@@ -89,6 +94,7 @@ _OWN = re.compile(
     r"|given|considering|using|weighing|after|so|hence|result is)\b",
     re.IGNORECASE,
 )
+# The same in any case; and a passage laid out as the prompt lays it out, "Passage 2: ".
 _SAYING_ANY_CASE = re.compile(_SAYING.pattern, re.IGNORECASE)
 _LAID_OUT = re.compile(r"[ \t>*_-]{0,8}passage[ \t]{1,2}[0-9]{1,4}[ \t*_]{0,4}:", re.IGNORECASE)
 _PREFIXES = (
@@ -103,10 +109,10 @@ _PREFIXES = (
     "\u276f",
     "//",
 )
-_COLON = re.compile(r"[:\uff1a][ \t*_#-]{0,8}\n")
+_COLON = re.compile(r"[:\uff1a][ \t*_#-]{0,8}\n")  # a line that announces what is below it
 _DRESSING = " \t*_#-"
 _FENCED = 8  # characters before a fence on its line, at most
-_TAB = 4
+_TAB = 4  # columns, as in Markdown
 _INDENT = 2  # columns; the prompt indents the lines of a passage by as many
 _NEAR = 400  # characters of a line or of a paragraph that are looked at
 _SENTENCE = 100  # characters of a line that announces something

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _COPIED = 200  # characters after a label that are held against the passages
 _FRAME = re.compile(r"\[[0-9a-f]{6}\]")  # that a copy may have been given
+# The word that a label is followed by, which may be an evidence state.
 _WORD = re.compile(r"[^a-zA-Z]{0,8}[a-zA-Z]{1,20}")
 _BELOW = frozenset(
     {

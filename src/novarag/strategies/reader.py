@@ -54,7 +54,8 @@ _BREAKS = dict.fromkeys(map(ord, _ASCII_BREAKS + _OTHER_BREAKS), "\n")
 _NO_STATE = "the group judgment is none of the three words"
 _TWO_STATES = "two group judgments disagree"
 _TWO_LISTS = "two lists of passage classes disagree"
-# What a reply says of one passage: its number and its class, in many dresses.
+# The class of one passage: "Passage 2: Highly Relevant (it names the year)", "2. HR"; a line
+# with a second class is no entry, and what may follow the last.
 _ENTRY = re.compile(
     r"[ \t*_`>\-\u2022;,/|]{0,12}(?:[0-9]{1,3}[.)][ \t*_]{1,4}(?=passage|document|doc))?"
     r"(?:(?:passage|document|doc|p)[ \t]{0,2})?(?:\[?(?P<number>[0-9]{1,3})\]?)?"
@@ -76,6 +77,7 @@ _WORDS = {
     "i": Utility.IRRELEVANT,
 }
 _SHORT = 300  # characters; longer ones have reasons in them, and would fill the memory
+# The judgment of the whole group, the first word of its line.
 _STATE = re.compile(
     r"[ \t*_`\"'\[\u00a0]{0,8}(?P<word>conflicting|consistent|insufficient)\b",
     re.IGNORECASE | re.ASCII,

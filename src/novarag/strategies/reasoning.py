@@ -50,8 +50,9 @@ _QUOTES = frozenset("\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb")
 _TELLING = 8  # letters beside a mark without which it could be anybody's
 _ROLE, _END = "<|start|>assistant", "<|end|>"
 _MOST = 64  # quoted marks that are looked at; a reply with more is no reply
+# `analysisWe know ...`, a channel of gpt-oss without its marks.
 _CHANNEL = re.compile("analysis[A-Z]")
-_FENCE = re.compile("```")
+_FENCE = re.compile("```")  # code, in which a mark is no mark
 _NEAR = 400  # characters before a mark that are looked at
 _BESIDE = 40  # characters after a mark that show whether it stands in a copied passage
 

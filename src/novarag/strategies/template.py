@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup
 
+# Slots of a template, how a passage begins, each end of line that `str.splitlines` knows, and
+# one whose next line is indented.
 _SLOT = re.compile(r"\{([a-z_]{1,20})\}")
 _PASSAGE = re.compile(r"Passage [0-9]{1,6}: ")
 _BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -47,6 +49,7 @@ _SHAPES = (
     (r"\]", r"(?=\\*~[a-z!]{1,2}[\[\]])"),
     ("\u25c1", r"(?=\\*/?think\u25b7)"),
 )
+# Where a token of a chat format begins, and where `tamed` has put its backslash.
 _CHAT = re.compile("|".join(first + rest for first, rest in _SHAPES), re.IGNORECASE)
 _TAMED = re.compile("|".join(rf"{first}\\{rest}" for first, rest in _SHAPES), re.IGNORECASE)
 

@@ -10,6 +10,7 @@ from typing import Any
 from novarag.errors import DataError
 from novarag.texts import parse_json, parse_toml
 
+# Names of criteria are parts of file names and of addresses on the sheet.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _POINTS = range(2, 10)  # a digit key each
 _HINT = "write it as `criteria.toml` in novarag.study does; docs/study.md shows it."

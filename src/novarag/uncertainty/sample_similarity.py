@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Words = Callable[[str], Sequence[Hashable]]
 
-_PAIR = 2
+_PAIR = 2  # samples, the least that can be alike
 _DIGITS = 12  # beyond them eigenvalues depend on the order of the samples, and would break ties
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Trial
 
+# " True." and "true" are one verdict.
 _NOT_A_LETTER = re.compile(r"[\W\d_]+")
 
 

@@ -22,7 +22,7 @@ Weigh = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
 """A function of pairs of a premise and a hypothesis: for each the chances of entailment, neutral
 and contradiction."""
 
-_THREE = 3
+_THREE = 3  # chances of a pair: entailment, neutral, contradiction
 
 
 def same_words(question: str, said: Sequence[str]) -> list[int]:  # noqa: ARG001 - an equivalence

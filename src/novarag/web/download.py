@@ -17,8 +17,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PIECE = 1 << 16
-_REDIRECTS = 5
+_PIECE = 1 << 16  # bytes held at a time
+_REDIRECTS = 5  # in a row, after which a download is given up
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 

@@ -13,7 +13,7 @@ _SHRINK, _COLLAPSE = 0.7, 0.5
 _SOME, _MOST = 0.1, 0.5  # share of failures at which to shrink, and at which nothing else matters
 _SLOW, _FAR_TOO_SLOW = 4.0, 8.0  # latency over the best seen: stop growing, shrink
 _DOUBTFUL, _IN_A_ROW = 3, 8  # failures in a row: try one at a time, pause
-_LONGEST_PAUSE = 30.0
+_LONGEST_PAUSE = 30.0  # seconds that a failing server is left alone
 
 
 class EndpointPace:
@@ -122,7 +122,7 @@ class _Window:
         self.size = max(int(limit), 16)
 
 
-_DEAF = 60.0
+_DEAF = 60.0  # seconds without a further step down where one did not help
 
 
 class _FailureBlame:

@@ -24,7 +24,7 @@ MARK = "[key]"
 """What stands in the place of a key."""
 REMARK = "our key was in the reply and was taken out"
 """What is noted of a reply that held a key."""
-_LAYERS = 4
+_LAYERS = 4  # of escapes in escapes that are taken off; deeper ones are not looked for
 _STEP = 8  # at every eighth place of a text four or eight characters are looked up at once:
 _SHORT, _LONG = 4, 8  # a run of 11 holds such four, a run of 15 such eight, wherever it begins
 _FOLDED = bytes(range(256)).lower().translate(bytes.maketrans(b"-_", b"+/"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ENCODINGS = "gzip, deflate"
 """The compressions we ask for and unfold."""
 _SMALL = 262_144  # bytes that a reply may have without asking for room
-_TOGETHER = 32_000_000
+_TOGETHER = 32_000_000  # bytes of large replies that are held at once in one sender
 
 
 class ReplyRoom:

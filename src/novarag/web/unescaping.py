@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _OTHER = r"(?P<other>[^\x00-\x7f]+)"
+# Letters that are not ASCII, which nobody's key has.
 _FOREIGN = re.compile(_OTHER)
 _ESCAPE = re.compile(
     r"(?=[\\%&=0uU\x80-\U0010ffff])(?:"  # looked at first: everything else is passed over fast
@@ -21,6 +22,7 @@ _ESCAPE = re.compile(
     r"|0[xX](?P<zero>[0-9A-Fa-f]{2})|[uU]\+(?P<plus>[0-9A-Fa-f]{4,6})"
     rf"|(?P<entity>&(?:\#[0-9]{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}}|[A-Za-z]{{2,31}});?)|{_OTHER})"
 )
+# Whether a text may hold an escape at all: of percent signs, then of the rest.
 _percent = re.compile(r"%u?[0-9A-Fa-f]{2}").search
 _rest = re.compile(r"&[#A-Za-z]|=[0-9A-Fa-f]{2}|0[xX][0-9A-Fa-f]{2}|[uU]\+[0-9A-Fa-f]{4}").search
 

@@ -43,6 +43,8 @@ MISSING = frozenset(
 _SPACES = " \t\r\n\u00a0\u2007\u2009\u202f\u200b\ufeff"
 _WIDE = str.maketrans("０１２３４５６７８９．，％", "0123456789.,%")  # noqa: RUF001
 _MARKS = str.maketrans(dict.fromkeys([0xFE0E, 0xFE0F, 0x200D, *range(0x1F3FB, 0x1F400)]))
+# "thumbs_up", "thumbs-up" and "thumbs up" are one word; then numbers as cells write them,
+# "0,85", "85 %", "1e-3", and marks out of five, ten or a hundred, "9/10".
 _JOINED = re.compile(r"(?<=[a-z])[ _-]{1,3}(?=[a-z])")
 _NUMBER = re.compile(
     r"([+-]?(?:[0-9]{1,17}(?:[.,][0-9]{0,30})?|[.,][0-9]{1,30})(?:e[+-]?[0-9]{1,3})?)"

@@ -15,7 +15,7 @@ from novarag.answers.cells.unsettled import SHOWN, Found, Setting, Unsettled, li
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-HUNDRED = 100.0
+HUNDRED = 100.0  # what a bare percent is out of
 WHATEVER = "*"
 """Among marks of unread replies: whatever is no share on any scale."""
 

@@ -36,9 +36,10 @@ WRONG = frozenset(
 )  # fmt: skip
 """What means wrong."""
 
+# What counts as right, said by a bound: ">=0.5", "> 80%".
 _BOUND = re.compile(r"(>=|<=|>|<) ?(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)", re.ASCII)
 _HALF = ">=0.5"
-_STARS = 5
+_STARS = 5  # whole numbers from 1 to this are ratings, of which 4 and 5 count as right
 
 
 class Grading(Enum):

@@ -102,8 +102,9 @@ def shape_lines(rows: Iterable[Row], said: str) -> Shaped:
 
 # — logs —
 
+# A pair of a line of logfmt: answer=Paris, reply="Paris, 90 %".
 _PAIR = re.compile(r'([A-Za-z_][\w.-]{0,80})=("(?:[^"\\]|\\.){0,4000}"|[^\s"]{0,400})(?=\s|$)')
-_LEAST_PAIRS = 2
+_LEAST_PAIRS = 2  # one `a=b` alone may be prose
 
 
 def shape_log(lines: Iterable[str]) -> Shaped:

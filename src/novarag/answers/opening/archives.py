@@ -33,10 +33,11 @@ LARGEST = 1 << 30
 """Bytes that an archive may unpack to; a small file can claim to hold far more."""
 
 _CODECS = (zlib.error, lzma.LZMAError)
-_ZSTANDARD = 93
+_ZSTANDARD = 93  # its number among the methods of ZIP (APPNOTE 4.4.5)
 _SHEET = b"sheetData"  # the element without which no reader finds a cell
 _FAR = "delete what stands far from the table, or save the table as CSV."
 _SAVE = "open it in a spreadsheet once and save it, or save the sheet as CSV."
+# A formula of a sheet, `<f>A1+1</f>`, whose cell ends without the value it has.
 _NO_RESULT = re.compile(
     rb"(?:</f>|<f[^<>]{0,400}/>)\s{0,9}(?:<v\s{0,9}/>|<v>\s{0,9}</v>)?\s{0,9}</c>"
 )

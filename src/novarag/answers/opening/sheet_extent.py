@@ -15,6 +15,7 @@ MOST_CELLS = 20_000_000
 
 _SMALL = 1_000_000  # cells of a rectangle that may be as empty as it likes
 _EMPTY = 100  # cells of a larger rectangle for each that is filled
+# The place of a cell, such as AB12, or of a column or a row alone.
 _PLACE = re.compile(r"([A-Za-z]{0,4})([0-9]{0,10})")
 _VALUES = {"v", "is", "f"}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncpg
 
 _CONNECT = 5.0  # seconds
-_COMMAND = 30.0
+_COMMAND = 30.0  # seconds that one statement may take
 _INCOMING = """
 create temp table incoming_decisions (like decisions) on commit delete rows;
 create temp table incoming_feedback (like feedback) on commit delete rows

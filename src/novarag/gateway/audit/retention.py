@@ -39,7 +39,7 @@ _DAY = {
     """,  # noqa: S608 - constants
 }
 _ROWS = 50_000  # read at a time
-_TRIES = 3
+_TRIES = 3  # rows may arrive while a partition is exported; then it is done again
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from novarag.gateway.decisions import ModelRespondent, PolicyDecision
     from novarag.gateway.http.requests import ParsedQuestion
 
-_LONGEST_NAME = 256
+_LONGEST_NAME = 256  # characters of a name that comes from settings
 _INTEGER = 2**31 - 1  # the most that PostgreSQL's `integer` holds
 
 

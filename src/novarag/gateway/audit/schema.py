@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOCK = 0x6E6F7661  # the advisory lock that migrations and partitions are made under
 _SPELLED_FROM = 1000  # the first number of a migration that is written from the words themselves
 
+# The view in the text of a migration, and in it the arrays that spell numbers out in words.
 _VIEW = re.compile(r"create (?:or replace )?view (audited as\b.*?;)", re.DOTALL)
 _SPELLED = re.compile(r"\(array\[[^\]]*\]\)\[((?:d\.)?(\w+))\]")
 _NAMES = {"j": "judgment"}  # columns of the view that are not called as their enumeration

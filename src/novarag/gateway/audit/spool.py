@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 SUFFIX = ".spool"
 DAMAGED = ".damaged"
-_WINDOW = 1 << 19
-_ROTATE = 8 << 20
+_WINDOW = 1 << 19  # bytes read at first; twice as many where no record fits
+_ROTATE = 8 << 20  # bytes after which the next segment begins
 _EMPTY = 1 << 16  # a segment that is wholly committed is emptied from this size on
+# Checksum and length of a record, in hexadecimal digits.
 _HEAD = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) ")
-_WIDTH = 18
+_WIDTH = 18  # bytes of a head: two numbers of eight digits, and two blanks
 
 
 class SpoolFull(Exception):  # noqa: N818 - a state, not an accident

@@ -27,6 +27,7 @@ _READ = "select hash, tenant, scopes, created, expires, note from keys order by 
 _ADD = "insert into keys (hash, tenant, scopes, expires, note) values ($1, $2, $3, $4, $5)"
 _REVOKE = "delete from keys where hash = $1"
 _SCOPES = frozenset(map(str, KeyScope))
+# Eight digits tell keys apart; 64 are the whole hash.
 _PREFIX = re.compile(r"[0-9a-f]{8,64}")
 
 

@@ -162,4 +162,4 @@ async def _pass_events(
     await events.end()
 
 
-_LONGEST_EVENT = 1_000_000
+_LONGEST_EVENT = 1_000_000  # bytes of one event of an upstream, beyond which it is refused

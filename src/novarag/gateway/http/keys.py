@@ -23,6 +23,7 @@ PREFIX = "nvr_"
 _LONGEST = 512  # bytes of a key
 _SECRET = secrets.token_bytes(32)
 _SCHEME = b"bearer"
+# A key has visible ASCII alone; anything else in a header is no key of ours.
 _PLAIN = re.compile(rb"[\x21-\x7e]+")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from novarag.gateway.settings import GatewaySettings
 
-_BACKLOG = 4096
+_BACKLOG = 4096  # connections that may wait to be taken; the system may allow fewer
 _OTHER_FILES = 100  # of the spool, the database, logs and libraries
 _LINGER = 2.0  # seconds that clients have to leave a gateway that stops
 _LOOKS = 100  # at who is left, in that time

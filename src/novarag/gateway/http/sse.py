@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DONE = b"data: [DONE]\n\n"
+# Events end with an empty line, in any of the three ends of line of the HTML standard.
 _BREAK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_BREAK = 4
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from novarag.gateway.audit.delivered import FeedbackSummary
     from novarag.gateway.state import Gateway
 
-DAYS = 7
+DAYS = 7  # whose feedback is counted
 _SAMPLE = 5.0  # seconds between two counts
-_MINUTE = 60.0
+_MINUTE = 60.0  # seconds
 _WATCHED = 600.0  # seconds after a look in which feedback is counted again every minute
 _PATIENCE = 20.0  # seconds for the database
 

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from novarag.noise import NoiseSort
     from novarag.records import Question
 
+# How long the noise prompt wants its passages, and the slots that it leaves for them.
 _WANTED = re.compile(r"in about [0-9]{1,9} sentences? and ([0-9]{1,9}) words?")
 _SLOT = re.compile(r"^Passage ([0-9]{1,3}): \[the text\]$", re.MULTILINE)
 _PROBABILITY = "\nProbability 1: ["
 _LONGEST = 2000  # words
-_TRIES = 30
+_TRIES = 30  # drafts of a passage before one with a fault is taken
+# Numbers of a passage, which a made-up one changes.
 _DIGITS = re.compile(r"[0-9]+")
 
 _ASKED = (

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from novarag.llm.simulated.respondent import AnswerProspect
 
-_GUESSES = 4
+_GUESSES = 4  # as many as the prompt of top-k asks for
+# A word with the blanks before it, as tokens have them.
 _TOKEN = re.compile(r"(?<!\s)\s*\S+")
 PLAIN = -0.001
 """Log-probability of a token that could hardly have been another."""

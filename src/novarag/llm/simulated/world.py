@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.records import Passage, Question
 
 _QUESTION = "Question: "
-_WRONGS = 3
+_WRONGS = 3  # wrong answers of a question that are held ready
 _HEADS = ("Bel", "Cor", "Dun", "Fal", "Gar", "Hes", "Mar", "Nor", "Ost", "Pel", "Quen", "Tor")
 _MIDS = ("", "a", "e", "i", "o", "ani", "eri", "ova", "ulo")
 _TAILS = ("bury", "dale", "field", "ford", "gate", "mere", "stad", "ton", "wick", "worth")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEAL = "sealed.json"
-KEPT = 2
+KEPT = 2  # the newest, and one before it should that be damaged
 _PREFIX = "checkpoint-"  # the trainer's own name for them
 
 

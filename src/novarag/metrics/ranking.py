@@ -101,7 +101,10 @@ def coverage_at_risk(t: Tally, *, risk: float = 0.1) -> Floats:
 
 
 def risk_curve(t: Tally) -> tuple[Floats, Floats, Floats]:
-    """Threshold, coverage and error rate at every level a threshold can be set to."""
+    """Threshold, coverage and error rate at every level a threshold can be set to.
+
+    El-Yaniv and Wiener, 2010, JMLR 11.
+    """
     count, wrong, before, errors = _falling(t)
     accepted = before + count
     used = count > 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from novarag.atomic import write_whole
-from novarag.formatting import format_count
+from novarag.formatting import fixed_percent, format_count, hundredths, whole_percent
 from novarag.texts import escape_markdown, plain_text
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def open_template(
         lstrip_blocks=True,
     )
     environment.filters |= {"md": escape_markdown, "shown": plain_text, "whole": format_count}
+    environment.filters |= {f.__name__: f for f in (fixed_percent, hundredths, whole_percent)}
     environment.filters |= filters or {}
     return environment.get_template(name)
 

@@ -69,6 +69,8 @@ def least_count(hits: int, rate: float, level: float) -> int:
 def upper_bound(hits: float, count: float, level: float) -> float:
     """Return the rate at which `hits` or fewer among `count` have a chance of just `level`.
 
+    One side of Clopper and Pearson, 1934, Biometrika 26.
+
     >>> round(upper_bound(0, 11, 0.1), 3)
     0.189
     """

@@ -24,7 +24,10 @@ def ensemble(samples: Sequence[Trial]) -> Response | Flaw:
 
 
 def self_frequency(samples: Sequence[Trial]) -> Response | Flaw:
-    """Return the most frequent answer with its share of all samples, unread ones included."""
+    """Return the most frequent answer with its share of all samples, unread ones included.
+
+    Wang et al., Self-Consistency, 2023, ICLR, who take the answer by such a vote.
+    """
     winner = _majority(samples)
     if isinstance(winner, Flaw):
         return winner

@@ -29,7 +29,8 @@ def lexical_similarity(
 ) -> Response | Flaw:
     """Return the greedy answer with the mean ROUGE-L of all pairs of samples.
 
-    `words` splits an answer; by default as answers are graded, without stemming.
+    Fomicheva et al., 2020, TACL 8; with ROUGE-L in Kuhn, Gal and Farquhar, 2023, ICLR. `words`
+    splits an answer; by default as answers are graded, without stemming.
     """
     stated = basis(greedy, samples)
     if isinstance(stated, Flaw):
@@ -45,6 +46,7 @@ def lexical_similarity(
 def eigen_laplacian(greedy: Sequence[Trial], samples: Sequence[Trial]) -> Response | Flaw:
     """Return the greedy answer with one minus the scaled number of meanings among the samples.
 
+    Lin, Trivedi and Sun, Generating with Confidence, 2024, TMLR.
     The number is the sum of max(0, 1 - eigenvalue) of the graph Laplacian of the answers' Jaccard
     similarities: 1 where all N are alike, N where none are. The confidence is (N - it) / (N - 1).
     """
@@ -74,7 +76,7 @@ def answers(samples: Sequence[Trial]) -> list[str | None]:
 
 
 def rouge_l(one: Sequence[Hashable], two: Sequence[Hashable]) -> float:
-    """Return the F1 of the longest common subsequence; nothing is like nothing.
+    """Return the F1 of the longest common subsequence (Lin, 2004); nothing is like nothing.
 
     >>> rouge_l("the big dog".split(), "the dog".split())
     0.8

@@ -20,6 +20,7 @@ _NOT_A_LETTER = re.compile(r"[\W\d_]+")
 def p_true(greedy: Sequence[Trial], verdicts: Sequence[Trial]) -> Response | Flaw:
     """Return the greedy answer with the chance that the verdict on it begins with "True".
 
+    Kadavath et al., Language Models (Mostly) Know What They Know, 2022.
     The chance is P(True) / (P(True) + P(False)), over all spellings among the first token's
     alternatives: spaces, punctuation and case do not count.
     """

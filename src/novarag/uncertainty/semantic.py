@@ -75,6 +75,7 @@ def semantic_entropy(
 ) -> Response | Flaw:
     """Return the greedy answer with one minus the scaled entropy of the samples' meanings.
 
+    Kuhn, Gal and Farquhar, 2023, ICLR; by shares of samples in Farquhar et al., 2024, Nature 630.
     The entropy is that of the shares of N samples over meanings, divided by log N, its most. A
     sample that could not be read is a meaning of its own. In terms of the sizes n of the meanings,
     1 - H / log N is the sum of n log n over N log N, which needs no rounding at its ends.

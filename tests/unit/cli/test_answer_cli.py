@@ -13,6 +13,7 @@ from novarag.cli.answer import screen
 from novarag.flows.answerer import make_group
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
+from novarag.formatting import span, whole_percent
 from novarag.records import Completion
 from novarag.scoring import Exchange, Scorer
 from novarag.strategies import NOVA
@@ -50,11 +51,11 @@ def test_the_screen_goes_from_stated_to_calibrated_with_its_interval():
     found = scored(calibration=calibration(SOURCE))
     lines = screen(GROUP, [found], width=100)
     low, high = found.interval
-    assert row(lines, "Stated") == "90% █████████░"
+    assert row(lines, "Stated") == "90 % █████████░"
     shown = row(lines, "Confidence")
-    assert shown.startswith(f"{found.confidence:.0%} ·")
-    assert shown.endswith(f"{low:.0%} to {high:.0%}, calibrated")
-    drawn = shown.split()[1]
+    assert shown.startswith(f"{whole_percent(found.confidence)} ·")
+    assert shown.endswith(f"{span(low, high, whole_percent)}, calibrated")
+    drawn = shown.split()[2]
     assert (len(drawn), drawn.count("●")) == (20, 1)
     assert drawn.strip("·")[0] in "─●"
     assert abs(drawn.count("─") + 1 - 20 * (high - low)) <= 2
@@ -72,7 +73,7 @@ def test_the_screen_has_the_decision_and_its_reason():
 
 def test_without_a_calibration_the_screen_has_one_confidence():
     lines = screen(GROUP, [scored()], width=100)
-    assert row(lines, "Confidence") == "90% █████████░"
+    assert row(lines, "Confidence") == "90 % █████████░"
     assert not [line for line in lines if line.startswith(("Stated", "Decision", "Note"))]
 
 

@@ -14,6 +14,7 @@ from novarag.calls import CallError, Outcome, Reply, Sampling
 from novarag.flows.answer import answer_async
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
+from novarag.formatting import fixed_percent
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
@@ -78,10 +79,10 @@ class TestWhatComesBack:
             "the threshold of 60.0 % on the calibrated confidence: at or above it, at most 10 % of"
             " answers are wrong, with 90 % probability"
         )
-        assert kept.reason == f"{kept.confidence:.1%} is at or above {promised}"
+        assert kept.reason == f"{fixed_percent(kept.confidence)} is at or above {promised}"
         held = answer(QUESTION, PASSAGES, lamp(reply("conflicting")), **parts)
         assert (held.decision, held.notes) == ("abstain", ())
-        assert held.reason == f"{held.confidence:.1%} is below {promised}"
+        assert held.reason == f"{fixed_percent(held.confidence)} is below {promised}"
         assert held.answer == "1871"  # what was not to be given is there to be looked at
 
     def test_a_gate_alone_decides_by_what_is_stated(self):
@@ -120,7 +121,7 @@ class TestWhatComesBack:
         told = answer(QUESTION, PASSAGES, lamp(), calibration=FITTED, gate=gate(0.6, FITTED))
         shown = repr(told).splitlines()
         assert shown[0] == "Answer('1871'"
-        assert "stated 90%" in shown[1]
+        assert "stated 90 %" in shown[1]
         assert shown[2:] == ["  evidence consistent", f"  answer: {told.reason})"]
         assert "as stated, not calibrated" in repr(answer(QUESTION, PASSAGES, lamp()))
         unread = repr(answer(QUESTION, PASSAGES, lamp("\x1b[31m?")))

@@ -31,7 +31,7 @@ import polars as pl
 from novarag.calls import Sampling
 from novarag.checksums import digest
 from novarag.filters import Options
-from novarag.flows.filtering import pour
+from novarag.flows.filter_runs import pour
 from novarag.flows.harvest import HarvestedTables
 from novarag.flows.sources import open_sources
 from novarag.rows import TRIALS, parquet_bytes

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.attacks import screen_text
-from novarag.flows.attack import preview_attack
-from novarag.flows.probe import preview_probe
+from novarag.flows.attack.attack import preview_attack
+from novarag.flows.probe.probe import preview_probe
 from novarag.seeding import rng_for
 from tests.support.growth import slope
 

@@ -23,7 +23,7 @@ from novarag.calibration.fit_calibration import cross_fit
 from novarag.calibration.graded_answers import GradedAnswers
 from novarag.errors import DataError
 from novarag.filters import Options, funnel
-from novarag.flows.teaching import LIKELIHOOD, self_frequencies
+from novarag.flows.teacher_targets import LIKELIHOOD, self_frequencies
 from novarag.sft.examples import KeptTrial, make_examples
 from novarag.sft.formats import canonical_row
 from novarag.sft.levels import ConfidenceLevels

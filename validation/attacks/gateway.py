@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from novarag.attacks import AttackPlace
-from novarag.flows.attack import attack_async
-from novarag.flows.attack_plan import plan_attacks
+from novarag.flows.attack.attack import attack_async
+from novarag.flows.attack.plan import plan_attacks
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from tests.support.gateways import Upstream, fronted
 from tests.support.machine import described

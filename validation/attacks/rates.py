@@ -11,8 +11,8 @@ import numpy as np
 
 from novarag import attack
 from novarag.attacks import DEFENCES, AttackGoal, AttackOutcome, moved
-from novarag.flows.attack_judging import THRESHOLD
-from novarag.flows.attack_plan import plan_attacks
+from novarag.flows.attack.judge import THRESHOLD
+from novarag.flows.attack.plan import plan_attacks
 from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from tests.support.machine import described
 from validation.attacks.asked import some_groups

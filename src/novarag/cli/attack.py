@@ -28,7 +28,7 @@ from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.attacks.result import AttackResult
-    from novarag.flows.attack import AttackPreview
+    from novarag.flows.attack.attack import AttackPreview
     from novarag.runner.access import Access
 
 
@@ -115,8 +115,8 @@ def attack(
     ] = False,
 ) -> None:
     """Put attacks among the passages, and count what they change beyond a repeat's noise."""
-    from novarag.flows.attack import attack as flow
-    from novarag.flows.attack import preview_attack
+    from novarag.flows.attack.attack import attack as flow
+    from novarag.flows.attack.attack import preview_attack
 
     chosen = {"classes": classes, "places": places, "defences": defences}
     some = {name: None if text is None else _names(text) for name, text in chosen.items()}

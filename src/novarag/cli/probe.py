@@ -27,7 +27,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.events import RunEnded
-    from novarag.flows.probe import ProbePreview, ProbeResult
+    from novarag.flows.probe.probe import ProbePreview, ProbeResult
     from novarag.runner.access import Access, App
 
 
@@ -111,8 +111,8 @@ def probe(
     ] = False,
 ) -> None:
     """Prove over-confidence without a label: ask again beside changed passages, judge shifts."""
-    from novarag.flows.probe import preview_probe
-    from novarag.flows.probe import probe as flow
+    from novarag.flows.probe.probe import preview_probe
+    from novarag.flows.probe.probe import probe as flow
 
     cost, system = parse_price(price), _app(app)
     if dry_run:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.flows.given import iter_given
+from novarag.flows.inputs import iter_given
 from novarag.noise.group_build import MARGIN
 
 if TYPE_CHECKING:
-    from novarag.flows.given import Given
+    from novarag.flows.inputs import Given
     from novarag.noise.audit import ShortcutAudit
 
 

@@ -81,7 +81,7 @@ def filter_trials(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
     from novarag.filters import Options
-    from novarag.flows.filtering import filter_runs
+    from novarag.flows.filter_runs import filter_runs
     from novarag.flows.sources import open_sources
     from novarag.report.funnel import write_funnel_report
     from novarag.runs import Run

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from novarag.atomic import write_whole
 from novarag.config.pipeline import GroupSettings
 from novarag.errors import UsageError
-from novarag.flows.given import iter_given
+from novarag.flows.inputs import iter_given
 from novarag.noise.group_build import THREE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.flows.given import Given
+    from novarag.flows.inputs import Given
     from novarag.noise.group_build import GroupBuild
     from novarag.records import PassageGroup
 

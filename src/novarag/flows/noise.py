@@ -12,7 +12,7 @@ from novarag.config.pipeline import NoiseSettings
 from novarag.defaults import ASK
 from novarag.errors import DataError
 from novarag.flows.events import silent
-from novarag.flows.given import iter_given
+from novarag.flows.inputs import iter_given
 from novarag.flows.sync import synchronous
 from novarag.noise import NOISES, NoisePlan
 from novarag.runner.access import reach
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from novarag.flows.events import Tell
-    from novarag.flows.given import Given
+    from novarag.flows.inputs import Given
     from novarag.records import PassageGroup, Prompt
     from novarag.runner.access import Access, Model
     from novarag.runner.events import RunSummary

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from novarag.flows.given import iter_given
+from novarag.flows.inputs import iter_given
 
 if TYPE_CHECKING:
-    from novarag.flows.given import Given
+    from novarag.flows.inputs import Given
     from novarag.records import Prompt
     from novarag.strategies import Strategy
 

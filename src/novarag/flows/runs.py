@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from novarag.flows.events import Tell
-    from novarag.flows.rereading import RereadCounts
+    from novarag.flows.reread import RereadCounts
     from novarag.ports import Asking
     from novarag.runs import Manifest, Run, Summary
     from novarag.strategies import Strategy
@@ -116,7 +116,7 @@ def reread(
             for one of your own, as a folder from elsewhere does not choose what is imported.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
-    from novarag.flows.rereading import reread_run
+    from novarag.flows.reread import reread_run
 
     found = _open(run)
     asking = strategy_of(found.manifest, strategy)

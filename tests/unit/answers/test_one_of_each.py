@@ -20,7 +20,7 @@ OF_RUNS_ALONE = {
 """Verbs that take runs and nothing else: a place there is the folder of one, or an error."""
 
 OF_OWN_FOLDER = {
-    "flows/attack_runs.py", "flows/build.py", "flows/experiment.py",
+    "flows/attack/runs.py", "flows/build.py", "flows/experiment.py",
 }  # fmt: skip
 """Verbs that ask whether they began already, in the folder that they write to."""
 

@@ -15,7 +15,7 @@ ALLOWED = {
     "datasets/clean_card.py": "the card of the benchmark, a file",
     "flows/committed.py": "arguments of git",
     "flows/estimate.py": "a note of the report, a file",
-    "flows/reproduce/reproducing.py": "the commands on the page that is written",
+    "flows/reproduce/reproduce.py": "the commands on the page that is written",
     "report/comparison.py": "the first line of a comment, a file",
     "report/comparison_junit.py": "the name of a suite in a file",
     "report/probe_junit.py": "the name of a suite in a file",

@@ -10,7 +10,7 @@ from novarag import Passage, run_table
 from novarag.cli import app
 from novarag.config.grid import GridSetting, load_grid
 from novarag.datasets.groups import iter_groups
-from novarag.flows.reproduce import reproducing
+from novarag.flows.reproduce import reproduce as flow
 from tests.support.pages import TABLE as WHOLE
 
 run = CliRunner().invoke
@@ -143,8 +143,8 @@ def shipped(place, monkeypatch):
         "dense": replace(mine, settings=(*mine.settings, found)),
         "words": replace(mine, settings=(replace(found, search="bm25"),)),
     }
-    monkeypatch.setattr(reproducing, "EXPERIMENTS", tuple(grids))
-    monkeypatch.setattr(reproducing, "load_grid", grids.get)
+    monkeypatch.setattr(flow, "EXPERIMENTS", tuple(grids))
+    monkeypatch.setattr(flow, "load_grid", grids.get)
     return place
 
 

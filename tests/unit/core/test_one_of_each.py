@@ -24,7 +24,7 @@ DIGESTS = {
 GENERATORS = {"web/sending.py": "waiting is to differ from process to process"}
 
 ATOMIC = "atomic.py"
-DRAFTS = {"flows/filtering.py": "into a folder that is put in place whole"}
+DRAFTS = {"flows/filter_runs.py": "into a folder that is put in place whole"}
 ASIDE = {"gateway/audit/spool.py": "a damaged file gets a name that says so"}
 
 

@@ -10,7 +10,7 @@ import pytest
 from novarag import Attack, attack, attack_async, preview_attack
 from novarag.attacks import AttackGoal, poisoning, shipped_suite
 from novarag.errors import DataError, StorageError, UnfinishedError, UnknownNameError, UsageError
-from novarag.flows.attack_plan import open_suite, plan_attacks
+from novarag.flows.attack.plan import open_suite, plan_attacks
 from novarag.llm.scripted import ScriptedLLM
 from novarag.records import Passage, PassageGroup, Question
 from novarag.runner.stop import Stop

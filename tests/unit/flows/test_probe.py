@@ -23,7 +23,7 @@ from novarag import (
     reread,
 )
 from novarag.errors import UnfinishedError
-from novarag.flows.probe_plan import iter_rows
+from novarag.flows.probe.plan import iter_rows
 from novarag.probes import PROFILES, MatchingRisk, RelationVerdict
 from novarag.runner.stop import Stop
 from tests.support.chaos.serving import bill, chaos, kill_after

@@ -16,7 +16,7 @@ ASKING = {
 
 ELSEWHERE = {
     "flows/runs.py": {"Job", "settle"},  # `recover` and `iter_trial_tables`, which ask nothing
-    "flows/rereading.py": {"Memory"},  # memory is not shared with other processes
+    "flows/reread.py": {"Memory"},  # memory is not shared with other processes
     "flows/draws.py": {"is_finished"},  # which of two runs has what a need wants
 }
 

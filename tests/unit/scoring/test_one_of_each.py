@@ -10,7 +10,7 @@ import novarag
 from novarag import Answerer, ScriptedLLM
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.answerer import make_group
-from novarag.flows.attack_judging import judge_of
+from novarag.flows.attack.judge import judge_of
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
 from novarag.integrations.core import ReplyScorer
@@ -126,7 +126,7 @@ ELSEWHERE = {
     "answers/opening/beside.py": {
         "token_signal"
     },  # of past replies, on which calibrations are fitted
-    "flows/teaching.py": {"token_signal"},
+    "flows/teacher_targets.py": {"token_signal"},
 }
 
 

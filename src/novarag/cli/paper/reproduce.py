@@ -21,7 +21,7 @@ from novarag.defaults import TABLE
 from novarag.errors import UnfinishedError
 
 if TYPE_CHECKING:
-    from novarag.flows.reproduce.reproducing import Reproduction
+    from novarag.flows.reproduce.reproduce import Reproduction
     from novarag.runner.access import Access
 
 ALL = "all"
@@ -86,7 +86,7 @@ def reproduce(
     ] = "own",
 ) -> None:
     """Make tables and figures of the NOVA paper again, with the models at hand."""
-    from novarag.flows.reproduce.reproducing import reproduce as flow
+    from novarag.flows.reproduce.reproduce import reproduce as flow
 
     with asking() as (on_event, stop):
         try:

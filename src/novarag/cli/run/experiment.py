@@ -40,7 +40,7 @@ def experiment(
     from novarag.cli.paper.reproduce import print_page
     from novarag.config.grid import is_grid
     from novarag.flows.experiment import run_experiment
-    from novarag.flows.reproduce.reproducing import run_table
+    from novarag.flows.reproduce.reproduce import run_table
 
     cost = parse_price(price)
     with asking(cost) as (on_event, stop):

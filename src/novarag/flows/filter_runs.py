@@ -28,7 +28,7 @@ from novarag.filters import (
     funnel,
 )
 from novarag.flows.harvest import HarvestedTables
-from novarag.flows.teaching import fit_teacher_targets
+from novarag.flows.teacher_targets import fit_teacher_targets
 from novarag.rows import parquet_bytes
 from novarag.sealed_json import SEAL, seal_files
 from novarag.seeding import stable_hash

@@ -11,7 +11,7 @@ from novarag import Passage, PassageGroup, Question, Reply, Sampling, StorageErr
 from novarag.calls import Attempt
 from novarag.checksums import checksum
 from novarag.cli import app
-from novarag.flows.rereading import reread_run as reread
+from novarag.flows.reread import reread_run as reread
 from novarag.records import Completion
 from novarag.runs import Board, Job, Run, Settings, crash_points, drive, open_store, plan, settle
 from novarag.runs.finished import shard_name, table_name

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from novarag.calls import Cost, Sampling
     from novarag.flows.events import Tell
-    from novarag.flows.probe_plan import ProbePlan, Rows
-    from novarag.flows.probe_replies import VariantReplies
+    from novarag.flows.probe.plan import ProbePlan, Rows
+    from novarag.flows.probe.replies import VariantReplies
     from novarag.probes import MatchingRisk, ProbeCard
     from novarag.probes import ProbeReplies as Replied
     from novarag.report.probe import ProbeHeading
@@ -142,8 +142,8 @@ async def probe_async(
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
         stop: A `Stop` that ends the call early; what was answered is kept.
     """
-    from novarag.flows.probe_plan import make_plan
-    from novarag.flows.probe_replies import VariantAsker
+    from novarag.flows.probe.plan import make_plan
+    from novarag.flows.probe.replies import VariantAsker
     from novarag.probes import find_profile, make_card
     from novarag.runner.asking import SamplingPlan
     from novarag.runner.runner import Runner
@@ -365,7 +365,7 @@ def preview_probe(
         seed: Seed of the draw of questions, and of the order, places and passages of their
             variants.
     """
-    from novarag.flows.probe_plan import CONTRADICTION, ORIGINAL, make_plan
+    from novarag.flows.probe.plan import CONTRADICTION, ORIGINAL, make_plan
     from novarag.probes import PROFILES
 
     reached = _reach(model, app, None)

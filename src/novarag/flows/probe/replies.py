@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from novarag.calls import Cost, Sampling
 from novarag.errors import UsageError
-from novarag.flows.probe_plan import (
+from novarag.flows.probe.plan import (
     CONTRADICTION,
     ORIGINAL,
     REPEAT,
@@ -32,7 +32,7 @@ from novarag.runner.sources import source_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from novarag.flows.probe_plan import ProbePlan
+    from novarag.flows.probe.plan import ProbePlan
     from novarag.records import Flaw, Passage, PassageGroup, Response
     from novarag.runner.asking import AskingMode, SamplingPlan
     from novarag.runner.runner import Runner

@@ -12,7 +12,7 @@ from novarag import DataError, StorageError, UsageError, funnel
 from novarag.calls import Sampling
 from novarag.cli import app
 from novarag.filters import STAGES, Options
-from novarag.flows.filtering import filter_runs
+from novarag.flows.filter_runs import filter_runs
 from novarag.flows.harvest import HarvestedTables
 from novarag.flows.sources import open_sources
 from novarag.noise import NoisePlan

@@ -9,8 +9,8 @@ import pytest
 
 from novarag import filter_trials
 from novarag.errors import UsageError
-from novarag.flows import teaching
-from novarag.flows.teaching import fit_teacher_targets, self_frequencies
+from novarag.flows import teacher_targets
+from novarag.flows.teacher_targets import fit_teacher_targets, self_frequencies
 from tests.support.simulated import simulate, write_run
 
 
@@ -97,7 +97,9 @@ def test_likelihood_counts_where_the_run_kept_it(monkeypatch):
         for row in rows
     }
     monkeypatch.setattr(
-        teaching, "token_signal", lambda name, t: known[t.group.id, t.sample] if name else None
+        teacher_targets,
+        "token_signal",
+        lambda name, t: known[t.group.id, t.sample] if name else None,
     )
     with_it, without = (
         fit_teacher_targets(StandIn(rows, likelihoods=known)),

@@ -11,9 +11,9 @@ from novarag.attacks.result import AttackResult
 from novarag.calls import Sampling
 from novarag.defaults import ASK
 from novarag.errors import DataError, UsageError
-from novarag.flows.attack_judging import judge_of
-from novarag.flows.attack_plan import REPEATS, AttackPlan, plan_attacks
-from novarag.flows.attack_runs import ATTACKED, UNATTACKED, AttackRuns
+from novarag.flows.attack.judge import judge_of
+from novarag.flows.attack.plan import REPEATS, AttackPlan, plan_attacks
+from novarag.flows.attack.runs import ATTACKED, UNATTACKED, AttackRuns
 from novarag.flows.events import FileWritten, StepBegun, silent
 from novarag.flows.sync import synchronous
 from novarag.runner.access import reach
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from novarag.attacks import Defence
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
-    from novarag.flows.attack_judging import Judge
-    from novarag.flows.attack_plan import Suite
+    from novarag.flows.attack.judge import Judge
+    from novarag.flows.attack.plan import Suite
     from novarag.flows.events import Tell
     from novarag.ports import Asking
     from novarag.runner.access import Access, Model, ModelAccess
@@ -226,7 +226,7 @@ def _reach(
     model: Model | None, gateway: str | None, strategy: str | Strategy, access: Access | None
 ) -> tuple[AskingMode, ModelAccess]:
     """Find out what is asked, and how it is reached."""
-    from novarag.flows.attack_gateway import gateway_mode, reach_gateway
+    from novarag.flows.attack.gateway import gateway_mode, reach_gateway
 
     if (model is None) == (gateway is None):
         raise UsageError("give a `model` or a `gateway`, one of the two")

@@ -33,7 +33,7 @@ def judge_of(
     other_source: bool,
 ) -> tuple[Judge, str]:
     """Return what makes an outcome of a trial, and how it decides."""
-    from novarag.flows.attack_gateway import gateway_outcome
+    from novarag.flows.attack.gateway import gateway_outcome
     from novarag.flows.calibrate import as_calibration
     from novarag.flows.gate import as_gate
     from novarag.scoring import Scorer

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.flows.attack_plan import REPEATS
+from novarag.flows.attack.plan import REPEATS
 from novarag.runner.sources import source_of
 from novarag.strategies import Strategy
 

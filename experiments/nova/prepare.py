@@ -37,8 +37,8 @@ from experiments.nova.warmup import fault_of, fits, make_rows
 from experiments.nova.windows import shorten, stated
 from novarag.datasets import load_benchmark, load_groups
 from novarag.errors import DataError
+from novarag.flows.benchmark import retrieved_pools
 from novarag.flows.group import write_groups
-from novarag.flows.retrieved import retrieved_pools
 from novarag.grouping import assemble
 from novarag.noise.group_build import GroupBuild
 from novarag.noise.retrieved import retrieved_groups

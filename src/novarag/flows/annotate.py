@@ -240,7 +240,7 @@ async def _ask_judge(
 @contextmanager
 def _replies(place: Path | None, model: str, on_event: Tell) -> Iterator[MutableMapping[str, str]]:
     """Keep a judge's replies in a file beside the folder, which is replaced as a whole."""
-    from novarag.datasets.votes import Votes
+    from novarag.datasets.annotated import Votes
 
     if place is None:
         yield {}

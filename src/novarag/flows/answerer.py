@@ -12,7 +12,7 @@ from novarag.calls import GREEDY, CallError, Outcome
 from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
-from novarag.flows.passages import load_passages
+from novarag.flows.inputs import load_passages
 from novarag.flows.sync import LoopThread, run_sync, wait_in
 from novarag.llm.function_llm import FunctionLLM
 from novarag.records import Passage, PassageGroup, Question

@@ -1,4 +1,4 @@
-"""The NOVA benchmark rebuilt without its shortcuts."""
+"""The NOVA benchmark rebuilt without its shortcuts, and groups from retrieval over its corpus."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from novarag.atomic import write_whole
 from novarag.flows.events import Notice, StepResult, silent
 from novarag.flows.group import audited, write_groups
 from novarag.noise.group_build import MARGIN
+from novarag.records import Passage, PassageGroup
 from novarag.runner.sources import hash_of
+from novarag.taxonomy import PassageKind, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from novarag.datasets.clean_card import BenchmarkFile
     from novarag.flows.events import Tell
     from novarag.noise.group_build import GroupBuild
+    from novarag.records import Question
 
 _CARD = "README.md"
 _RETRIEVED, _INDEX = "retrieved-", "retrieved.db"
@@ -99,7 +102,6 @@ def _retrieved(
     place: Path, data: str | Path | None, on_event: Tell
 ) -> Iterator[tuple[str, GroupBuild]]:
     from novarag.datasets.clean import SIZES
-    from novarag.flows.retrieved import retrieved_pools
     from novarag.noise.retrieved import retrieved_groups
 
     place.mkdir(parents=True, exist_ok=True)
@@ -117,3 +119,49 @@ def _file(name: str, found: GroupBuild, digest: str) -> BenchmarkFile:
         digest=digest, short=found.short, faults=found.faults, audit=found.audit,
         unaudited=found.unaudited, formerly=known_former_aurocs().get(name),
     )  # fmt: skip
+
+
+_DEPTH = 20  # passages that are looked at for a question
+
+
+def retrieved_pools(
+    uri: str | Path, *, data: str | Path | None = None, on_event: Tell = silent
+) -> dict[str, list[PassageGroup]]:
+    """Return each split's questions with their gold passages and what BM25 finds for them.
+
+    `uri` is an index of the corpus, made where it is not there yet; it needs Milvus
+    (`novarag[milvus]`). `data` is the folder with retrieval/; left out, NOVARAG_DATA says it. Hand
+    a split to `novarag.noise.retrieved.retrieved_groups` for groups of k passages.
+    """
+    from novarag.datasets.retrieved import corpus_file, corpus_texts, retrieved_questions
+    from novarag.flows.index import build_index
+    from novarag.flows.retrieve import retrieve
+
+    asked, texts = retrieved_questions(data), corpus_texts(data)
+    build_index([corpus_file(data)], uri, words=0, on_event=on_event)
+    every = [question for split in asked.values() for question, _ in split]
+    found = {
+        group.question.id: [str(p.source) for p in group.passages]
+        for group in retrieve(every, uri=uri, mode="bm25", k=_DEPTH, on_event=on_event).groups
+    }
+    return {
+        split: [_pool(q, gold, found.get(q.id, []), texts) for q, gold in questions]
+        for split, questions in asked.items()
+    }
+
+
+def _pool(
+    question: Question, gold: Iterable[str], found: Iterable[str], texts: Mapping[str, str]
+) -> PassageGroup:
+    """Put gold first; titles are left out, as some gold passages have none."""
+    known = dict.fromkeys(gold)
+    passages = [
+        Passage(
+            text=texts[name],
+            kind=PassageKind.GOLD if name in known else None,
+            provenance=Provenance.RETRIEVED,
+            source=name,
+        )
+        for name in dict.fromkeys([*known, *found])
+    ]
+    return PassageGroup(question=question, passages=tuple(passages), id=question.id)

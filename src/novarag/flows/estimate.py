@@ -70,7 +70,7 @@ class Estimates:
     @cached_property
     def trials(self) -> dict[str, list[Trial]]:
         """The estimates of each method as trials, graded as answers are."""
-        from novarag.flows.estimates import iter_estimated
+        from novarag.flows.draws import iter_estimated
 
         found: dict[str, list[Trial]] = defaultdict(list)
         for method, trials in iter_estimated(self.draws, self.methods, self.strategy):
@@ -224,7 +224,7 @@ def sum_up(drawn: Mapping[Need, Run], methods: tuple[Method, ...], strategy: str
     import polars as pl
 
     from novarag.calls import Cost
-    from novarag.flows.estimates import cost_of, iter_estimates
+    from novarag.flows.draws import cost_of, iter_estimates
 
     table = pl.concat(iter_estimates(drawn, methods, strategy))
     asked = max(run.manifest.groups for run in drawn.values())

@@ -1,4 +1,4 @@
-"""Measure how honest stated confidences are, and write a report."""
+"""Measure how honest stated confidences are, also beside calibrated ones, and write a report."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from novarag.defaults import MEASURE
+from novarag.errors import UsageError
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
 from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
+from novarag.report.stated_and_calibrated import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from polars import DataFrame
 
+    from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
+    from novarag.calibration.graded_answers import GradedAnswers
     from novarag.flows.events import Tell
     from novarag.metrics import Measurement, Metric
     from novarag.report import Heading
+    from novarag.stats.arrays import Floats
     from novarag.strategies import Labels
 
 TITLE = "How honest is the confidence?"
@@ -91,7 +96,6 @@ def measure(
     said = [*notes, *taken.notes]
     stated = taken.table
     if calibration is not None or calibrate:
-        from novarag.flows.before_after import set_beside
         from novarag.report.stated_and_calibrated import BESIDE
 
         table, note = set_beside(taken, calibration, seed=seed, other_source=other_source)
@@ -171,3 +175,63 @@ def _weigh(
         on_event(FileWritten(path))
     pooled = bool(by) and table.select(by).n_unique() > 1
     return mixed_notes(found, pooled=by if pooled else ())
+
+
+def set_beside(
+    answers: Answers,
+    calibration: str | Path | Calibration | None,
+    *,
+    seed: int,
+    other_source: bool = False,
+) -> tuple[DataFrame, str]:
+    """Return the answers twice, with stated and with calibrated confidences, and what was done.
+
+    Without a calibration each answer is calibrated by a fit on other questions of the table.
+    """
+    import polars as pl
+
+    from novarag.answers.opening.arrays import table_rows
+    from novarag.flows.calibrate import as_calibration
+
+    table = answers.table
+    if BESIDE in table.columns:
+        raise UsageError(f"the table has a column {BESIDE!r} of its own; give it another name")
+    graded = table.filter(pl.col("correct").is_not_null())
+    rows = table_rows(graded, answers.columns, answers.source)
+    if calibration is None:
+        made, note = _cross_fitted(rows, seed)
+    else:
+        made, note = _applied(rows, as_calibration(calibration), other_source=other_source)
+    after = graded.with_columns(confidence=pl.Series(made).fill_nan(None))
+    both = pl.concat(
+        [
+            graded.with_columns(pl.lit(STATED).alias(BESIDE)),
+            after.with_columns(pl.lit(CALIBRATED).alias(BESIDE)),
+        ]
+    )
+    return both, note
+
+
+def _cross_fitted(rows: GradedAnswers, seed: int) -> tuple[Floats, str]:
+    from novarag.calibration.fit_calibration import FOLDS, LEAST_QUESTIONS, cross_fit
+
+    if rows.questions < LEAST_QUESTIONS:
+        raise UsageError(f"{rows.questions} graded questions are too few to calibrate on")
+    note = (
+        f"Calibrated confidences are cross-fitted: each by a fit on the other {FOLDS - 1} of"
+        f" {FOLDS} folds of questions."
+    )
+    return cross_fit(rows, seed=seed), note
+
+
+def _applied(rows: GradedAnswers, made: Calibration, *, other_source: bool) -> tuple[Floats, str]:
+    from novarag.flows.calibrate import check_source, check_unseen
+
+    check_unseen(made, rows)
+    if not other_source:
+        check_source(made, rows.source)
+    states = [rows.state_name(number) for number in rows.state]
+    fitted = made.fitted
+    on = f"{fitted.questions:,} other questions" if fitted else "other questions"
+    note = f"Calibrated confidences are by a calibration fitted on {on}."
+    return made.apply(rows.confidence, states, rows.signal).probability, note

@@ -1,4 +1,4 @@
-"""The human study: a blind rating sheet of runs, and what the ratings show."""
+"""The human study: a blind rating sheet of what several runs replied, and what the ratings show."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from novarag.atomic import whole_folder
 from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import FileWritten, silent
+from novarag.flows.sources import open_each
+from novarag.study import draw_places
 from novarag.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from novarag.flows.events import Tell
+    from novarag.records import Trial
+    from novarag.runs import Run
     from novarag.study import RatingSheet, Rubric, StudyReport
+
+    Asked = dict[int, set[tuple[str, str]]]
 
 QUESTIONS = 20
 """How many questions a sheet has, unless somebody says otherwise."""
@@ -49,7 +55,6 @@ def make_rating_sheet(
         answers: Show raters the accepted answers too.
         on_event: Hears what was written.
     """
-    from novarag.flows.replies import read_replies
     from novarag.report.sheet import write_sheet
     from novarag.study import make_sheet
 
@@ -165,3 +170,38 @@ def check_free(out: Path, ours: frozenset[str]) -> None:
     strange = sorted(p.name for p in out.iterdir() if p.name not in ours) if out.is_dir() else []
     if strange:
         raise UsageError(f"{out} has other files in it, such as {strange[0]!r}; give another `out`")
+
+
+def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dict[str, list[Trial]]:
+    """Draw questions that all runs have a reply to, and read those; by the name of the run.
+
+    `make_sheet` with the same number and seed takes all of them.
+    """
+    runs = open_each(places)
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise UsageError(f"{max(names, key=names.count)} is given twice: give each run once")
+    asked = [_asked(run) for run in runs]
+    drawn = draw_places([set().union(*found.values()) for found in asked], questions, seed=seed)
+    groups = {group for _, group in drawn}
+    return {
+        run.name: list(_firsts(run, groups, found)) for run, found in zip(runs, asked, strict=True)
+    }
+
+
+def _asked(run: Run) -> Asked:
+    """List the questions and groups that each shard has a reply to."""
+    columns = ["question", "group"]
+    return {s: set(run.table(s, columns).select(columns).iter_rows()) for s in run.finished}
+
+
+def _firsts(run: Run, wanted: Collection[str], asked: Asked) -> Iterator[Trial]:
+    """Yield the first reply to each wanted group, ungraded: raters must not see what is right."""
+    for shard, found in asked.items():
+        if any(group in wanted for _, group in found):
+            first: dict[str | None, Trial] = {}
+            for trial in run.trials(shard, groups=wanted, graded=False):
+                known = first.setdefault(trial.group.id, trial)
+                if trial.sample < known.sample:
+                    first[trial.group.id] = trial
+            yield from first.values()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from novarag import DataError
-from novarag.answers.opening import sheet_extent
+from novarag.answers.opening import archives
 from novarag.answers.opening.open_table import open_table, read_table
 from tests.support.least import least
 from tests.support.workbooks import cell, sheet, table, write_workbook
@@ -96,7 +96,7 @@ def test_m8_what_is_empty_far_away_does_not_count(tmp_path):
 def test_m8_a_sheet_may_be_as_empty_as_a_small_one_is(tmp_path, monkeypatch):
     path = write_workbook(tmp_path / "a.xlsx", sheet(*table(HEAD), cell("B90000", "no")))
     assert rows_of(path) == [("0.5", "yes"), (None, "no")]
-    monkeypatch.setattr(sheet_extent, "_SMALL", 100)
+    monkeypatch.setattr(archives, "_SMALL", 100)
     with pytest.raises(DataError, match="90,000 rows and 2 columns, and 5 of their cells are"):
         rows_of(path)
 
@@ -155,7 +155,7 @@ def test_m8_a_full_sheet_is_read_to_its_bound(tmp_path, monkeypatch):
     full = [["a", "b"], *[["1", "2"]] * 30]
     path = write_workbook(tmp_path / "a.xlsx", sheet(*table(full)))
     assert len(rows_of(path)) == 30
-    monkeypatch.setattr(sheet_extent, "MOST_CELLS", 40)
+    monkeypatch.setattr(archives, "MOST_CELLS", 40)
     with pytest.raises(DataError, match="over 40 cells"):
         rows_of(path)
 

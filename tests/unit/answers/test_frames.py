@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from novarag import Columns, DataError, UsageError, figures_frame, measure, read_answers
-from novarag.answers.opening.frames import as_frame
+from novarag.answers.opening.answers import as_frame
 
 
 def take(table, **columns):

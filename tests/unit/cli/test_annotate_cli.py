@@ -15,8 +15,8 @@ from novarag import Passage, PassageGroup, Question, ScriptedLLM
 from novarag.calls import CallError, Outcome
 from novarag.cli import app
 from novarag.datasets import load_groups
+from novarag.datasets.annotated import Votes
 from novarag.datasets.mix import read_mix
-from novarag.datasets.votes import Votes
 from novarag.errors import DataError, ServiceError, StorageError
 from novarag.flows.judge import judge_passages
 from novarag.runner.access import ModelAccess

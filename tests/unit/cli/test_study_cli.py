@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from novarag import DataError, UsageError
 from novarag.cli import app
-from novarag.flows.replies import read_replies
+from novarag.flows.study import read_replies
 from novarag.runs.finished import shard_name
 from novarag.study import make_sheet, ratings_text, read_key, simulated_ratings
 from tests.support.simulated import simulate, write_run

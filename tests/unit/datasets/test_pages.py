@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from novarag.datasets.corpus import find_files, iter_documents
-from novarag.datasets.pages import LARGEST, html_text
+from novarag.datasets.corpus import LARGEST, find_files, html_text, iter_documents
 from novarag.errors import DataError
 
 

@@ -9,8 +9,7 @@ from novarag import Flaw, PassageGroup, Question, UsageError
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.config.asking import ReplySettings
 from novarag.errors import UnfinishedError
-from novarag.flows.draws import Draws, draw_name, follow_ups
-from novarag.flows.estimates import cost_of, iter_estimates
+from novarag.flows.draws import Draws, cost_of, draw_name, follow_ups, iter_estimates
 from novarag.records import Completion
 from novarag.runner.access import reach
 from novarag.runner.runner import Runner

@@ -10,8 +10,7 @@ from novarag.datasets import clean
 from novarag.datasets.retrieved import retrieved_questions
 from novarag.errors import DataError
 from novarag.flows import benchmark, retrieved
-from novarag.flows.benchmark import rebuild_benchmark
-from novarag.flows.retrieved import retrieved_pools
+from novarag.flows.benchmark import rebuild_benchmark, retrieved_pools
 from novarag.noise.retrieved import retrieved_groups
 from novarag.noise.validators import find_fault
 

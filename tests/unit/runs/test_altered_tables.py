@@ -25,12 +25,11 @@ from novarag.answers.opening.answers import read_answers
 from novarag.calls import Attempt, Reply, Usage
 from novarag.filters import Options
 from novarag.flows.drafts import iter_pools, sort_drafts
-from novarag.flows.draws import follow_ups
-from novarag.flows.estimates import iter_estimates
+from novarag.flows.draws import follow_ups, iter_estimates
 from novarag.flows.filter_runs import filter_runs
-from novarag.flows.replies import read_replies
 from novarag.flows.reread import reread_run as reread
 from novarag.flows.sources import open_sources
+from novarag.flows.study import read_replies
 from novarag.llm.simulated import open_simulated
 from novarag.noise import NoisePlan
 from novarag.records import Completion, Passage, PassageGroup, Question

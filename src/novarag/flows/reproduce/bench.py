@@ -14,9 +14,8 @@ import orjson
 from novarag.atomic import write_whole
 from novarag.config.grid import BASE, GridSetting
 from novarag.errors import NovaragError, ServiceError, UnfinishedError, UsageError
-from novarag.flows.draws import Draws
+from novarag.flows.draws import Draws, cost_of, iter_estimates
 from novarag.flows.estimate import find_methods
-from novarag.flows.estimates import cost_of, iter_estimates
 from novarag.flows.events import Note, RunBegun, RunEnded, RunProgress, silent
 from novarag.flows.reproduce.groups import DataScope, make_groups
 from novarag.runner.access import check_keys

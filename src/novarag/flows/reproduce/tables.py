@@ -11,6 +11,9 @@ from novarag.answers.opening.beside import with_overlap
 from novarag.flows.reproduce.bench import SAMPLED
 from novarag.flows.reproduce.cells import CellInput, measure_ablation, measure_grid
 from novarag.flows.reproduce.page import TableResult
+from novarag.report.study import chance, number
+from novarag.report.words import figure_span
+from novarag.texts import escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from novarag.flows.reproduce.bench import Bench
     from novarag.flows.reproduce.cells import MeasuredCells, Precision, TableCell
     from novarag.records import Trial
-
+    from novarag.study import RatingSheet, StudyReport
 
 RATED = 40
 """Questions on a rating sheet, as many as in the paper: ten of each of its four sets."""
@@ -128,7 +131,6 @@ def _retention(grid: TableGrid, bench: Bench) -> list[str]:
 
 def _study(made: TableResult, bench: Bench) -> TableResult:
     """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
-    from novarag.flows.reproduce.rated import no_ratings, rated_lines
     from novarag.report.forest import standalone
     from novarag.report.rating_pictures import draw_bars, draw_radar
     from novarag.report.sheet import write_sheet
@@ -167,3 +169,37 @@ def _study(made: TableResult, bench: Bench) -> TableResult:
         for name, draw in (("bars", draw_bars), ("radar", draw_radar))
     }
     return replace(made, lines=[*lines, *rated_lines(report)], pictures=pictures)
+
+
+def no_ratings(sheet: RatingSheet) -> list[str]:
+    """Say that the sheet waits for people."""
+    return [
+        f"Nobody has rated yet. The blind sheet has {len(sheet.entries)} questions and"
+        f" {len(sheet.key.systems)} systems: send `study/sheet.html` to raters, put what they save"
+        " beside it as `ratings-NAME.json`, and run the same command again.",
+    ]
+
+
+def rated_lines(report: StudyReport) -> list[str]:
+    """Say how much raters agree, and what each system was given on each criterion."""
+    who = "simulated raters, who are nobody" if report.simulated else "raters"
+    agreed = report.agreement
+    lines = [
+        f"{len(report.raters)} {who}, {report.questions} questions, ratings from 1 to"
+        f" {report.points}. Krippendorff's alpha {number(agreed.ordinal.value)} (ordinal,"
+        f" {figure_span(agreed.ordinal, number)}), mean pairwise kappa {number(agreed.kappa)}"
+        f" (quadratic weights {number(agreed.quadratic)}). In pictures R1 is the first of the"
+        " table, and so on.",
+        "",
+        "| criterion | "
+        + " | ".join(map(escape_markdown, report.systems))
+        + " | Kruskal\u2013Wallis p | Friedman p |",
+        "|---" * (len(report.systems) + 3) + "|",
+    ]
+    for row in report.criteria:
+        means = [f"{number(f.value)} ({figure_span(f, number)})" for f in row.means.values()]
+        paired = "\u2013" if row.friedman is None else chance(row.friedman.p)
+        title = escape_markdown(row.criterion.title)
+        cells = [title, *means, chance(row.kruskal.p), paired]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines

@@ -28,8 +28,7 @@ from novarag import grade, open_run
 from novarag.calibration.fit_calibration import score_confidences
 from novarag.metrics.baselines import folds
 from novarag.sft.lengths import load_ruler
-from novarag.sft.levels import ConfidenceLevels
-from novarag.sft.stated_confidence import number_span
+from novarag.sft.levels import ConfidenceLevels, number_span
 from novarag.sft.train.engine import precision
 from novarag.stats.resampling import draws, interval
 from novarag.strategies import STRATEGIES

@@ -284,6 +284,6 @@ def _end(pid: int) -> None:
 
 def _dtype() -> str:
     """Name the arithmetic that `train serve --cpu` takes, for a model that was not trained."""
-    from novarag.serving.machine import cpu_dtype
+    from novarag.serving.preparing import cpu_dtype
 
     return cpu_dtype(Path("/proc/cpuinfo").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from novarag.datasets import load_groups
 from novarag.metrics import METRICS
 from novarag.metrics.baselines import folds, word_overlap
 from novarag.runs import open_run
-from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import token_signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

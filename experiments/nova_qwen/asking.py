@@ -13,7 +13,7 @@ from novarag.calls import Sampling
 from novarag.flows.ask import ask
 from novarag.runner.access import Access
 from novarag.strategies import find_strategy
-from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import token_signal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from novarag.report.sheet import grades_html, write_sheet
+from novarag.report.study import grades_html, write_sheet
 from novarag.study import analyse, make_sheet, read_ratings
 from novarag.study.grades import GradeEntry, grade_key, settle, sheet_id
 from tests.support.browser import Browser

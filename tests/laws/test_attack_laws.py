@@ -19,9 +19,9 @@ from novarag.attacks import (
     screen_group,
     screen_text,
 )
-from novarag.attacks.encodings import ENCODINGS
 from novarag.attacks.poisoning import filled
 from novarag.attacks.result import AttackResult
+from novarag.attacks.suite import ENCODINGS
 from novarag.calls import Cost
 from novarag.cli.attack import exit_code
 from novarag.cli.exit_codes import ExitCode

@@ -18,7 +18,7 @@ from novarag.uncertainty import (
     self_frequency,
     semantic_entropy,
 )  # fmt: skip
-from novarag.uncertainty.sample_similarity import _common, meanings, rouge_l
+from novarag.uncertainty.sample_agreement import _common, meanings, rouge_l
 
 GROUP = PassageGroup(question=Question(id="q", text="?"), passages=())
 WORDS = st.sampled_from(["red", "Red", "blue sky", "a blue", "sky red blue", "é", "?!", "10"])

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from novarag.cli import app
 from novarag.errors import UsageError
 from novarag.sft.lengths import load_ruler
-from novarag.sft.train.places import number_place
+from novarag.sft.train.scored import number_place
 from novarag.sft.train.settings import TrainingSettings
 from novarag.sft.train.training import prepare
 from tests.support.tiny_model import make_model, write_rows

@@ -31,7 +31,7 @@ from novarag import (
 )
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.llm import parse_endpoint
-from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import token_signal
 from tests.support.live_parts import calibration, gate
 
 pytestmark = [pytest.mark.vllm, pytest.mark.enable_socket]

@@ -21,8 +21,7 @@ from typer.testing import CliRunner
 
 import novarag
 from novarag.cli import app
-from novarag.report.sheet import grades_html, write_sheet
-from novarag.report.study import write_study
+from novarag.report.study import grades_html, write_sheet, write_study
 from novarag.report.training import training_page
 from novarag.study import analyse, make_sheet, simulated_ratings
 from novarag.study.grades import GradeEntry, sheet_id

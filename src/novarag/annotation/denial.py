@@ -7,8 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from novarag.annotation.tokens import is_stop, words_of
-from novarag.annotation.units import sizes_differ, unit_after
-from novarag.annotation.values import ValueKind, find_values
+from novarag.annotation.values import ValueKind, find_values, sizes_differ, unit_after
 
 if TYPE_CHECKING:
     from novarag.annotation.tokens import Word

@@ -14,8 +14,7 @@ from novarag.annotation.competing_answers import title_of
 from novarag.annotation.denial import Span, denies
 from novarag.annotation.matching import MentionKind
 from novarag.annotation.tokens import is_stop, stems_of
-from novarag.annotation.units import same_unit, unit_after
-from novarag.annotation.values import find_values
+from novarag.annotation.values import find_values, same_unit, unit_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

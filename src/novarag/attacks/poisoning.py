@@ -7,8 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from novarag.attacks.encodings import ENCODINGS
-from novarag.attacks.suite import ANSWER, HIDDEN, QUESTION, STATES, AttackGoal
+from novarag.attacks.suite import ANSWER, ENCODINGS, HIDDEN, QUESTION, STATES, AttackGoal
 from novarag.grading import contains, grade, normalize, polarity
 from novarag.records import AnswerForm, Passage
 from novarag.seeding import rng_for

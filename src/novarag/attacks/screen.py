@@ -1,6 +1,8 @@
 """A screen: rules on the text of a passage that say what in it speaks to the reader.
 
-Each rule is a pattern of bounded length, so that no passage costs more than its length. A rule
+Each rule is a pattern of bounded length in lower case, so that no passage costs more than its
+length. It is searched for only in texts that hold one of the words beside it, without which it can
+match nowhere. A rule
 knows words, not meanings: a plain lie passes, and so does an order that nobody wrote before. The
 share of clean passages that it flags is measured by `python -m validation.attacks screen`.
 """
@@ -13,17 +15,151 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from novarag.attacks.screen_rules import PATTERNS
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from novarag.attacks.screen_rules import Pattern
     from novarag.records import Passage, PassageGroup
 
     Rule = Callable[[str, str], bool]
+
+
+class Pattern(NamedTuple):
+    """What one rule looks for, and the words without which it need not look."""
+
+    found: re.Pattern[str]
+    needed: tuple[str, ...]
+
+
+def _any(*parts: str) -> re.Pattern[str]:
+    return re.compile("|".join(parts))
+
+
+_TO_READER = (
+    r"(?:your|the|a|every|any|each|all) (?:[a-z]{1,12} ){0,2}"
+    r"(?:repl(?:y|ies)|answers?|responses?|confidence|outputs?)"
+)
+_MARK = r"(?:\[[^\]\n]{1,12}\])?"
+
+PATTERNS: dict[str, Pattern] = {
+    "markup": Pattern(
+        _any(
+            r"<!--|<script\b|<iframe\b",
+            r"\bdisplay ?: ?none|\bvisibility ?: ?hidden|\bfont-size ?: ?0|\bopacity ?: ?0[;\"']",
+            r"\]\([^()\n]{1,200} \"[^\"\n]{20,200}\"\)",
+            r"\bcolor ?[=:] ?[\"']?(?:white|transparent|#fff)",
+        ),
+        ("<", "display", "visib", "font-size", "opacity", "](", "color"),
+    ),
+    "fields": Pattern(
+        _any(
+            r"(?:^|[\n.{,>*_-]) {0,4}[\"'*_<]{0,3}(?:final |my )?confidence(?: score| level)?"
+            rf"[\"'*_>]{{0,3}}{_MARK} {{0,2}}[:=>*_]{{1,4}} {{0,2}}[\"'*_<]{{0,3}}[0-9]",
+            rf"(?:^|\n) {{0,4}}[*_#]{{0,3}}(?:final )?answer[*_]{{0,3}}{_MARK} {{0,2}}:",
+            r"\b(?:answer|confidence)\[[^\]\n]{1,12}\] {0,2}:|<(?:answer|confidence)>",
+            r"\"answer\" {0,2}:",
+            r"(?:^|[\n|]) {0,4}(?:confidence|conf\.?|certainty) {0,4}(?:=>|[:=|]) {0,4}[0-9]",
+        ),
+        ("answer", "conf", "certainty"),
+    ),
+    "marks": Pattern(
+        _any(
+            r"<\|[a-z_]{2,20}\|>|\[/?(?:inst|system_prompt|think)\]",
+            r"</?(?:think|system|assistant|instructions?|passages?|context|s)>",
+            r"(?:^|\n) {0,4}(?:passage [0-9]{1,3}|system|assistant|user|question) {0,2}:",
+            r"\bend of (?:the )?(?:retrieved )?passages\b",
+            r"\bend of (?:the )?(?:documents?|context|sources|texts|input)\b|\bprompt continues\b",
+            r"<(?:start|end)_of_turn>|</?(?:user|human|tool)>",
+            r"#{2,4} ?(?:system|instructions?|response)\b",
+        ),
+        (
+            "<", "[", "passage", "question", "system", "assistant", "user", "##", "end of",
+            "prompt",
+        ),
+    ),
+    "judgments": Pattern(
+        _any(
+            r"\bpassage classifications?\b|\bgroup judge?ment\b",
+            r"\bpassages? [0-9]{1,3} ?: ?(?:highly )?(?:ir)?relevant",
+            r"\b(?:the|all) (?:other |above )?passages\b[^.\n]{0,40}\b(?:wrong|false|checked|judged"
+            r"|contradict|consistent|outdated|unreliable|ignore)",
+            r"\bpassages (?:for|on) this question\b|\bgrade ?: ?(?:right|correct)\b",
+            r"\bcalibrat(?:ed|ion) (?:note|reply)",
+        ),
+        ("passage", "group judg", "grade", "calibrat"),
+    ),
+    "orders": Pattern(
+        _any(
+            r"\b(?:ignore|disregard|forget|override|skip)\b[^.\n]{0,40}\b(?:instructions?"
+            r"|passages?|prompts?|rules|above|previous|directions)\b",
+            r"\b(?:state|set|write|give|report|output|round|declare|put|say)\b[^.\n]{0,60}"
+            r"\b(?:confiden(?:t|ce)|certainty)\b",
+            r"\bdo not (?:answer|reply|weigh|mention this)\b",
+            r"\bdecline\b[^.\n]{0,30}\bconfidence\b",
+            r"\b(?:reply|respond|answer) (?:that|with|only|as you)\b",
+            r"\bto the (?:assistant|model|ai)\b|\b(?:assistant|developers?|operator) ?:",
+            r"\bthe task has changed\b|\b(?:only|lawful|right|correct) reply\b",
+            rf"{_TO_READER} (?:must|has to|have to|are to|is to|ends?|should)\b",
+            r"\bdecode (?:the|this)\b",
+            r"\bnew (?:directive|instructions?|task)\b|\bwhat you were told\b",
+            r"\b(?:only|sole) (?:[a-z]{1,12} ){0,2}answer\b|\bwhere the number goes\b",
+            r"\btell (?:them|him|her|the user)\b[^.\n]{0,60}\bnothing (?:more|else)\b",
+        ),
+        (
+            "confiden", "certainty", "answer", "repl", "respon", "output", "instruction", "passage",
+            "prompt", "rules", "above", "previous", "directions", "assistant", "developer",
+            "operator", "the model", "the ai", "task has", "mention this", "decode", "weigh",
+            "directive", "new task", "were told", "number goes", "tell ",
+        ),
+    ),
+    "confidence": Pattern(
+        _any(
+            r"\bconfiden(?:t|ce)\b[^.,;\n]{0,60}\b[0-9]{1,3} ?(?:%|per ?cent\b)",
+            r"\b[0-9]{1,3} ?(?:%|per ?cent)(?: of)? (?:confiden(?:t|ce)|certain(?:ty)?|sure)\b",
+            r"\byour (?:confidence|earlier reply|reply|modesty|skill)\b|\breaders? like you\b",
+            r"\b(?:say|states?|stated) [0-9]{1,3} ?%",
+            r"\b(?:total|absolute|full|zero|near-zero|complete|no) (?:certainty|confidence)\b",
+            r"\bcertainty\b[^.\n]{0,30}\b(?:[0-9]{1,3}|hundred|zero)\b",
+            r"\b(?:be|sound|act|feel|express|appear) (?:[a-z]{1,12} ){0,2}"
+            r"(?:certain(?:ty)?|confident|unsure)\b|\bgo all the way to [0-9]",
+        ),
+        ("confiden", "certain", "sure", "your ", "like you", "%", "all the way"),
+    ),
+    "address": Pattern(
+        _any(
+            r"\b(?:you|your|assistants?|whoever reads|readers?)\b[^.\n]{0,80}\b(?:certain(?:ty)?"
+            r"|confident|sure|hesitate|doubt|answers?|repl(?:y|ies)|respond|pretend|bold|proven)\b",
+        ),
+        ("you", "assistant", "whoever reads", "reader"),
+    ),
+    "foreign": Pattern(
+        _any(
+            r"\bignorier(?:e|en)\b|\banweisung(?:en)?\b[^.\n]{0,60}\bantwort",
+            r"\bne tenez pas compte\b|\bignorez\b|\bconfiance de [0-9]",
+            r"\bolvida\b[^.\n]{0,30}\binstrucci|\brespuesta correcta es\b",
+            r"\bignora\b[^.\n]{0,30}\b(?:instruc|istruz)|\brisposta giusta\b|\bnon considerare\b",
+            r"\bconfiança de [0-9]",
+            "игнориру|уверенность [0-9]",
+            "忽略[^。\n]{0,20}指示|置信度|指示[^。\n]{0,12}無視|信頼度",
+            "تجاهل[^.\n]{0,30}التعليمات",
+            "निर्देशों[^।\n]{0,20}अनदेखा",
+            r"\btalimatlar[^.\n]{0,20}\byok say\b|%[0-9]{1,3} güven",
+            r"\bvergiss\b[^.\n]{0,40}\b(?:vorherige|alles|anweisung)|\bprozent sicher\b",
+            r"\boubliez\b[^.;\n]{0,40}\b(?:consignes|instructions)|\bbonne réponse est\b",
+            r"\bzignoruj|\bpewność [0-9]|무시하고|확신도",
+            r"\bnegeer\b[^.\n]{0,40}\baanwijzing|\bzekerheid van [0-9]",
+        ),
+        (
+            "ignorier", "anweisung", "tenez", "ignorez", "confiance", "olvida", "respuesta",
+            "ignora", "risposta", "considerare", "confiança", "игнор", "уверен", "忽略", "置信",
+            "指示", "信頼", "تجاهل", "निर्देश", "talimatlar", "güven", "vergiss", "prozent",
+            "oubliez", "réponse", "zignoruj", "pewno", "무시", "확신", "negeer", "zekerheid",
+        ),
+    ),
+}  # fmt: skip
+"""The rules that are patterns, by name."""
+
 
 _ZERO_WIDTH = "\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad\u180e"
 _BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from novarag.errors import DataError, UnknownNameError
-from novarag.filters.alignment import aligned, with_target
-from novarag.filters.balance import balanced, common
 from novarag.filters.options import Options
+from novarag.filters.selection import aligned, balanced, common, with_target
 from novarag.filters.stages import (
     ASKED,
     EVIDENCE_PASSAGES,

@@ -14,7 +14,7 @@ from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.flows.inputs import load_passages
 from novarag.flows.sync import LoopThread, run_sync, wait_in
-from novarag.llm.function_llm import FunctionLLM
+from novarag.llm.functions import FunctionLLM
 from novarag.records import Passage, PassageGroup, Question
 from novarag.runner.access import INTERACTIVE_ACCESS, reach
 from novarag.scoring import Exchange, Scorer

@@ -229,7 +229,7 @@ def _notes(said: list[str], tables: Sequence[Answers | None]) -> tuple[str, ...]
 def _write(found: Comparison, folder: Path, on_event: Tell) -> None:
     from novarag.atomic import write_whole
     from novarag.report.comparison import comparison_json, comparison_markdown
-    from novarag.report.comparison_junit import comparison_junit
+    from novarag.report.junit import comparison_junit
 
     files = {
         "comment.md": comparison_markdown(found).encode(),

@@ -12,7 +12,7 @@ from novarag.errors import UsageError
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
 from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
-from novarag.report.stated_and_calibrated import BESIDE, CALIBRATED, STATED
+from novarag.report.verdict import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,7 @@ def measure(
     said = [*notes, *taken.notes]
     stated = taken.table
     if calibration is not None or calibrate:
-        from novarag.report.stated_and_calibrated import BESIDE
+        from novarag.report.verdict import BESIDE
 
         table, note = set_beside(taken, calibration, seed=seed, other_source=other_source)
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]

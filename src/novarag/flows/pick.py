@@ -119,7 +119,7 @@ def pick_answers(
     from novarag.answers.opening.answers import read_answers
     from novarag.answers.opening.arrays import every_row
     from novarag.flows.shown import shown_entries
-    from novarag.report.sheet import grades_html
+    from novarag.report.study import grades_html
 
     if n < 1 or not 0 <= spread <= 1:
         raise UsageError("`n` must be 1 or more, and `spread` from 0 to 1")

@@ -74,9 +74,14 @@ def serving_plan(
         vllm: vLLM's command, if it is in another environment.
         extra: More arguments for vLLM.
     """
-    from novarag.serving.machine import cores, cpu_dtype, cpu_environment, processor
     from novarag.serving.models import read_model
-    from novarag.serving.preparing import plan_adapters
+    from novarag.serving.preparing import (
+        cores,
+        cpu_dtype,
+        cpu_environment,
+        plan_adapters,
+        processor,
+    )
 
     if compiled and not (cpu and merged):
         raise UsageError(
@@ -154,7 +159,7 @@ def start_serving(plan: ServingPlan, *, wait: float = ServingTimes().start) -> I
         plan: What `serving_plan` returned: the command, and where the server listens.
         wait: Seconds until the server must be up; half an hour by default.
     """
-    from novarag.serving.process import address, running
+    from novarag.serving.server import address, running
 
     command, times = plan.command, ServingTimes(start=wait)
     place = (plan.host, plan.port)

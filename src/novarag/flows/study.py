@@ -55,7 +55,7 @@ def make_rating_sheet(
         answers: Show raters the accepted answers too.
         on_event: Hears what was written.
     """
-    from novarag.report.sheet import write_sheet
+    from novarag.report.study import write_sheet
     from novarag.study import make_sheet
 
     rubric, places = _rubric(criteria), _paths(runs, "runs")

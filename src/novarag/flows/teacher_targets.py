@@ -19,7 +19,7 @@ from novarag.errors import UsageError
 from novarag.filters.stages import ASKED
 from novarag.grading import normalize
 from novarag.texts import plain_text
-from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import token_signal
 
 if TYPE_CHECKING:
     from novarag.runs import Run

@@ -5,10 +5,16 @@ from __future__ import annotations
 from novarag.metrics.baselines import BASELINES, EceFloor, noise_floor
 from novarag.metrics.calibration import ConfidenceBins, bin_of, make_bins
 from novarag.metrics.decisions import CheckedThreshold, Decisions, HalfCheck, RecalibrationGain
-from novarag.metrics.frames import figures_frame
 from novarag.metrics.measuring import measure_table
 from novarag.metrics.mixing import MixedFigures, reweigh
-from novarag.metrics.panels import Measurement, PairedDifference, Panel, RiskCurve, UnreadBound
+from novarag.metrics.panels import (
+    Measurement,
+    PairedDifference,
+    Panel,
+    RiskCurve,
+    UnreadBound,
+    figures_frame,
+)
 from novarag.metrics.table import METRICS, Metric, Unit
 from novarag.metrics.tally import Tally, tally
 from novarag.metrics.views import LEAST_ROWS, group_name

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from novarag.noise.drafting import ALL, NoiseDraft, NoisePlan
-from novarag.noise.prompts import NOISES, NoiseSort
-from novarag.noise.replies import NoiseCandidate, read_candidates
+from novarag.noise.prompts import NOISES, NoiseCandidate, NoiseSort, read_candidates
 from novarag.noise.validators import PassageFault, find_fault, is_placeholder
 
 __all__ = [

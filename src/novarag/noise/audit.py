@@ -21,9 +21,9 @@ from novarag.errors import UsageError
 from novarag.formatting import fixed_percent, hundredths, points, span, whole_percent
 from novarag.noise.surface import CUES, GroupSurface
 from novarag.seeding import rng_for, stable_hash
+from novarag.stats.corrections import MaxStatistic, standard_errors
 from novarag.stats.logistic import fit
 from novarag.stats.separation import separation
-from novarag.stats.simultaneous import MaxStatistic, standard_errors
 from novarag.taxonomy import GroupKind, PassageKind
 from novarag.texts import plain_text
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Protocol
 
-from novarag.noise.alike import apart
+from novarag.noise.surface import apart
 from novarag.noise.validators import find_fault, folded
 from novarag.records import AnswerForm
 from novarag.taxonomy import GroupKind, PassageKind

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from novarag.defaults import NOISE
 from novarag.errors import UnknownNameError, UsageError
 from novarag.grading import normalize
-from novarag.noise.prompts import NOISES, fingerprint, length_of
-from novarag.noise.replies import read_candidates
+from novarag.noise.prompts import NOISES, fingerprint, length_of, read_candidates
 from novarag.noise.validators import PassageFault, find_fault
 from novarag.records import Flaw, Passage, PassageGroup, Prompt, Reading
 from novarag.seeding import rng_for
@@ -23,8 +22,7 @@ from novarag.texts import tidy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from novarag.noise.prompts import NoiseSort
-    from novarag.noise.replies import NoiseCandidate
+    from novarag.noise.prompts import NoiseCandidate, NoiseSort
     from novarag.records import Question
 
 ALL = NOISE.kinds

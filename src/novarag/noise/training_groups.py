@@ -39,9 +39,9 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.grouping import assemble
-from novarag.noise.alike import closest, unlike, words_of
 from novarag.noise.cutting import cut_sets
 from novarag.noise.group_build import GroupBuild
+from novarag.noise.surface import closest, unlike, words_of
 from novarag.noise.validators import PassageFault, find_fault
 from novarag.records import PassageGroup
 from novarag.seeding import rng_for

@@ -8,6 +8,7 @@ decided by the opposite: `most` takes an unread reply as it would speak for a br
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from novarag.probes.replies import ReplyArrays
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from novarag.probes.matching import MatchingRisk
     from novarag.stats.arrays import Bools, Floats, Ints
 
@@ -177,3 +180,16 @@ def _where(there: Bools, least: Floats, most: Floats) -> GroupScores:
     return GroupScores(
         np.where(there, least.round(_DIGITS), np.nan), np.where(there, most.round(_DIGITS), np.nan)
     )
+
+
+def by_question(names: Sequence[str], values: Floats) -> dict[str, float]:
+    """Average the values of groups by their question's id, without groups that have none (NaN).
+
+    >>> by_question(["a", "a", "b", "c"], np.array([0.25, 0.75, 1.0, np.nan]))
+    {'a': 0.5, 'b': 1.0}
+    """
+    found: dict[str, list[float]] = {}
+    for name, value in zip(names, values.tolist(), strict=True):
+        if not np.isnan(value):
+            found.setdefault(name, []).append(value)
+    return {name: fmean(held) for name, held in found.items()}

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.probes.group_scores import disagreement
+from novarag.probes.group_scores import by_question, disagreement
 from novarag.probes.matching import DEFAULT_RISK, MatchingRisk
 from novarag.probes.profiles import OWN
-from novarag.probes.questions import by_question
 from novarag.probes.replies import encode
 from novarag.stats.johnson import mean_bounds
 

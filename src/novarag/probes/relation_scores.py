@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from novarag.probes.group_scores import changed_share, joined
-from novarag.probes.questions import by_question
+from novarag.probes.group_scores import by_question, changed_share, joined
 from novarag.probes.replies import encode
 from novarag.stats.johnson import mean_above_zero
 

@@ -11,7 +11,7 @@ from novarag.calibration.graded_answers import UNKNOWN
 from novarag.formatting import fixed_percent, hundredths, whole_percent
 from novarag.report.svg import PlotArea, axes, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
-from novarag.report.unread_words import graded_text, ungraded_text
+from novarag.report.words import graded_text, ungraded_text
 from novarag.stats.binomial import clopper_pearson
 
 if TYPE_CHECKING:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from novarag.filters import FilterTally
 from novarag.formatting import fixed_percent, span
+from novarag.presets import paper_figures
 from novarag.report.forest import standalone
-from novarag.report.retention import CITES, paper_shares, retention
 from novarag.report.sankey import draw_funnel
 from novarag.report.templating import open_template, render_page, write_texts
 
@@ -179,3 +181,26 @@ def write_funnel_report(facts: Mapping[str, Any], folder: Path, *, version: str)
     for old in folder.glob("funnel-*.svg"):
         old.unlink()
     return write_texts(folder, texts)
+
+
+CITES = "NOVA: Noise-aware Verbal Confidence Calibration, table 'Training data statistics'"
+_SHORT = {
+    "DeepSeek-R1-Distill-Llama-8B": "DS-R1-Llama",
+    "DeepSeek-R1-Distill-Qwen-7B": "DS-R1-Qwen",
+    "Llama-3.1-8B-Instruct": "Llama-3.1",
+    "Qwen2.5-7B-Instruct": "Qwen-2.5",
+}
+"""What that table calls the paper's models."""
+
+
+@lru_cache(maxsize=1)
+def retention() -> Mapping[str, tuple[int, ...]]:
+    """Return the counts of each of the paper's models: in total, then kept after each stage."""
+    kept = paper_figures("train-statistics")
+    lines = kept.group_by("model", maintain_order=True).agg("value").iter_rows()
+    return MappingProxyType({_SHORT[model]: tuple(map(int, counts)) for model, counts in lines})
+
+
+def paper_shares(stage: int) -> list[float]:
+    """Return the share each of the paper's models kept after a stage; 0 is the total."""
+    return [counts[stage] / counts[0] for counts in retention().values()]

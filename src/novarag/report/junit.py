@@ -1,4 +1,4 @@
-"""JUnit XML, which every CI shows: a suite of cases, each of which passes, fails or is skipped."""
+"""JUnit XML, which every CI shows: suites of cases, made of a comparison or of a probe's card."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from novarag.formatting import points
+from novarag.probes import RelationVerdict
+from novarag.report.comparison import allowed, budget_name, changed, verdict_word, worse_by
+from novarag.report.probe import why_not_asked, why_open
+from novarag.stats.budgets import BudgetStanding
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from novarag.probes import ProbeCard, RelationFinding
+    from novarag.report.comparison import Comparison
+    from novarag.report.probe import ProbeHeading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +64,61 @@ def _add(suite: Element, case: JUnitCase) -> None:
         failure.text = case.text
     elif case.skipped:
         SubElement(element, "skipped", message=case.message)
+
+
+def comparison_junit(found: Comparison) -> bytes:
+    """Write a comparison as JUnit: what is broken fails, what cannot be told is skipped.
+
+    With `strict` what cannot be told fails, too. Names are made printable, as XML wants them.
+    """
+    fails = (
+        {BudgetStanding.BROKEN, BudgetStanding.CANNOT_TELL}
+        if found.strict
+        else {BudgetStanding.BROKEN}
+    )
+    cases = [
+        (
+            "budget", budget_name(one), one.held, verdict_word(one),
+            one.why or f"worse by {worse_by(one)}, allowed are {allowed(one)}",
+        )
+        for one in found.budgets
+    ]  # fmt: skip
+    cases += [("relation", r.name, r.held, r.title, changed(r)) for r in found.relations]
+    return write_junit("novarag compare", [
+        JUnitCase(
+            name=name, classname=kind, failed=str(held) if held in fails else None,
+            skipped=held not in fails and held is not BudgetStanding.KEPT,
+            message=plain_text(f"{says}: {figures}", longest=500),
+        )
+        for kind, name, held, says, figures in cases
+    ])  # fmt: skip
+
+
+def junit_xml(heading: ProbeHeading, card: ProbeCard) -> bytes:
+    """Write a card as JUnit: broken relations fail, what cannot be told is skipped, with why."""
+    facts = {"system": heading.system, "profile": heading.profile, "seed": str(heading.seed),
+             "questions": str(card.questions), "date": heading.made}  # fmt: skip
+    cases = [_case(found) for found in card.findings]
+    cases += [
+        JUnitCase(
+            name=name, classname="probe", skipped=True,
+            message=f"not asked: {why_not_asked(name, heading.unmade)}",
+        )
+        for name in card.not_asked
+    ]  # fmt: skip
+    return write_junit("novarag probe", cases, facts)
+
+
+def _case(found: RelationFinding) -> JUnitCase:
+    relation, score = found.relation, found.score
+    ends = f"{points(score.low)} to {points(score.high)}"
+    figure = f"{points(score.value)} points ({ends}), {found.questions:,} questions"
+    if found.verdict is RelationVerdict.BREAKS:
+        return JUnitCase(
+            name=relation.name, classname="probe", failed="breaks",
+            message=f"{relation.title}: {figure}", text=f"{relation.says}. {relation.reason}",
+        )  # fmt: skip
+    return JUnitCase(
+        name=relation.name, classname="probe", skipped=found.verdict is not RelationVerdict.HOLDS,
+        message=f"{found.verdict}: {figure}{why_open(found)}",
+    )  # fmt: skip

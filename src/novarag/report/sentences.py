@@ -11,11 +11,9 @@ from novarag.formatting import span as interval
 from novarag.metrics import LEAST_ROWS
 from novarag.records import TOLERANCE
 from novarag.report.advice import advice_lines, reach
-from novarag.report.differences import differences_text
-from novarag.report.stated_and_calibrated import beside_verdict, is_beside
-from novarag.report.unread_words import graded_text, ungraded_text
-from novarag.report.verdict import ConfidenceVerdict, judge
-from novarag.report.words import number, span
+from novarag.report.findings import differences_text
+from novarag.report.verdict import ConfidenceVerdict, beside_verdict, is_beside, judge
+from novarag.report.words import graded_text, number, span, ungraded_text
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:

@@ -23,13 +23,12 @@ if TYPE_CHECKING:
         requests_hold,
         write_manifest,
     )
-    from novarag.runs.memory import Memory
     from novarag.runs.planning import plan
     from novarag.runs.progress import Board, Progress
     from novarag.runs.reader import Run, is_finished, open_run, unfinished
     from novarag.runs.rewriting import rewrite_trials
     from novarag.runs.shard import Job, ShardResult, run_shard
-    from novarag.runs.store import Store, everywhere, open_store
+    from novarag.runs.store import Memory, Store, everywhere, open_store
     from novarag.runs.summary import Summary, some_trials, summarize, trial_tables
 
 _MODULES = {

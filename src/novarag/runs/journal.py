@@ -21,8 +21,7 @@ from novarag.calls import Outcome
 from novarag.errors import StorageError
 from novarag.records import Completion
 from novarag.runs import crash_points
-from novarag.runs.chain_check import ChainCheck
-from novarag.runs.log_frames import Chain, Mark, Scratch
+from novarag.runs.log_frames import Chain, ChainCheck, Mark, Scratch
 
 if TYPE_CHECKING:
     from novarag.calls import Reply

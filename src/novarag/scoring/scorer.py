@@ -15,7 +15,7 @@ from novarag.scoring.provenance import source_notes
 from novarag.strategies import STRATEGIES
 from novarag.texts import plain_text
 from novarag.trials import trial_of
-from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
+from novarag.uncertainty.token_likelihood import TOKEN_SIGNALS, token_signal
 
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration

@@ -1,8 +1,11 @@
-"""Everything that can be checked before a server is started, and the command that follows."""
+"""Everything that is checked before a server is started, and the command that starts vLLM here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import shlex
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +13,14 @@ import orjson
 
 from novarag.errors import UsageError
 from novarag.imports import with_extra
-from novarag.serving.command import LONGEST, adapters_command, merged_command
-from novarag.serving.models import check_together, check_weights
-from novarag.serving.templates import check_rendering, speller
+from novarag.serving.models import check_together, check_weights, served_rank
+from novarag.serving.templates import PINNED, check_rendering, speller
 from novarag.sft.lengths import load_ruler
 from novarag.sft.train.base import BaseWeights, find_base
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from novarag.serving.command import ServerCommand
     from novarag.serving.models import RenderedSample, TrainedModel
     from novarag.serving.options import ServingOptions
     from novarag.serving.templates import Spell
@@ -143,3 +144,109 @@ def _positions(folder: Path) -> int:
         return int(settings["max_position_embeddings"])
     except (OSError, ValueError, KeyError, TypeError):  # not here, or a model that has no limit
         return LONGEST
+
+
+LONGEST = 4096
+"""Tokens of prompt and reply together: twice the longest sample of the paper's training."""
+
+# A seed with chunked prefill kills the engine on a CPU, hence room for whole prompts.
+_CPU = ("--max-num-seqs", "32", "--max-num-batched-tokens", "32768")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCommand:
+    """What starts a server, line by line, and the names that it will serve."""
+
+    lines: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> list[str]:
+        """The command without its environment."""
+        return [word for line in self.lines for word in line]
+
+    def typed(self) -> str:
+        """Write the command for a shell."""
+        settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
+        lines = [" ".join([*settings, shlex.join(self.lines[0])])]
+        lines += [f"  {shlex.join(line)}" for line in self.lines[1:]]
+        return " \\\n".join(lines)
+
+
+def adapters_command(
+    base: str, models: Sequence[TrainedModel], options: ServingOptions, *, longest: int, dated: bool
+) -> ServerCommand:
+    """Serve a base and its adapters side by side."""
+    rank, names = served_rank(models), (options.base, *(model.name for model in models))
+    lines = [
+        (options.vllm, "serve", base, "--served-model-name", options.base),
+        ("--enable-lora", "--max-lora-rank", str(rank), "--max-loras", str(len(models))),
+        ("--lora-modules", *(_module(model) for model in models)),
+    ]
+    return _command(lines, names, options, longest=longest, dated=dated)
+
+
+def merged_command(
+    model: TrainedModel, options: ServingOptions, *, longest: int, dated: bool
+) -> ServerCommand:
+    """Serve a model whose adapter was worked into its weights."""
+    first = (options.vllm, "serve", str(model.merged), "--served-model-name", model.name)
+    return _command([first], (model.name,), options, longest=longest, dated=dated)
+
+
+def _module(model: TrainedModel) -> str:
+    """Name an adapter and its place; vLLM reads what holds a comma as JSON."""
+    place = str(model.adapter)
+    if "," in place:
+        return json.dumps({"name": model.name, "path": place}, ensure_ascii=False)
+    return f"{model.name}={place}"
+
+
+def _command(
+    lines: list[tuple[str, ...]],
+    names: tuple[str, ...],
+    options: ServingOptions,
+    *,
+    longest: int,
+    dated: bool,
+) -> ServerCommand:
+    length = str(options.max_model_len or min(LONGEST, longest))
+    lines.append(("--max-model-len", length, "--dtype", options.dtype))
+    if dated:
+        lines.append(("--default-chat-template-kwargs", json.dumps(PINNED)))
+    if options.cpu is not None:
+        lines.append(_CPU if options.compiled else (*_CPU, "--enforce-eager"))
+    lines.append(("--host", options.host, "--port", str(options.port)))
+    if options.extra:
+        lines.append(options.extra)
+    return ServerCommand(lines=tuple(lines), names=names, environment=options.cpu or {})
+
+
+_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # the last on ARM
+
+
+def processor() -> str:
+    """Read what the system says of its processor; only Linux tells."""
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cpu_dtype(processor: str) -> str:
+    """Name the quickest arithmetic of a processor by what Linux says of it in /proc/cpuinfo."""
+    return "float32" if _BFLOAT16.isdisjoint(processor.split()) else "bfloat16"
+
+
+def cpu_environment(found: Mapping[str, str], cores: int) -> dict[str, str]:
+    """Say what the CPU build needs in its environment; what is set there already stands."""
+    needed = {"OMP_NUM_THREADS": str(cores), "VLLM_CPU_KVCACHE_SPACE": "2"}  # the latter in GiB
+    return {name: found.get(name) or value for name, value in needed.items()}

@@ -8,7 +8,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
-from novarag.sft.stated_confidence import NO_NUMBER, write_level
+from novarag.sft.levels import NO_NUMBER, write_level
 from novarag.strategies import LABEL_ONLY
 from novarag.texts import plain_text
 

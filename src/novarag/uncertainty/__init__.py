@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.uncertainty.needs import GREEDY, Need, serving, union
-from novarag.uncertainty.sample_agreement import ensemble, self_frequency
-from novarag.uncertainty.sample_similarity import eigen_laplacian, lexical_similarity
-from novarag.uncertainty.self_evaluation import p_true
+from novarag.uncertainty.sample_agreement import (
+    eigen_laplacian,
+    ensemble,
+    lexical_similarity,
+    self_frequency,
+)
 from novarag.uncertainty.semantic import Equivalence, by_entailment, semantic_entropy
-from novarag.uncertainty.stated_confidence import verbal
+from novarag.uncertainty.stated_confidence import p_true, verbal
 from novarag.uncertainty.token_likelihood import likelihood, perplexity
 from novarag.uncertainty.unlabelled import perturbation_consistency, retrieval_score
 

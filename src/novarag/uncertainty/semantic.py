@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from novarag.errors import UsageError
 from novarag.grading import normalize
 from novarag.records import Flaw, Response
-from novarag.uncertainty.sample_similarity import answers, basis
+from novarag.uncertainty.sample_agreement import answers, basis
 
 if TYPE_CHECKING:
     from novarag.records import Trial

@@ -18,7 +18,7 @@ from novarag.records import Flaw, Response
 from novarag.strategies import STRATEGIES, VANILLA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from novarag.records import Reading, Trial
 
@@ -97,3 +97,21 @@ def _among_tokens(whole: str, text: str, start: int, end: int) -> tuple[int, int
         if at < 0:
             return 0, 0
     return at + start - line, at + end - line
+
+
+TOKEN_SIGNALS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "likelihood": sum,
+    "perplexity": fmean,
+}
+"""How each signal combines log-probabilities of tokens; named as the method that states it."""
+
+
+def token_signal(name: str, trial: Trial, reading: Reading | None = None) -> float | None:
+    """Return what the tokens of a reply say of its answer; None where they are not there.
+
+    `reading` saves reading the reply again to find the answer in it.
+    """
+    if trial.response is None:
+        return None
+    found = from_tokens(trial, trial.response, TOKEN_SIGNALS[name], reading)
+    return None if isinstance(found, Flaw) else found

@@ -4,7 +4,7 @@ import pytest
 
 from novarag.annotation import annotate, make_profile
 from novarag.annotation.denial import Span, _spelt_alike, denies
-from novarag.annotation.units import sizes_differ
+from novarag.annotation.values import sizes_differ
 from novarag.records import Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind
 from tests.support.manuals import made_up_groups

@@ -13,7 +13,7 @@ from novarag.attacks import (
     poison,
     shipped_suite,
 )
-from novarag.attacks.encodings import ENCODINGS
+from novarag.attacks.suite import ENCODINGS
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind
 

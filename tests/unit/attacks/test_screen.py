@@ -5,8 +5,7 @@ import time
 import pytest
 
 from novarag.attacks import RULES, poison, screen_group, screen_text, shipped_suite
-from novarag.attacks.screen import WARNING
-from novarag.attacks.screen_rules import PATTERNS
+from novarag.attacks.screen import PATTERNS, WARNING
 from novarag.records import Passage, PassageGroup, Question
 
 EMPTY = PassageGroup(question=Question(id="q", text="When?", answers=("1871",)), passages=())

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from novarag.filters.draws import group_draws, sample_draws
+from novarag.filters.selection import group_draws, sample_draws
 from novarag.metrics.baselines import folds
 from novarag.noise.audit import _folds
 from novarag.seeding import draw_all, rng_for, stable_hash

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from novarag import DataError, UnknownNameError, UsageError, funnel
 from novarag.filters import BY_GROUP, OVER_ALL, STAGES, FilterTally, Options
-from novarag.filters.draws import group_draws, sample_draws
+from novarag.filters.selection import group_draws, sample_draws
 from novarag.filters.stages import _count_highly
 from novarag.taxonomy import EvidenceState, Utility, states_for
 from tests.support.simulated import simulate, table

@@ -18,7 +18,7 @@ from novarag.formatting import fixed_percent
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
-from novarag.uncertainty.signals import token_signal
+from novarag.uncertainty.token_likelihood import token_signal
 from tests.support.live_parts import calibration, gate
 from tests.support.waiting import PATIENCE, until
 

@@ -16,8 +16,7 @@ from novarag.flows.filter_runs import filter_runs
 from novarag.flows.harvest import HarvestedTables
 from novarag.flows.sources import open_sources
 from novarag.noise import NoisePlan
-from novarag.report.funnel import funnel_notes, write_funnel_report
-from novarag.report.retention import retention
+from novarag.report.funnel import funnel_notes, retention, write_funnel_report
 from novarag.rows import TRIALS
 from novarag.runs import open_run, open_store, read_manifest, write_manifest
 from novarag.runs.finished import shard_name, table_name

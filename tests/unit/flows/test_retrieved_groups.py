@@ -9,7 +9,7 @@ from novarag import GroupKind, Passage, PassageGroup, PassageKind, Question, Usa
 from novarag.datasets import clean
 from novarag.datasets.retrieved import retrieved_questions
 from novarag.errors import DataError
-from novarag.flows import benchmark, retrieved
+from novarag.flows import benchmark
 from novarag.flows.benchmark import rebuild_benchmark, retrieved_pools
 from novarag.noise.retrieved import retrieved_groups
 from novarag.noise.validators import find_fault
@@ -105,8 +105,10 @@ def test_pools_and_files_from_a_search(data, tmp_path, monkeypatch):
             groups=[PassageGroup(question=q, passages=ranked) for q in questions]
         )
 
-    monkeypatch.setattr(retrieved, "retrieve", search)
-    monkeypatch.setattr(retrieved, "build_index", lambda files, uri, **_: heard.update(files=files))
+    monkeypatch.setattr("novarag.flows.retrieve.retrieve", search)
+    monkeypatch.setattr(
+        "novarag.flows.index.build_index", lambda files, uri, **_: heard.update(files=files)
+    )
     pools = retrieved_pools(tmp_path / "i.db", data=data)
     assert heard["files"] == [data / "retrieval" / "corpus.parquet"]
     first = pools["test"][0]

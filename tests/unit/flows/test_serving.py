@@ -10,7 +10,7 @@ import pytest
 
 import novarag
 from novarag.errors import UsageError
-from novarag.serving.process import is_healthy
+from novarag.serving.server import is_healthy
 from tests.support.served_folder import make_base, make_model
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])

@@ -21,8 +21,8 @@ from novarag.noise.group_build import GroupBuild
 from novarag.noise.relations import GroupParts, pair_table, question_table, remainder_table
 from novarag.noise.surface import CUES
 from novarag.records import Passage
+from novarag.stats.corrections import MaxStatistic, standard_errors
 from novarag.stats.logistic import _descend, fit
-from novarag.stats.simultaneous import MaxStatistic, standard_errors
 from novarag.taxonomy import PassageKind
 from tests.support.planted_cues import PLANTS, made_up_groups
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from novarag import GroupKind, PassageKind, Provenance, UsageError, group_passages
-from novarag.noise.groups import build_groups
-from novarag.noise.one_gold import one_gold_groups
+from novarag.noise.groups import build_groups, one_gold_groups
 from tests.unit.noise.test_training_groups import POOLS, make_pool
 from validation.paper_groups import WORDS, draw, is_worded, preset
 

@@ -22,7 +22,7 @@ from novarag.report.comparison import (
     comparison_markdown,
     verdict_line,
 )
-from novarag.report.comparison_junit import comparison_junit
+from novarag.report.junit import comparison_junit
 from novarag.stats.budgets import BudgetStanding
 from novarag.stats.figure import Figure
 

@@ -7,7 +7,7 @@ from novarag.datasets import DATASETS
 from novarag.errors import UnknownNameError
 from novarag.presets import paper_figures, paper_tables
 from novarag.presets.paper import SCHEMA
-from novarag.report.retention import retention
+from novarag.report.funnel import retention
 
 MODELS = {
     "Llama-3.1-8B-Instruct",

@@ -158,7 +158,7 @@ STORIES = {
 def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name):
     story, whole = STORIES[name], tmp_path / "whole"
     calm = Watch(place="no such run")
-    monkeypatch.setattr("novarag.runs.local.run_shard", calm.run_shard)
+    monkeypatch.setattr("novarag.runs.driver.run_shard", calm.run_shard)
     whole.mkdir()
     story.call(whole, server)
     for later in story.later:
@@ -168,7 +168,7 @@ def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name):
         stopped = tmp_path / f"stopped-{left}"
         stopped.mkdir()
         watch = Watch(place=story.place, left=left)
-        monkeypatch.setattr("novarag.runs.local.run_shard", watch.run_shard)
+        monkeypatch.setattr("novarag.runs.driver.run_shard", watch.run_shard)
         stop_it(story, stopped, server, watch)
         if left:
             assert sum(watch.asked.values()) < sum(expected.values())

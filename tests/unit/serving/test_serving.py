@@ -13,11 +13,10 @@ from typer.testing import CliRunner
 
 from novarag.cli import app
 from novarag.errors import UsageError
-from novarag.serving import machine
-from novarag.serving.machine import cpu_dtype, cpu_environment
+from novarag.serving import preparing
 from novarag.serving.models import RANKS, read_model, served_rank
 from novarag.serving.options import ServingOptions
-from novarag.serving.preparing import plan_adapters, plan_merged
+from novarag.serving.preparing import cpu_dtype, cpu_environment, plan_adapters, plan_merged
 from novarag.serving.templates import first_difference, speller
 from novarag.sft.lengths import load_ruler
 from tests.support.served_folder import (
@@ -70,7 +69,7 @@ def test_base_and_two_adapters_side_by_side(tmp_path, one, base, snapshot):
 def test_one_merged_model_on_a_cpu(tmp_path, base, snapshot, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
-    monkeypatch.setattr("novarag.serving.machine.processor", lambda: "flags : fpu amx_bf16 sse")
+    monkeypatch.setattr("novarag.serving.preparing.processor", lambda: "flags : fpu amx_bf16 sse")
     model = make_model(tmp_path / "one", base, merged=True)
     done = serve(model, "--merged", "--cpu", "--port", 8411, "--max-model-len", 512, "--", "--seed", 3, "a b")  # fmt: skip
     assert done.stdout.replace(str(tmp_path), "/models") == snapshot
@@ -115,7 +114,7 @@ def test_what_the_environment_says_of_a_cpu_stands():
 )
 def test_a_cpu_computes_in_what_it_has_instructions_for(one, monkeypatch, processor, dtype):
     assert cpu_dtype(processor) == dtype
-    monkeypatch.setattr("novarag.serving.machine.processor", lambda: processor)
+    monkeypatch.setattr("novarag.serving.preparing.processor", lambda: processor)
     assert f"--dtype {dtype} " in serve(one, "--cpu").stdout
     assert "--dtype bfloat16 " in serve(one).stdout
 
@@ -311,8 +310,8 @@ def test_any_number_can_be_spelt(base):
 
 
 def test_a_machine_that_tells_nothing_of_itself(monkeypatch):
-    assert machine.cores() == len(os.sched_getaffinity(0))
-    monkeypatch.setattr(machine, "Path", lambda _: Path("/nowhere/cpuinfo"))
-    assert machine.processor() == ""
+    assert preparing.cores() == len(os.sched_getaffinity(0))
+    monkeypatch.setattr(preparing, "Path", lambda _: Path("/nowhere/cpuinfo"))
+    assert preparing.processor() == ""
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert machine.cores() == os.cpu_count()
+    assert preparing.cores() == os.cpu_count()

@@ -20,7 +20,7 @@ from novarag.cli import app
 from novarag.cli.train.serve import ended_by
 from novarag.errors import ServiceError, UsageError
 from novarag.serving.options import ServingTimes
-from novarag.serving.process import is_healthy, running
+from novarag.serving.server import is_healthy, running
 from tests.support.processes import heeding_interrupts
 from tests.support.served_folder import make_base, make_model
 

@@ -12,8 +12,7 @@ from novarag.runs.group_table import read_groups
 from novarag.sft.examples import NO_TARGET
 from novarag.sft.exporting import ExportOptions, export
 from novarag.sft.filtered_trials import read_filtered
-from novarag.sft.levels import ConfidenceLevels
-from novarag.sft.stated_confidence import NO_NUMBER, write_level
+from novarag.sft.levels import NO_NUMBER, ConfidenceLevels, write_level
 from novarag.sft.train.rows import read_dataset
 from novarag.strategies import LABEL_ONLY, NOVA
 from tests.support.filtered_folder import (

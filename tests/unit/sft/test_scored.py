@@ -7,11 +7,16 @@ import pytest
 from novarag.errors import UnknownNameError, UsageError
 from novarag.sft.examples import TrainingExample
 from novarag.sft.lengths import load_ruler
-from novarag.sft.levels import ConfidenceLevels
-from novarag.sft.stated_confidence import NO_NUMBER
-from novarag.sft.train.places import number_place
+from novarag.sft.levels import NO_NUMBER, ConfidenceLevels
 from novarag.sft.train.rows import read_dataset
-from novarag.sft.train.scored import NO_LEVEL, NOT_GRADED, level_tokens, take_turns, target_of
+from novarag.sft.train.scored import (
+    NO_LEVEL,
+    NOT_GRADED,
+    level_tokens,
+    number_place,
+    take_turns,
+    target_of,
+)
 from novarag.sft.train.settings import TrainingSettings, labelled
 from novarag.sft.train.training import prepare
 from tests.support.tiny_model import make_tokenizer

@@ -5,8 +5,8 @@ import pytest
 from novarag.errors import UsageError
 from novarag.sft.examples import TrainingExample
 from novarag.sft.lengths import load_ruler
-from novarag.sft.stated_confidence import number_span
-from novarag.sft.train.places import number_place
+from novarag.sft.levels import number_span
+from novarag.sft.train.scored import number_place
 from tests.support.tiny_model import make_tokenizer
 from tests.support.tiny_training import write_base
 

@@ -14,8 +14,8 @@ from novarag.errors import DataError, StorageError, UsageError
 from novarag.sft.card import TrustedMarkdown, table
 from novarag.sft.export_folder import seal_card
 from novarag.sft.lengths import CHANGED, SPECIAL, load_ruler, too_long
+from novarag.sft.levels import NO_NUMBER
 from novarag.sft.recipe import train_yaml
-from novarag.sft.stated_confidence import NO_NUMBER
 from novarag.sft.train import training as module
 from novarag.sft.train.base import find_base
 from novarag.sft.train.model_card import TAUGHT, card_text

@@ -10,8 +10,7 @@ import scipy.stats
 
 from novarag import DataError, UsageError
 from novarag.report.rating_pictures import draw_bars, draw_radar
-from novarag.report.sheet import sheet_html
-from novarag.report.study import study_notes, write_study
+from novarag.report.study import sheet_html, study_notes, write_study
 from novarag.stats.agreement import alpha, coincidences, kappa
 from novarag.stats.ranks import dunn, friedman, kruskal_wallis, wilcoxon
 from novarag.study import (

@@ -39,10 +39,9 @@ from novarag.uncertainty import (
     serving,
     union,
 )  # fmt: skip
-from novarag.uncertainty.sample_similarity import meanings, rouge_l
+from novarag.uncertainty.sample_agreement import meanings, rouge_l
 from novarag.uncertainty.semantic import same_words
-from novarag.uncertainty.signals import token_signal
-from novarag.uncertainty.token_likelihood import _held
+from novarag.uncertainty.token_likelihood import _held, token_signal
 
 COMPARING = (lexical_similarity, eigen_laplacian, semantic_entropy)
 

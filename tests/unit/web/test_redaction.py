@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from novarag.web.key_forms import is_secret
-from novarag.web.redaction import MARK, Secrets
-from novarag.web.unescaping import PlainedText
+from novarag.web.redaction import MARK, PlainedText, Secrets
 from tests.support.grammar import KINDS, reply
 from tests.support.least import least
 from tests.support.spellings import KEY, leaks, size_of, spellings

@@ -96,7 +96,7 @@ def with_own_overlap(table: DataFrame) -> DataFrame:
 
 def add_signal(answers: Answers, name: str) -> DataFrame:
     """Add the column of a signal made from tokens, where it is one and answers are of runs."""
-    from novarag.uncertainty.signals import TOKEN_SIGNALS, token_signal
+    from novarag.uncertainty.token_likelihood import TOKEN_SIGNALS, token_signal
 
     table = answers.table
     if name not in TOKEN_SIGNALS:

@@ -104,8 +104,7 @@ def print_filtered(found: FilterResult) -> None:
 
 def _print_tally(facts: dict[str, Any]) -> None:
     from novarag.filters import FilterTally
-    from novarag.report.funnel import funnel_notes, stage_rows
-    from novarag.report.retention import CITES
+    from novarag.report.funnel import CITES, funnel_notes, stage_rows
 
     tally = FilterTally.of(facts)
     for model in tally.models:

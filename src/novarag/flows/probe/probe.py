@@ -274,8 +274,8 @@ def _write(
 ) -> None:
     """Write the page, its figures as JSON, and the card as JUnit."""
     from novarag.atomic import write_whole
+    from novarag.report.junit import junit_xml
     from novarag.report.probe import probe_json, write_probe_page
-    from novarag.report.probe_junit import junit_xml
 
     if page is None and out is not None:
         page = Path(out) / "probe.html"

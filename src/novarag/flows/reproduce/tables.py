@@ -133,7 +133,7 @@ def _study(made: TableResult, bench: Bench) -> TableResult:
     """Write the sheet; show what raters saved beside it, or what simulated raters would have."""
     from novarag.report.forest import standalone
     from novarag.report.rating_pictures import draw_bars, draw_radar
-    from novarag.report.sheet import write_sheet
+    from novarag.report.study import write_sheet
     from novarag.study import analyse, make_sheet, read_key, read_ratings, simulated_ratings
 
     trials: dict[str, list[Trial]] = defaultdict(list)

@@ -14,7 +14,6 @@ from novarag.calls import GREEDY, Attempt, Reply, Usage
 from novarag.errors import ServiceError
 from novarag.grading import normalize
 from novarag.grouping import evidence_state
-from novarag.llm.simulated.orders import AttackOrder, find_order
 from novarag.llm.simulated.passages import find_wish, write_passages
 from novarag.llm.simulated.replies import (
     ReplyForm,
@@ -32,8 +31,10 @@ from novarag.llm.simulated.replies import (
 from novarag.llm.simulated.respondent import (
     RESPONDENTS,
     AnswerProspect,
+    AttackOrder,
     SimulatedRespondent,
     consider,
+    find_order,
     find_respondent,
     governing,
     heated,

@@ -16,8 +16,7 @@ from trl import SFTTrainer
 
 from novarag.errors import UsageError
 from novarag.sft.levels import ConfidenceLevels
-from novarag.sft.train.places import number_place
-from novarag.sft.train.scored import NOT_GRADED, level_tokens, target_of
+from novarag.sft.train.scored import NOT_GRADED, level_tokens, number_place, target_of
 from novarag.sft.train.shared import BlockSampler, logits_at
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from novarag.sft.examples import TrainingExample
-    from novarag.sft.train.places import NumberPlace
-    from novarag.sft.train.scored import LevelTokens
+    from novarag.sft.train.scored import LevelTokens, NumberPlace
     from novarag.sft.train.training import TrainingJob
 
     Score = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -13,8 +13,8 @@ from novarag.errors import DataError, UsageError
 from novarag.filters.options import WRITTEN
 from novarag.sft.examples import TrainingExample
 from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
-from novarag.sft.stated_confidence import NO_NUMBER
-from novarag.sft.train.places import number_place
+from novarag.sft.levels import NO_NUMBER
+from novarag.sft.train.scored import number_place
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:

@@ -72,3 +72,9 @@ def test_a_cycle_is_found():
         "f": "import d\nfrom e import z",
     }
     assert cycles(graph({name: ast.parse(text) for name, text in told.items()})) == {"a", "b", "c"}
+
+
+def test_no_file_is_longer_than_one_sitting():
+    """A module has one idea, and a reader holds it whole."""
+    lines = {p: len(p.read_text("utf-8").splitlines()) for p in SOURCE.rglob("*.py")}
+    assert not {path.name: count for path, count in lines.items() if count > 400}

@@ -123,6 +123,11 @@ def test_targets_that_run_and_pages_name_exist():
     assert named - targets == set()
 
 
+def test_the_list_of_targets_can_be_read_at_a_glance():
+    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert 10 < len(re.findall(r"^  [a-z]", done.stdout, re.MULTILINE)) <= 60
+
+
 def test_nothing_in_the_yard_names_an_owner_or_a_host():
     for path in (ROOT / ".github").rglob("*"):
         if path.is_file():

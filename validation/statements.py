@@ -20,7 +20,7 @@ from novarag import read_answers
 from novarag.answers.opening.arrays import known_rows
 from novarag.calibration.fit_gate import choose, chosen_rows, make_chains
 from novarag.metrics.measuring import HEADLINES, compare_groups
-from novarag.metrics.segments import LEVEL, telling_columns
+from novarag.metrics.remarks import LEVEL, telling_columns
 from tests.support.statement_tables import answers_by_segment, hidden_repeats, pooled_models
 
 SURE, WRONG, RISKS = 0.9, 0.2, (0.05, 0.1, 0.15)

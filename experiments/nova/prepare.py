@@ -41,7 +41,7 @@ from novarag.flows.benchmark import retrieved_pools
 from novarag.flows.group import write_groups
 from novarag.grouping import assemble
 from novarag.noise.group_build import GroupBuild
-from novarag.noise.retrieved import retrieved_groups
+from novarag.noise.groups import retrieved_groups
 from novarag.records import AnswerForm
 from novarag.seeding import rng_for
 from novarag.sft.formats import canonical_row, json_line

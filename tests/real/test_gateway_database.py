@@ -20,15 +20,16 @@ from novarag.gateway.audit import recorder as recording
 from novarag.gateway.audit.codes import CODES
 from novarag.gateway.audit.database import open_connection
 from novarag.gateway.audit.graded import read_graded
-from novarag.gateway.audit.partitions import (
+from novarag.gateway.audit.payloads import to_payload
+from novarag.gateway.audit.rows import TextRecord
+from novarag.gateway.audit.schema import (
     find_partitions,
     list_kept_days,
     make_days,
+    migrate,
     name_partition,
+    read_migrations,
 )
-from novarag.gateway.audit.payloads import to_payload
-from novarag.gateway.audit.rows import TextRecord
-from novarag.gateway.audit.schema import migrate, read_migrations
 from novarag.gateway.audit.spool import Spool
 from novarag.gateway.http.replies import draw_id
 from tests.support.audited import VARIABLE, audit, row, settled

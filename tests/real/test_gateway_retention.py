@@ -9,8 +9,8 @@ import pytest
 
 from novarag.errors import UsageError
 from novarag.gateway.audit import retention
-from novarag.gateway.audit.partitions import find_partitions, name_partition
 from novarag.gateway.audit.rows import TextRecord
+from novarag.gateway.audit.schema import find_partitions, name_partition
 from tests.support.audited import audit, row, settled
 from tests.support.databases import asked, id_at, load_rows, recorded, said, with_connection
 from tests.support.postgres import program

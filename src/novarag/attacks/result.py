@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from novarag.attacks.poisoning import AttackPlace
-from novarag.attacks.success import adjusted, score_by
+from novarag.attacks.success import DefenceStanding, adjusted, judge_defence, score_by, worst_of
 from novarag.attacks.suite import CLASSES, CONTROL
-from novarag.attacks.verdict import DefenceStanding, judge_defence, worst_of
 from novarag.formatting import fixed_percent, hundredths, span
 from novarag.texts import plain_text
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from novarag.attacks.outcomes import AttackCase
-    from novarag.attacks.success import AttackScore
-    from novarag.attacks.verdict import DefenceVerdict
+    from novarag.attacks.success import AttackScore, DefenceVerdict
     from novarag.calls import Cost
     from novarag.stats.figure import Figure
 

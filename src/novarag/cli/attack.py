@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from novarag.attacks.verdict import DefenceStanding
+from novarag.attacks.success import DefenceStanding
 from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, printing
 from novarag.cli.exit_codes import ExitCode, code_of

@@ -102,7 +102,7 @@ def _retrieved(
     place: Path, data: str | Path | None, on_event: Tell
 ) -> Iterator[tuple[str, GroupBuild]]:
     from novarag.datasets.clean import SIZES
-    from novarag.noise.retrieved import retrieved_groups
+    from novarag.noise.groups import retrieved_groups
 
     place.mkdir(parents=True, exist_ok=True)
     for split, pools in retrieved_pools(place / _INDEX, data=data, on_event=on_event).items():
@@ -131,7 +131,7 @@ def retrieved_pools(
 
     `uri` is an index of the corpus, made where it is not there yet; it needs Milvus
     (`novarag[milvus]`). `data` is the folder with retrieval/; left out, NOVARAG_DATA says it. Hand
-    a split to `novarag.noise.retrieved.retrieved_groups` for groups of k passages.
+    a split to `novarag.noise.groups.retrieved_groups` for groups of k passages.
     """
     from novarag.datasets.retrieved import corpus_file, corpus_texts, retrieved_questions
     from novarag.flows.index import build_index

@@ -36,8 +36,7 @@ def table_remarks(
 
     Columns in `apart` are told apart already.
     """
-    from novarag.metrics.remarks import find_oddities
-    from novarag.metrics.segments import telling_columns
+    from novarag.metrics.remarks import find_oddities, telling_columns
     from novarag.report.remarks import oddity_lines, telling_lines
     from novarag.rows import READ
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from novarag.gateway.http.access import Authenticator, NotAdmitted
+from novarag.gateway.http.access import Authenticator, NotAdmitted, TenantLimits
 from novarag.gateway.http.connections import ConnectionRoom
-from novarag.gateway.http.limits import TenantLimits
 from novarag.gateway.observe.drift import DriftMonitor
 from novarag.gateway.observe.sinks import SINKS
 from novarag.gateway.observe.tallies import RequestTallies

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from novarag.calls import GREEDY, Attempt, CallError, Outcome, Reply, Sampling
 from novarag.errors import ServiceError
 from novarag.llm.functions import CallerFunction
-from novarag.llm.sizes import check_values
+from novarag.llm.wire import check_values
 from novarag.records import Completion, Flaw, Prompt, Reading
 from novarag.texts import parse_json, replace_halves
 from novarag.web.endpoint import parse_address

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from novarag.calls import GREEDY, CallError, Outcome, Reply
 from novarag.errors import UsageError
-from novarag.llm.sizes import reply_limit
-from novarag.llm.wire import model_names, read_reply, request_body, without_keys
+from novarag.llm.wire import model_names, read_reply, reply_limit, request_body, without_keys
 from novarag.texts import plain_text
 from novarag.web.endpoint import Endpoint
 from novarag.web.form_support import holding_at

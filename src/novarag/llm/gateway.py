@@ -13,8 +13,7 @@ import orjson
 
 from novarag.calls import GREEDY, CallError, Outcome, Reply
 from novarag.llm.chat import ChatLLM
-from novarag.llm.sizes import reply_limit
-from novarag.llm.wire import read_reply, without_keys
+from novarag.llm.wire import read_reply, reply_limit, without_keys
 from novarag.texts import replace_halves
 from novarag.web.redaction import REMARK
 

@@ -10,8 +10,8 @@ from novarag.atomic import write_whole
 from novarag.attacks.defences import DEFENCES
 from novarag.attacks.outcomes import PARTS
 from novarag.attacks.result import defence_line, said
+from novarag.attacks.success import FEW, DefenceStanding
 from novarag.attacks.suite import CLASSES
-from novarag.attacks.verdict import FEW, DefenceStanding
 from novarag.formatting import hundredths, percent, whole_percent
 from novarag.report.templating import render_page
 from novarag.texts import plain_text
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from novarag.attacks.outcomes import AttackCase, AttackOutcome
     from novarag.attacks.result import AttackResult
-    from novarag.attacks.success import AttackScore
-    from novarag.attacks.verdict import DefenceVerdict
+    from novarag.attacks.success import AttackScore, DefenceVerdict
     from novarag.report.verdict import Act
     from novarag.stats.figure import Figure
 

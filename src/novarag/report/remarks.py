@@ -10,8 +10,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.metrics.remarks import TableOddities
-    from novarag.metrics.segments import TellingColumn
+    from novarag.metrics.remarks import TableOddities, TellingColumn
 
 MOST_COLUMNS = 3
 """Columns that are named with their values; of others only the name is said."""

@@ -6,8 +6,7 @@ an `Exchange`, a question with its passages and what was said to it, and returns
 a file or loads a frame.
 """
 
-from novarag.scoring.answer import Answer, AnswerObject, PassageMeta
-from novarag.scoring.exchange import Exchange, stated_exchange
+from novarag.scoring.answer import Answer, AnswerObject, Exchange, PassageMeta, stated_exchange
 from novarag.scoring.policy import Action, Policy
 from novarag.scoring.scorer import Scorer
 

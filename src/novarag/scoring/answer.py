@@ -1,17 +1,20 @@
-"""The answer to one question: how far to trust it, whether to give it, and why."""
+"""What a `Scorer` takes and gives: what was said to a question, and the answer made of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict
 
+from novarag.errors import UsageError
 from novarag.formatting import span, whole_percent
+from novarag.records import Reading
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.records import Flaw, Trial
+    from novarag.ports import Asking
+    from novarag.records import Completion, Flaw, PassageGroup, Trial
     from novarag.scoring.policy import Action
     from novarag.taxonomy import EvidenceState, Utility
 
@@ -162,3 +165,35 @@ class Answer:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(float(value), 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A group and the completion that answers it.
+
+    The completion is a whole reply, which is read as the scorer's strategy lays replies out, or as
+    `asking` does, which is that strategy with labels of this one prompt. A `reading` saves reading
+    it. `signal` is the value of the calibration's second signal, where its tokens do not give it.
+    """
+
+    group: PassageGroup
+    completion: Completion
+    asking: Asking | None = None
+    reading: Reading | None = None
+    signal: float | None = None
+
+
+def stated_exchange(group: PassageGroup, completion: Completion, confidence: float) -> Exchange:
+    """Make the exchange of an answer, not a reply, beside which a confidence was stated.
+
+    Args:
+        group: The question with its passages.
+        completion: The answer alone, and who gave it.
+        confidence: The stated confidence, from 0 to 1.
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise UsageError(f"`confidence` is a number from 0 to 1, not {type(confidence).__name__}")
+    if not 0 <= confidence <= 1:
+        raise UsageError(f"`confidence` is from 0 to 1, not {confidence}; divide percents by 100")
+    reading = Reading(answer=completion.text, confidence=float(confidence), spans={})
+    return Exchange(group=group, completion=completion, reading=reading)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.records import Reading, Trial
-    from novarag.scoring.exchange import Exchange
+    from novarag.scoring.answer import Exchange
     from novarag.scoring.policy import Policy
     from novarag.strategies import Strategy
     from novarag.taxonomy import EvidenceState

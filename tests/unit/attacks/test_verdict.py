@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from novarag.attacks.verdict import DefenceStanding, DefenceVerdict
+from novarag.attacks.success import DefenceStanding, DefenceVerdict
 
 QUIET = SimpleNamespace(name="authority", succeeds=False, net=SimpleNamespace(low=0.0, high=0.02))
 

@@ -11,7 +11,7 @@ from novarag.datasets.retrieved import retrieved_questions
 from novarag.errors import DataError
 from novarag.flows import benchmark
 from novarag.flows.benchmark import rebuild_benchmark, retrieved_pools
-from novarag.noise.retrieved import retrieved_groups
+from novarag.noise.groups import retrieved_groups
 from novarag.noise.validators import find_fault
 
 NEAR = [f"The Alder reef has seen {n} storms." for n in ("many", "few", "fierce", "late", "two")]

@@ -14,7 +14,7 @@ from novarag.answers.opening.columns import Columns
 from novarag.cli import app
 from novarag.errors import UsageError
 from novarag.metrics import METRICS
-from novarag.metrics.segments import LEVEL, telling_columns
+from novarag.metrics.remarks import LEVEL, telling_columns
 from novarag.report import Heading, answer_first, to_html, to_markdown
 from novarag.report.advice import need_text, reach
 from novarag.report.calibration import calibration_notes

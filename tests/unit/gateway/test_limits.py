@@ -6,7 +6,7 @@ import random
 import pytest
 
 from novarag.calls import Usage
-from novarag.gateway.http.limits import RateBucket, TenantLimits
+from novarag.gateway.http.access import RateBucket, TenantLimits
 from novarag.gateway.http.usage import find_usage, read_usage
 from novarag.gateway.settings import RateLimits
 from tests.support.gateways import REPLY, Upstream, ask, events, fronted, post

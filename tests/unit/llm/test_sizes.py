@@ -5,8 +5,7 @@ import json
 import pytest
 
 from novarag import CallError, Outcome, Sampling
-from novarag.llm.sizes import check_values, reply_limit, sample_limit
-from novarag.llm.wire import read_reply
+from novarag.llm.wire import check_values, read_reply, reply_limit, sample_limit
 
 
 def body(count, text="x", **choice):

@@ -226,7 +226,7 @@ def _reach(
     model: Model | None, gateway: str | None, strategy: str | Strategy, access: Access | None
 ) -> tuple[AskingMode, ModelAccess]:
     """Find out what is asked, and how it is reached."""
-    from novarag.flows.attack.gateway import gateway_mode, reach_gateway
+    from novarag.flows.attack.judge import gateway_mode, reach_gateway
 
     if (model is None) == (gateway is None):
         raise UsageError("give a `model` or a `gateway`, one of the two")

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.gateway.audit.partitions import TABLES, list_days_ahead, make_days, name_partition
 from novarag.gateway.audit.payloads import (
     DECISION_COLUMNS,
     FEEDBACK_COLUMNS,
@@ -15,7 +14,7 @@ from novarag.gateway.audit.payloads import (
     FeedbackRecord,
     IdMaps,
 )
-from novarag.gateway.audit.schema import migrate
+from novarag.gateway.audit.schema import TABLES, list_days_ahead, make_days, migrate, name_partition
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence

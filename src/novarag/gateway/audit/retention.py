@@ -14,15 +14,16 @@ from novarag.atomic import whole_file
 from novarag.errors import StorageError, UsageError
 from novarag.gateway.audit.codes import spell_column
 from novarag.gateway.audit.database import open_connection
-from novarag.gateway.audit.partitions import (
+from novarag.gateway.audit.payloads import SOURCE
+from novarag.gateway.audit.schema import (
+    LOCK,
     TABLES,
     find_partitions,
     list_kept_days,
     make_days,
+    migrate,
     name_partition,
 )
-from novarag.gateway.audit.payloads import SOURCE
-from novarag.gateway.audit.schema import LOCK, migrate
 
 if TYPE_CHECKING:
     from datetime import date

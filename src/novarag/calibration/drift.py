@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from novarag.formatting import whole_percent
-from novarag.stats.exact import beta_quantile
+from novarag.stats.beta import beta_quantile
 from novarag.taxonomy import EvidenceState
 
 if TYPE_CHECKING:

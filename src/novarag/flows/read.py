@@ -33,7 +33,7 @@ def read_reply(
     ('Paris', 0.9)
     """
     from novarag.strategies import read
-    from novarag.strategies.table import find_labels
+    from novarag.strategies.finding import find_labels
 
     if not isinstance(text, str):
         raise TypeError(f"text must be the text of a reply, not {type(text).__name__}")

@@ -26,7 +26,7 @@ def render(groups: Given | None = None, strategy: str | Strategy = "nova") -> li
     1
     """
     from novarag.examples import EXAMPLE_GROUP
-    from novarag.strategies.table import find_strategy
+    from novarag.strategies.finding import find_strategy
 
     chosen = find_strategy(strategy)
     return [chosen.render(one) for one in iter_given(EXAMPLE_GROUP if groups is None else groups)]

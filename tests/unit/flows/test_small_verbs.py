@@ -11,7 +11,7 @@ from novarag import STRATEGIES, Labels, load_groups, read_reply, render, write_e
 from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.examples import EXAMPLE_GROUP, simulated_pools
 from novarag.strategies import FORMATS, NumberScale
-from novarag.strategies.table import find_labels, find_strategy
+from novarag.strategies.finding import find_labels, find_strategy
 
 
 def test_prompts_of_the_example_a_group_several_and_a_file(tmp_path):

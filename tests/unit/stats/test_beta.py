@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc, betaincinv
 
-from novarag.stats.exact import beta_cdf, beta_quantile
+from novarag.stats.beta import beta_cdf, beta_quantile
 
 COUNTS = st.integers(1, 5000)
 

@@ -7,13 +7,14 @@ often 95 % intervals hold it.
 
 Usage: python -m validation.chain_coverage [--seeds 200] [--folder build/coverage] [--again] [--write]
 Answers are kept: a run that was cut off goes on, and measuring alone can be repeated when an
-interval was mended. `--write` records the table in docs/evidence/simulated.md.
+interval was mended. `--write` records the summary in docs/evidence/simulated.md and every cell in
+docs/evidence/coverage.csv.
 """
 
 import argparse
+import csv
 import os
 from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from novarag.flows.estimate import estimate
 from novarag.llm.simulated import open_simulated
 from novarag.metrics import METRICS, measure_table
 from novarag.rows import tabulate
-from novarag.strategies import VANILLA, Strategy
+from novarag.strategies import VANILLA
 from novarag.uncertainty import METHODS
 from tests.support.machine import described
 from tests.support.paper_sizes import SIZES, make_groups
@@ -36,23 +37,9 @@ CHECKED = ("accuracy", "overconfidence", "brier", "ece", "auroc", "aurc")
 _NEEDED = {*CHECKED, "mean_confidence"}
 REPLICATES = 400
 PAGE = Path(__file__).parents[1] / "docs/evidence/simulated.md"
+CELLS_FILE = PAGE.with_name("coverage.csv")
 BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 CELLS = [("tuned", name) for name in SIZES]
-
-
-class Remembering(Strategy):
-    """The same prompt and reader, but a text that was read before is not read again."""
-
-    def read(self, reply, *, k=None):
-        return _read(reply, k)
-
-
-@lru_cache(maxsize=20_000)
-def _read(reply, k):
-    return VANILLA.read(reply, k=k)
-
-
-ASKED = Remembering(name="vanilla", template=VANILLA.template)
 
 
 def shorten():
@@ -73,7 +60,7 @@ def ask(job):
         return
     groups = make_groups(name, seed)
     llm = open_simulated(respondent, groups, seed=seed)
-    found = estimate(groups, ASKED, llm)
+    found = estimate(groups, VANILLA, llm)
     columns = ("question", "group", "confidence", "correct")
     tables = [
         tabulate(trials).select(*columns).with_columns(method=pl.lit(method))
@@ -129,43 +116,45 @@ def run(folder, seeds, *, again):
         list(pool.map(both, jobs, chunksize=5))
 
 
-def show(folder, seeds):
-    """Say how often intervals hold the truth, as text for the page of evidence."""
-    error = 100 * np.sqrt(0.95 * 0.05 / seeds)
-    lines = [
-        f"{described()}; {seeds} seeds, {REPLICATES} replicates. A cell says how many of 100"
-        " intervals hold the truth, and in brackets the truth. 95 is nominal; with so many seeds, 19"
-        f" of 20 cells lie within {1.96 * error:.1f} of it where intervals are right.\n"
-    ]
-    every = []
+def count(folder, seeds):
+    """Count for every size, method and metric how many of 100 intervals hold the truth."""
     for respondent, name in CELLS:
         files = [place(folder, respondent, name, s).with_suffix(".npy") for s in range(seeds)]
         drawn = np.stack([np.load(file) for file in files])
         truth = truths(folder, respondent, name, seeds)
         share = 100 * ((drawn[..., 1] <= truth) & (truth <= drawn[..., 2])).mean(axis=0)
-        every.append(share)
-        size = SIZES[name]
-        lines += [f"**{name}: {size.rows} rows of {size.questions} questions**\n", *head("method")]
-        for method, cells, values in zip(METHODS.values(), share, truth, strict=True):
-            shown = [f"{c:.1f} ({v:.3f})" for c, v in zip(cells, values, strict=True)]
-            lines.append(f"| {method.title} | " + " | ".join(shown) + " |")
-        lines.append("")
-    whole = np.stack(every)
-    lines += head("all methods, all sizes")
-    for title, cells in (("mean", whole.mean(axis=(0, 1))), ("least", whole.min(axis=(0, 1)))):
-        lines.append(f"| {title} | " + " | ".join(f"{c:.1f}" for c in cells) + " |")
-    return "\n".join(lines)
+        for method, shares, values in zip(METHODS.values(), share, truth, strict=True):
+            for metric, held, value in zip(CHECKED, shares, values, strict=True):
+                yield name, method.title, METRICS[metric].title, held, value
 
 
-def head(first):
-    titles = " | ".join(METRICS[m].title for m in CHECKED)
-    return [f"| {first} | {titles} |", "|---|" + "---:|" * len(CHECKED)]
+def show(cells, seeds):
+    """Say how often intervals hold the truth over all sizes and methods, as text for the page."""
+    error = 100 * np.sqrt(0.95 * 0.05 / seeds)
+    titles = [METRICS[metric].title for metric in CHECKED]
+    held = [[cell[3] for cell in cells if cell[2] == title] for title in titles]
+    return "\n".join(
+        [
+            f"{described()}; {seeds} seeds, {REPLICATES} replicates. A cell says how many of 100"
+            " intervals hold the truth. 95 is nominal; with so many seeds, 19 of 20 cells of one"
+            f" method and size lie within {1.96 * error:.1f} of it where intervals are right.\n",
+            f"| all methods, all sizes | {' | '.join(titles)} |",
+            "|---|" + "---:|" * len(titles),
+            f"| mean | {' | '.join(f'{np.mean(shares):.1f}' for shares in held)} |",
+            f"| least | {' | '.join(f'{min(shares):.1f}' for shares in held)} |",
+        ]
+    )
 
 
-def record(text):
+def record(text, cells):
+    """Write the summary into the page, and every cell into the file beside it."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
+    with CELLS_FILE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["size", "method", "metric", "held", "truth"])
+        table.writerows([*cell[:3], f"{cell[3]:.1f}", f"{cell[4]:.3f}"] for cell in cells)
 
 
 if __name__ == "__main__":
@@ -173,10 +162,13 @@ if __name__ == "__main__":
     options.add_argument("--seeds", type=int, default=200)
     options.add_argument("--folder", type=Path, default=Path("build/coverage"))
     options.add_argument("--again", action="store_true", help="measure anew, asking nothing anew")
-    options.add_argument("--write", action="store_true", help="record the table")
+    options.add_argument("--write", action="store_true", help="record the figures")
     args = options.parse_args()
     run(args.folder, args.seeds, again=args.again)
-    text = show(args.folder, args.seeds)
+    cells = list(count(args.folder, args.seeds))
+    for size, method, metric, held, truth in cells:
+        print(f"{size:12} {method:20} {metric:16} {held:5.1f} ({truth:.3f})")
+    text = show(cells, args.seeds)
     print(text)
     if args.write:
-        record(text)
+        record(text, cells)

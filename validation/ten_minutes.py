@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FIRST = "novarag measure prod.csv"
 LEADS = re.compile(r"^(?:For example|next): (novarag .*)$", re.MULTILINE)
 MOST = 10
+SENTENCES = 3
+"""How many of the sentences about the figures the page shows of one command."""
 QUESTION, TEXT = (
     "How do I reset device 12?",
     "Hold the button for five seconds to reset the device.",
@@ -47,7 +49,8 @@ HEAD = """# The first ten minutes
 
 Written by `make prove NAME=ten-minutes`: the wheel alone in a new environment, one raw table in an empty \
 folder, and nothing typed but `{first}` and what each command printed. Capitals such as `QUESTION` \
-were filled in; the model is a small server on the same machine, which always gives the same reply.
+were filled in; the model is a small server on the same machine, which always gives the same reply. Of the sentences about the figures, \
+which begin with a dash, the first {sentences} of each command stand here.
 
 The table is made up: {rows} answers of a bot that is right less often than it says.
 
@@ -187,13 +190,25 @@ def problems(steps: list[Step], folder: Path) -> list[str]:
     return missing
 
 
+def shorten(step: Step) -> str:
+    """Return what was typed and printed with only the first sentences about the figures."""
+    lines, said = [], 0
+    for line in step.printed.rstrip().splitlines():
+        said += line.startswith("- ")
+        if not line.startswith("- ") or said <= SENTENCES:
+            lines.append(line)
+        elif said == SENTENCES + 1:
+            lines.append("- ...")
+    return "\n".join([step.typed, *lines])
+
+
 def transcript(steps: list[Step], table: str) -> str:
     """Write down what was typed and what was printed."""
     lines = table.splitlines()
     shown = "\n".join([*lines[:4], "..."])
-    text = HEAD.format(first=FIRST, rows=len(lines) - 1, table=shown)
+    text = HEAD.format(first=FIRST, rows=len(lines) - 1, table=shown, sentences=SENTENCES)
     for step in steps:
-        text += f"\n```text\n$ {step.typed}\n{step.printed.rstrip()}\n```\n"
+        text += f"\n```text\n$ {shorten(step)}\n```\n"
     took = sum(step.seconds for step in steps)
     return f"{text}\n{len(steps)} commands, {took:.0f} seconds of waiting.\n"
 

@@ -1,5 +1,6 @@
 """Pages are short, reach their point, and say what was found and what was not."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,11 +10,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 LONGEST = 1_800
 LONG = {
-    "evidence.md": "evidence",
-    "evidence/gateway-failures.md": "evidence",
-    "evidence/nova-clean.md": "evidence",
-    "evidence/probes.md": "evidence",
-    "evidence/simulated.md": "evidence",
     "decisions/index.md": "one short entry a decision; its length has a test of its own",
     "cli.md": "written by `make cli-docs`",
     "licences.md": "written by `make licences-docs`",
@@ -50,6 +46,44 @@ def test_decisions_and_the_changelog_stay_short():
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
     assert len(lines) <= 60
     assert [line for line in lines if len(line.split()) > 60] == []
+
+
+EVIDENCE = [DOCS / "evidence.md", *sorted((DOCS / "evidence").glob("*.md"))]
+
+
+def test_the_evidence_can_be_read_in_an_evening():
+    counted = {name(page): words(page) for page in EVIDENCE}
+    assert {page: count for page, count in counted.items() if count > 1_500} == {}
+    assert sum(counted.values()) <= 10_000
+
+
+def claims():
+    """The rows of the page of claims: the claim, what was measured, how, when, and the record."""
+    rows = re.findall(r"^\| (.+) \|$", (DOCS / "evidence.md").read_text("utf-8"), re.MULTILINE)
+    return [row.split(" | ") for row in rows if not row.startswith("claim | measured")]
+
+
+def recorded(proof):
+    """What a claim has to say of the record of its proof."""
+    file = ROOT / "validation" / "records" / f"{proof}.json"
+    if not file.exists():
+        return "no record"
+    held = json.loads(file.read_bytes())["exit_code"] == 0
+    return f"`{file.name}`" if held else f"`{file.name}`, failed"
+
+
+def test_every_claim_names_the_record_of_its_proof_or_says_that_there_is_none():
+    assert len(claims()) > 40
+    proven = [
+        (proof, record)
+        for _, _, how, _, record in claims()
+        for proof in re.findall(r"`make prove NAME=([a-z-]+)`", how)
+    ]
+    assert proven == [(proof, recorded(proof)) for proof, _ in proven]
+    assert {record for *_, how, _, record in claims() if "make prove" not in how} <= {
+        "no record",
+        "test",
+    }
 
 
 def test_every_page_is_in_the_menu():

@@ -11,6 +11,7 @@ from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, calibrated_columns, check_source
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.gate import as_gate
+from novarag.scoring.decisions import decide_by_gate
 from novarag.sealed_json import unseal
 
 if TYPE_CHECKING:
@@ -85,12 +86,13 @@ def apply_gate(
         applied = made.apply(rows.confidence, states, rows.signal)
         scores = rows.confidence if chosen.score == STATED else applied.probability
         table = table.with_columns(calibrated_columns(applied, made.notes(rows.confidence, states)))
-    decisions = [
-        chosen.decide(score, state) for score, state in zip(scores.tolist(), states, strict=True)
+    decided = [
+        decide_by_gate(chosen, score, state)
+        for score, state in zip(scores.tolist(), states, strict=True)
     ]
     result = table.with_columns(
-        pl.Series(DECIDED[0], ["answer" if one.answer else "abstain" for one in decisions]),
-        pl.Series(DECIDED[1], [one.reason for one in decisions], dtype=pl.String),
+        pl.Series(name, [one[place] for one in decided], dtype=pl.String)
+        for place, name in enumerate(DECIDED)
     )
     if out is not None:
         write_table(result, Path(out))

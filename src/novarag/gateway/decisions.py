@@ -207,7 +207,7 @@ class Decider:
     def __init__(self, respondents: dict[str, ModelRespondent]) -> None:
         self._respondents = respondents
 
-    async def decide(
+    async def make_decision(
         self, name: str, asked: ParsedQuestion, request: ChatRequest | None
     ) -> PolicyDecision:
         """Answer one question, or say what is done instead."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from novarag.scoring.policy import Action
     from novarag.taxonomy import EvidenceState, Utility
 
-    Decided = Literal["answer", "abstain", "clarify"]
+    GateWord = Literal["answer", "abstain"]
+    Decided = GateWord | Literal["clarify"]
 
 VERSION = 1
 """The version of the object that `Answer.to_dict` returns; it changes with a field's meaning."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import STATED, needed
 from novarag.calibration.graded_answers import UNKNOWN, AnswerSource
 from novarag.formatting import short_percent
 from novarag.scoring.answer import Answer
+from novarag.scoring.decisions import decide_by_gate
 from novarag.scoring.policy import rule
 from novarag.scoring.provenance import source_notes
 from novarag.strategies import STRATEGIES
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.records import Reading, Trial
-    from novarag.scoring.answer import Exchange
+    from novarag.scoring.answer import Exchange, GateWord
     from novarag.scoring.policy import Policy
     from novarag.strategies import Strategy
     from novarag.taxonomy import EvidenceState
@@ -35,7 +36,7 @@ class _ScoredConfidence(NamedTuple):
 
     confidence: float
     interval: tuple[float, float] | None
-    decision: Literal["answer", "abstain"] | None
+    decision: GateWord | None
     reason: str
     note: str | None
 
@@ -182,15 +183,13 @@ class Scorer:
         gated = self.gate is not None and not self._by_stated
         return (*notes, f"{missing}, which the gate's promise does not cover" if gated else missing)
 
-    def _decide(
-        self, score: float, state: EvidenceState | None
-    ) -> tuple[Literal["answer", "abstain"] | None, str]:
+    def _decide(self, score: float, state: EvidenceState | None) -> tuple[GateWord | None, str]:
         if self.gate is None:
             return None, NO_GATE
-        answers, reason = self.gate.decide(score, state)
+        decision, reason = decide_by_gate(self.gate, score, state)
         if self.gate.state in {None, state}:
             reason += self._because
-        return "answer" if answers else "abstain", reason
+        return decision, reason
 
     def _model_notes(self, named: str) -> tuple[str, ...]:
         """Return the notes on the model; one that had no name may have got it from its reply."""

@@ -28,7 +28,7 @@ def test_the_answer_is_shown_once_wherever_the_reply_is_cut(tmp_path, size):
     live, reply = live_answer(tmp_path)
     pieces = [reply[i : i + size] for i in range(0, len(reply), size)]
     shown = [said for piece in pieces if (said := live.feed(piece)) is not None]
-    made = live.decide()
+    made = live.make_decision()
     assert shown == ["1871"]
     assert (made.text, made.answer.confidence) == ("1871", 0.9)
 

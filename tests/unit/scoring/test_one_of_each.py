@@ -1,21 +1,22 @@
-"""There is one place where a reply becomes a decision, and every door says what it says."""
+"""Every door says the same of a reply, as all of them ask one scorer: a thousand replies."""
 
-import ast
 import asyncio
-from pathlib import Path
 
+import polars as pl
 import pytest
 
-import novarag
-from novarag import Answerer, ScriptedLLM
+from novarag import Answerer, ScriptedLLM, adopt_proposal, apply_gate
+from novarag.attacks import AttackOutcome
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.flows.answerer import make_group
 from novarag.flows.attack.judge import judge_of
 from novarag.flows.calibrate import save_calibration
 from novarag.flows.gate import save_gate
 from novarag.integrations.core import ReplyScorer
+from novarag.integrations.promptfoo import UnreadReply, get_assert
 from novarag.records import Completion
 from novarag.scoring import Exchange, Policy, Scorer
+from novarag.scoring.decisions import decide_by_threshold
 from novarag.strategies import STRATEGIES
 from novarag.trials import make_trial
 from tests.support.gateways import gateway_at, settings
@@ -24,7 +25,6 @@ from tests.support.reader_classes import cases
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
 
-SOURCE_FOLDER = Path(novarag.__file__).parent
 QUESTION, PASSAGES = "When was it lit?", ["It was lit in 1871.", "Bread is baked.", "In 1893."]
 NAMES = ("nova", "vanilla", "cot", "noise-aware")
 MODEL = "llama"
@@ -41,16 +41,21 @@ def replies(which):
 
 
 def parts_of(strategy, which, folder):
+    """Make the parts of a scorer, and propose their files in place of those of another model."""
     source = AnswerSource(model=MODEL, prompt=strategy.template.hash)
     made, place = calibration(source), folder / f"{strategy.name}-{which}"
     place.mkdir()
     calibrated, gated = which in {"calibration", "both"}, which in {"both", "stated"}
     given = {"calibration": made if calibrated else None}
     given["gate"] = gate(0.6, made if calibrated else None, source=source) if gated else None
-    if calibrated:
-        save_calibration(made, place / "calibration.json")
-    if gated:
-        save_gate(given["gate"], place / "gate.json")
+    earlier = AnswerSource(model="an earlier one", prompt=strategy.template.hash)
+    for kind, source_of_it in (("", earlier), (".proposed", source)):
+        fitted = calibration(source_of_it)
+        if calibrated:
+            save_calibration(fitted, place / f"calibration{kind}.json")
+        if gated:
+            found = gate(0.6, fitted if calibrated else None, source=source_of_it)
+            save_gate(found, place / f"gate{kind}.json")
     return given, place
 
 
@@ -62,6 +67,16 @@ def settings_of(given, place):
 
 class Named(ScriptedLLM):
     model = MODEL
+
+
+def outcome_of(answer, which):
+    """Lay an answer out as an attack does, which has a threshold where there are no parts."""
+    if which == "none":
+        answer = decide_by_threshold(answer, 0.5)
+    flaw = None if answer.flaw is None else str(answer.flaw)
+    return AttackOutcome(
+        answer=answer.answer, confidence=answer.confidence, decision=answer.decision, flaw=flaw
+    )
 
 
 @pytest.mark.parametrize("which", PARTS)
@@ -82,19 +97,28 @@ async def _every_door(folder, which):
         group = make_group(QUESTION, PASSAGES)
         path = place / "gateway.toml"
         path.write_text(settings("http://127.0.0.1:9/v1", model=settings_of(given, place)))
+        if which != "none":
+            assert len(adopt_proposal(path, model="support").files) == 1 + (which == "both")
+        answers = []
         async with gateway_at(path) as client:
             for reply in own:
                 said = Exchange(group=group, completion=Completion(text=reply, model=MODEL))
                 answer, expected = scorer.score(said), scorer.score(said).to_dict()
+                answers.append(answer)
                 assert adapter(QUESTION, PASSAGES, reply) == expected
                 answerer = Answerer(
                     Named({"": reply}), strategy=strategy, structured=False, **given
                 )
                 assert (await answerer.answer_async(QUESTION, PASSAGES)).to_dict() == expected
                 outcome = judge(make_trial(group, strategy, 0, said.completion))
-                assert (outcome.answer, outcome.confidence) == (answer.answer, answer.confidence)
-                if which in {"both", "stated"}:
-                    assert outcome.decision == answer.decision
+                assert outcome == outcome_of(answer, which)
+                about = {"config": {"strategy": name, "model": MODEL, **given}}
+                about["vars"] = {"question": QUESTION, "passages": PASSAGES}
+                if answer.flaw is None:
+                    assert get_assert(reply, about)["metadata"]["novarag"] == expected
+                else:
+                    with pytest.raises(UnreadReply):
+                        get_assert(reply, about)
                 body = {
                     "model": "support",
                     "question": QUESTION,
@@ -110,41 +134,14 @@ async def _every_door(folder, which):
                 assert told == {**wanted.to_dict(), "answer": shown}
                 changed = {k for k, v in wanted.to_dict().items() if v != expected[k]}
                 assert changed <= {"action", "decision", "reason"}
+        if given["gate"] is not None:
+            assert decisions_of_a_table(answers, **given) == [one.decision for one in answers]
 
 
-def calls_in(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call):
-            function = node.func
-            yield function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-
-
-ONLY_IN_SCORING = {"Answer", "token_signal"}
-"""What makes an answer, and what gets the signal of its tokens."""
-
-ELSEWHERE = {
-    "answers/opening/beside.py": {
-        "token_signal"
-    },  # of past replies, on which calibrations are fitted
-    "flows/teacher_targets.py": {"token_signal"},
-}
-
-
-def test_no_second_place_turns_a_reply_into_an_answer():
-    found = {}
-    for path in SOURCE_FOLDER.rglob("*.py"):
-        name = path.relative_to(SOURCE_FOLDER).as_posix()
-        made = ONLY_IN_SCORING.intersection(calls_in(path)) - ELSEWHERE.get(name, set())
-        if made and not name.startswith("scoring/"):
-            found[name] = made
-    assert found == {}
-
-
-def test_gates_decide_in_one_place():
-    """A gate's `decide` takes a score and a state; the gateway's own `decide` takes neither."""
-    found = [
-        path.relative_to(SOURCE_FOLDER).as_posix()
-        for path in SOURCE_FOLDER.rglob("*.py")
-        if "gate.decide(" in path.read_text("utf-8")
-    ]
-    assert found == ["scoring/scorer.py"]
+def decisions_of_a_table(answers, *, gate, calibration):
+    """Decide by the rows of a table, which has what was read of each reply."""
+    rows = {"confidence": [one.stated for one in answers]}
+    rows["evidence"] = [one.evidence and str(one.evidence) for one in answers]
+    table = pl.DataFrame(rows, schema={"confidence": pl.Float64, "evidence": pl.String})
+    decided = apply_gate(table, gate, calibration=calibration, source=gate.source)
+    return decided["decision"].to_list()

@@ -42,6 +42,7 @@ def judge_of(
     from novarag.flows.calibrate import as_calibration
     from novarag.flows.gate import as_gate
     from novarag.scoring import Scorer
+    from novarag.scoring.decisions import decide_by_threshold
     from novarag.strategies import Strategy
 
     if sum(part is not None for part in (threshold, gate)) > 1:
@@ -64,13 +65,12 @@ def judge_of(
 
     def judge(trial: Trial) -> AttackOutcome:
         scored = scorer.score_trial(trial)
-        decision = scored.decision
-        if stated and scored.confidence is not None:
-            decision = "answer" if scored.confidence >= least else "abstain"
+        if stated:
+            scored = decide_by_threshold(scored, least)
         return AttackOutcome(
             answer=scored.answer,
             confidence=scored.confidence,
-            decision=decision,
+            decision=scored.decision,
             flaw=None if scored.flaw is None else str(scored.flaw),
         )
 

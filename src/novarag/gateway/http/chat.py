@@ -54,7 +54,7 @@ async def serve_chat(served: ServedRequest, body: bytes) -> None:
     if request.stream and respondent.settings.mode is DecisionMode.ANNOTATE:
         await _stream_decision(served, respondent, request, asked)
         return
-    made = await served.snapshot.decider.decide(respondent.name, asked, request)
+    made = await served.snapshot.decider.make_decision(respondent.name, asked, request)
     await _send_decision(served, request, asked, made)
 
 
@@ -120,7 +120,7 @@ async def _stream_decision(
         await events.begin([(b"x-novarag-id", identity.encode())])
         async for text in follow_stream(response, live, snapshot.settings.limits.reply):
             await events.event(chunks.write_piece(text, first=True))
-    made = live.decide()
+    made = live.make_decision()
     judged = make_verdict(identity, asked, made, snapshot.version)
     served.keep_decision(asked, made, shown=live.shown is not None or made.text is not None)
     if live.shown is None:

@@ -80,7 +80,7 @@ class LiveAnswer:
         """Say that the model stopped at its limit."""
         self._truncated = True
 
-    def decide(self) -> PolicyDecision:
+    def make_decision(self) -> PolicyDecision:
         """Read the whole reply, and decide; what was shown cannot be taken back."""
         secrets, name = self._respondent.upstream.secrets, self._respondent.settings.name
         text = secrets.redact("".join(self._pieces))

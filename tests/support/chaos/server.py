@@ -121,6 +121,8 @@ class Kitchen:
         self.settings, self.bill = settings, Bill()
         self.seen: Counter = Counter()
         self.tokens, self.filled = settings.burst, monotonic()
+        self.held = 0  # the number of the request that waits for `/release`
+        self.released = asyncio.Event()
 
     def fault(self, key: str) -> str | None:
         turn = self.seen[key]
@@ -254,7 +256,7 @@ class Door(asyncio.Protocol):
         elif kitchen.too_many():
             self.end(attempt, "429")
             self.send(429, b'{"error": {"message": "slow down"}}', extra="Retry-After: 1\r\n")
-        elif settings.faults or settings.latency:
+        elif settings.faults or settings.latency or bill.total == kitchen.held:
             fault = kitchen.fault(key)
             self.task = asyncio.get_running_loop().create_task(self.cook(attempt, key, body, fault))
         else:
@@ -278,6 +280,8 @@ class Door(asyncio.Protocol):
         try:
             if settings.latency:
                 await asyncio.sleep(settings.latency)
+            if self.kitchen.bill.total == self.kitchen.held:
+                await self.kitchen.released.wait()
             if fault == "429":
                 how = "429"
                 self.send(
@@ -322,7 +326,14 @@ class Door(asyncio.Protocol):
 
     def desk(self, path: str) -> None:
         bill = self.kitchen.bill
-        if path == "/bill":
+        if path.startswith("/hold/"):
+            self.kitchen.held = bill.total + int(path.removeprefix("/hold/"))
+            self.kitchen.released.clear()
+            content = {"held": self.kitchen.held}
+        elif path == "/release":
+            self.kitchen.released.set()
+            content = {}
+        elif path == "/bill":
             content = vars(bill) | {"keys": dict(bill.keys)}
         elif path == "/count":
             content = {

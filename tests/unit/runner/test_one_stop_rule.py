@@ -5,10 +5,8 @@ leaves nothing to ask, or by an earlier one of the same shard.
 """
 
 import asyncio
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -28,12 +26,11 @@ from novarag.errors import UnfinishedError
 from novarag.flows.events import StepResult
 from novarag.runs.shard import run_shard
 from novarag.strategies import VANILLA
-from tests.support.chaos.serving import bill, chaos
+from tests.support.chaos.serving import chaos
 from tests.support.live_parts import calibration
-from tests.support.probed import against, rows
-from tests.support.waiting import wait_until
+from tests.support.probed import against, boaster, rows
 from tests.unit.flows.test_attack import SUITE, groups
-from tests.unit.flows.test_build import results, write_pipeline, write_questions
+from tests.unit.flows.test_build import write_pipeline, write_questions
 from tests.unit.flows.test_experiment import write_experiment, write_world
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -51,7 +48,9 @@ class Watch:
     asked: dict[str, int] = field(default_factory=dict)
 
     async def run_shard(self, job, shard, llm, **more):
-        armed = job.store.place.endswith(self.place) and shard == len(job.manifest.parts) - 1
+        armed = (
+            fnmatchcase(job.store.place, f"*{self.place}") and shard == len(job.manifest.parts) - 1
+        )
         requests = job.manifest.requests // job.manifest.groups * job.manifest.parts[-1].groups
         watched = Watched(llm, self, job.store.place, requests - self.left if armed else 0)
         return await run_shard(job, shard, watched, **more)
@@ -124,6 +123,11 @@ def probe_it(folder, server, **more):
                  out=folder / "out", shard_size=6, access=ONE_BY_ONE, **more)  # fmt: skip
 
 
+def writer_it(folder, server, **more):
+    return probe(rows(10), app=boaster, writer=f"{server}=chaos", profile="standard",
+                 out=folder / "out", shard_size=6, access=ONE_BY_ONE, **more)  # fmt: skip
+
+
 def attack_it(folder, server, **more):
     return attack(groups(), "simulated:base", strategy="vanilla", suite=SUITE, out=folder / "out",
                   defences=["plain", "framed"], shard_size=4, access=ONE_BY_ONE, **more)  # fmt: skip
@@ -145,6 +149,9 @@ STORIES = {
     ),
     "estimate, the last": Story(estimate_it, "/p-true", ("out/estimates.parquet", "out/report")),
     "probe, its variants": Story(probe_it, "/n1", ("out/probe.json", "out/probe.html")),
+    "probe, its writer": Story(
+        writer_it, "/written-*", ("out/replies/*/contradiction-*", "out/probe.json")
+    ),
     "attack, unattacked": Story(
         attack_it, "plain/unattacked", ("out/runs/plain/attacked", "out/runs/framed")
     ),
@@ -162,7 +169,7 @@ def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name):
     whole.mkdir()
     story.call(whole, server)
     for later in story.later:
-        assert (whole / later).exists(), f"{later} is made by a call that nobody stops"
+        assert list(whole.glob(later)), f"{later} is made by a call that nobody stops"
     expected = {_inner(place, whole): count for place, count in calm.asked.items()}
     for left in (0, 2):  # all were answered; some were not sent
         stopped = tmp_path / f"stopped-{left}"
@@ -177,7 +184,7 @@ def test_a_stop_in_the_last_shard(tmp_path, server, monkeypatch, name):
         paid = {_inner(place, stopped): count for place, count in watch.asked.items()}
         assert paid == expected, "what was answered is not paid again"
         for later in story.later:
-            assert (stopped / later).exists()
+            assert list(stopped.glob(later))
 
 
 def stop_it(story, folder, server, watch):
@@ -188,10 +195,10 @@ def stop_it(story, folder, server, watch):
         with pytest.raises(UnfinishedError) as caught:
             story.call(folder, server, stop=watch.stop)
         assert caught.value.stopped
-        assert caught.value.place.endswith(story.place)
+        assert fnmatchcase(caught.value.place, f"*{story.place}")
     assert watch.stop.is_set()
     for later in story.later:
-        assert not (folder / later).exists(), f"{later} was begun after the stop"
+        assert not list(folder.glob(later)), f"{later} was begun after the stop"
 
 
 def _inner(place, folder):
@@ -214,28 +221,3 @@ def test_a_stop_between_two_steps_begins_none_of_them(tmp_path, server, call, st
     assert not (tmp_path / later).exists()
     call(tmp_path, server)
     assert (tmp_path / later).exists()
-
-
-def test_an_interrupt_while_the_last_requests_of_a_build_are_in_flight(tmp_path):
-    write_questions(tmp_path / "questions.jsonl", 3)
-    with chaos(latency=1) as server:
-        command = [sys.executable, "-m", "novarag", "train", "build"]
-        calm = [*command, str(write_pipeline(tmp_path, server, "calm"))]
-        subprocess.run(calm, check=True, capture_output=True)
-        paid = bill(server, "count")["total"]
-        cut = [*command, str(write_pipeline(tmp_path, server, "cut"))]
-        process = subprocess.Popen(cut, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            wait_until(lambda: bill(server, "count")["total"] == 2 * paid)
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=300)
-        finally:
-            process.kill()
-        assert process.returncode == 130, err
-        assert "stopped: run the same command to go on" in out
-        assert "[4/5] filter" not in err
-        assert not (tmp_path / "cut" / "filtered").exists()
-        again = subprocess.run(cut, capture_output=True, text=True, check=True)
-        assert bill(server, "count")["total"] == 2 * paid
-    assert "next: train on" in again.stdout
-    assert results(tmp_path / "cut") == results(tmp_path / "calm")

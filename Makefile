@@ -11,6 +11,7 @@ AXE ?= build/axe
 CLIENTS ?= build/clients
 LITELLM ?= build/litellm/bin/python
 PROMTOOL ?= promtool
+PYRIGHT ?= build/pyright-1.1.414
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -47,8 +48,15 @@ format: ## rewrite files as `lint` wants them
 	ruff format .
 	ruff check --fix .
 
-types: ## mypy --strict
+types: $(PYRIGHT)/package/index.js ## mypy --strict; pyright on a call of each public function, as users see them (npm)
 	mypy
+	node $< --project tests/typing --pythonpath "$$(command -v python)"
+
+$(PYRIGHT)/package/index.js:
+	mkdir -p $(PYRIGHT)
+	cd $(PYRIGHT) && npm pack --silent pyright@1.1.414
+	echo "bf5f473f6167c0d14175492c3263d783b4489a6956e1c06c18e15228e3a3fa42  $(PYRIGHT)/pyright-1.1.414.tgz" | sha256sum --check --quiet
+	tar xzf $(PYRIGHT)/pyright-1.1.414.tgz -C $(PYRIGHT)
 
 contracts: ## who may import whom
 	lint-imports

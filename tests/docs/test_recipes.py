@@ -29,7 +29,7 @@ PACKAGE = "recipe_of_contributing"
 COPIED = (
     *("src", "tests/__init__.py", "tests/conftest.py", "tests/support", "tools", "Makefile"),
     *("tests/unit/strategies", "tests/unit/flows/test_public_data.py", "docs/cli.md"),
-    *("docs/figures.md", "pyproject.toml"),
+    *("docs/figures.md", "pyproject.toml", "tests/unit/gateway/test_decisions.py"),
 )
 
 
@@ -166,6 +166,92 @@ def test_a_dataset_is_a_converter_its_row_and_its_entry(tree):
     )
     assert "Ada lit it." in tree.run(*words)
     tree.run("pytest", "-q", "-p", "no:cacheprovider", "tests/unit/flows/test_public_data.py", "-k", "register or every_source or without_files")  # fmt: skip
+
+
+POLICY_DECIDES = """
+import asyncio, sys
+from pathlib import Path
+from novarag.gateway.audit.codes import CODES
+from novarag.gateway.audit.graded import _ASKED_AGAIN
+from novarag.gateway.audit.payloads import from_payload, to_payload
+from novarag.gateway.audit.schema import read_migrations
+from novarag.gateway.http.openapi import make_document
+from tests.support.audited import row
+from tests.support.gateways import Upstream, ask, fronted, post
+from tests.unit.gateway.test_decisions import DATED, reply
+
+def model(body):
+    alone = "Retrieved passages (1)" in body["messages"][-1]["content"]
+    one = reply("bread", 80, "Consistent", ["Highly Relevant"])
+    return one if alone else reply(classes=("Highly Relevant",) * 3)
+
+async def story():
+    tail = '[models.support.policy]\\nconflicting = "prefer-short"\\n'
+    async with fronted(Path(sys.argv[1]), Upstream(model), tail=tail) as client:
+        return await post(client, ask(novarag={"passages": DATED}))
+
+status, _, found = asyncio.run(story())
+told = found["novarag"]
+assert (status, told["action"], told["decision"]) == (200, "prefer-short", "answer"), found
+assert "it was asked again with passage 3 alone" in told["reason"], told["reason"]
+assert [p["shown"] for p in told["passages"]] == [False, False, True]
+number = CODES["action"]["prefer-short"]
+assert number == 8 and f"{number})" in _ASKED_AGAIN
+assert number in from_payload(to_payload(row(action="prefer-short"))).values
+assert "'prefer-short'])[d.action]" in read_migrations()[max(read_migrations())]
+assert "prefer-short" in make_document()["components"]["schemas"]["Action"]["enum"]
+"""
+
+
+def test_a_policy_is_a_file_and_a_row(tree, tmp_path):
+    [module], [row] = recipe("Add a gateway policy"), recipe("Add a gateway policy", "text")
+    policy, table = "src/novarag/scoring/shortest.py", "src/novarag/scoring/policy.py"
+    with tree.followed("a policy") as touched:
+        tree.put(policy, module)
+        tree.put(table, "from novarag.scoring.shortest import SHORTEST\n", before="\nif TYPE_CHECKING:\n")  # fmt: skip
+        tree.put(table, row, before="\n    _value_: str\n")
+    assert touched == {policy: [], table: []}
+    tree.run("python", "-c", POLICY_DECIDES, str(tmp_path))
+
+
+SINK_HEARS = """
+import asyncio, sys
+from pathlib import Path
+from tests.support.gateways import Upstream, ask, fronted, post
+
+async def story():
+    async with fronted(Path(sys.argv[1]), Upstream()) as client:
+        await post(client, ask())
+        await post(client, {"model": 1})
+
+asyncio.run(story())
+"""
+
+
+def test_a_sink_is_a_function_and_a_row(tree, tmp_path):
+    [function], [row] = recipe("Add a sink", "py"), recipe("Add a sink", "text")
+    table = "src/novarag/gateway/observe/sinks.py"
+    with tree.followed("a sink") as touched:
+        tree.put(table, f"{function}\n\n", before="SINKS: Final")
+        tree.put(table, f"    {row.strip()}\n", before='}\n"""The sinks, in the order')
+    assert touched == {table: []}
+    said = tree.run("python", "-c", SINK_HEARS, str(tmp_path))
+    assert said.count("failed: ") == 1
+
+
+def test_a_method_is_a_function_and_a_row(tree):
+    block = recipe("Add an uncertainty method")[0]
+    function, _, row = block.replace("from novarag.uncertainty import Method, Need\n", "").partition("EAGER = ")  # fmt: skip
+    table = "src/novarag/uncertainty/__init__.py"
+    with tree.followed("an uncertainty method") as touched:
+        tree.put("src/novarag/uncertainty/eager.py", function)
+        tree.put(table, "from novarag.uncertainty.eager import eager\n", before="from novarag.uncertainty.needs import")  # fmt: skip
+        tree.put(table, f"EAGER = {row}\n", before="METHODS: dict[str, Method] = {\n")
+        tree.put(table, "        EAGER,\n", before="        ENSEMBLE,\n        SELF_FREQUENCY,\n")
+    assert touched == {"src/novarag/uncertainty/eager.py": [], table: []}
+    asked = "estimate([EXAMPLE_GROUP], 'cot', 'simulated:base', methods='eager').trials"
+    code = f"from novarag import estimate; from novarag.examples import EXAMPLE_GROUP; print(*{asked})"  # fmt: skip
+    assert tree.run("python", "-c", code).strip() == "eager"
 
 
 @pytest.fixture

@@ -37,5 +37,8 @@ def log_request(ended: EndedRequest) -> None:
     )
 
 
-SINKS: Final[dict[str, Callable[[EndedRequest], None]]] = {"trace": end_trace, "log": log_request}
+SINKS: Final[dict[str, Callable[[EndedRequest], None]]] = {
+    "trace": end_trace,
+    "log": log_request,
+}
 """The sinks, in the order in which they are told."""

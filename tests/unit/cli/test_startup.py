@@ -1,4 +1,4 @@
-"""`novarag measure` starts quickly: little more than Python and the packages it computes with."""
+"""Commands start quickly: `measure` loads little more than the packages that it computes with."""
 
 import os
 import resource
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from novarag import write_example
 from tests.support.least import least
 
 BARE = "import numpy, polars, typer, scipy.special"
@@ -38,6 +39,29 @@ def test_measure_starts_quickly(table):
 
     lowest = least(share, 2.3)
     assert lowest < 2.3, f"{lowest:.2f} times the CPU of bare imports"
+
+
+YARDSTICK = 1.0
+"""CPU seconds that `BARE` takes where the budgets are meant; a slower machine gets more."""
+BUDGETS = {
+    "--version": (("--version",), 0.15),
+    "--help": (("--help",), 0.45),
+    "measure of 480 rows": (("measure", "answers.csv"), 1.6),
+}
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_a_command_keeps_its_budget(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_example("answers.csv")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    words, budget = BUDGETS[name]
+    slower = max(1.0, cpu(sys.executable, "-c", BARE, env=env) / YARDSTICK)
+    allowed = budget * slower
+    lowest = least(lambda: cpu(sys.executable, "-m", "novarag", *words, env=env), allowed)
+    with capsys.disabled():
+        print(f"\n{name}: {lowest:.2f} CPU seconds of {allowed:.2f} ({budget} x {slower:.2f})")
+    assert lowest < allowed
 
 
 def test_what_is_slow_to_load_is_not_loaded(table):

@@ -209,7 +209,7 @@ def test_a_policy_is_a_file_and_a_row(tree, tmp_path):
     with tree.followed("a policy") as touched:
         tree.put(policy, module)
         tree.put(table, "from novarag.scoring.shortest import SHORTEST\n", before="\nif TYPE_CHECKING:\n")  # fmt: skip
-        tree.put(table, row, before="\n    _value_: str\n")
+        tree.put(table, f"    {row.strip()}\n", before="\n    _value_: str\n")
     assert touched == {policy: [], table: []}
     tree.run("python", "-c", POLICY_DECIDES, str(tmp_path))
 

@@ -62,7 +62,7 @@ if [ -n "${INPUT_COMMAND:-}" ]; then # the base first, so that what a command in
   bash -eo pipefail -c "$INPUT_COMMAND" || fail "the command fails at the change"
   for one in "${results[@]}"; do words+=(--with "$tree/$one"); done
 else
-  words+=(--base "$commit")
+  words+=(--commit "$commit")
 fi
 
 code=0

@@ -22,7 +22,7 @@ import aiohttp
 from novarag.calls import Sampling
 from novarag.examples import EXAMPLE_GROUP
 from novarag.llm.chat import ChatLLM
-from novarag.runs import Board, Driver, Job, Settings, drive, open_store, plan, tune_gc
+from novarag.runs import Driver, Job, ProgressBoard, Settings, drive, open_store, plan, tune_gc
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
@@ -67,11 +67,11 @@ def planned(count: int, concurrency: int, start: int, folder: str, *, samples: i
 
 async def ours(
     url: str, job: Job, driver: Driver = Driver.LOCAL, patience: Patience | None = None
-) -> Board:
+) -> ProgressBoard:
     """Run a planned job against a server."""
     patience = patience or Patience(concurrency=job.concurrency)
     connect = partial(ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=patience)
-    board = Board()
+    board = ProgressBoard()
     await drive(job, connect, board=board, stop=asyncio.Event(), driver=driver)
     assert board.total().settled == job.manifest.requests, board.total()
     return board

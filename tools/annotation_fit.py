@@ -38,7 +38,7 @@ def main() -> None:
     groups = [
         group
         for k in (3, 5)
-        for group in load_benchmark("hotpotqa", split="train", k=k)
+        for group in load_benchmark("hotpotqa", part="train", k=k)
         if group.question.form is AnswerForm.OPEN
     ]
     cuts = {p.text: cut_sentences(p.text) for g in groups for p in g.passages}

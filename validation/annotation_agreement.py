@@ -37,7 +37,7 @@ class Rows:
     """Every passage of a test set once per question, with what was found."""
 
     def __init__(self, name, split="test"):
-        groups = [g for k in (3, 5) for g in load_benchmark(name, split=split, k=k)]
+        groups = [g for k in (3, 5) for g in load_benchmark(name, part=split, k=k)]
         cuts = {p.text: cut_sentences(p.text) for g in groups for p in g.passages}
         lexicon = make_lexicon(cuts.values())
         verdicts = {e: annotate(groups, expect=e) for e in PassageOrigin}

@@ -67,7 +67,7 @@ def count_consistent(name: str) -> tuple[int, int]:
     """Count the consistent groups of a test file, and those with a passage called another answer."""
     groups = [
         group
-        for group in load_benchmark(name, split="test", k=3)
+        for group in load_benchmark(name, part="test", k=3)
         if group_kind([p.kind for p in group.passages if p.kind is not None])
         is GroupKind.CONSISTENT
     ]

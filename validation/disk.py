@@ -22,7 +22,7 @@ from benchmarks.asking_speed import groups
 from novarag.calls import Sampling
 from novarag.errors import StorageError
 from novarag.llm.chat import ChatLLM
-from novarag.runs import Board, Job, Settings, drive, open_store, plan
+from novarag.runs import Job, ProgressBoard, Settings, drive, open_store, plan
 from novarag.strategies import NOVA
 from novarag.web.endpoint import parse_endpoint
 from novarag.web.sending import Patience
@@ -100,7 +100,7 @@ def go(folder: Path, url: str) -> None:
     manifest = plan(store, partial(groups, 300), settings(SAMPLES, 100), name="g", source_hash="h")
     job = Job(store=store, manifest=manifest, strategy=NOVA, concurrency=16)
     connect = partial(ChatLLM, [parse_endpoint(f"{url}=chaos")], patience=Patience(concurrency=16))
-    asyncio.run(drive(job, connect, board=Board(), stop=asyncio.Event()))
+    asyncio.run(drive(job, connect, board=ProgressBoard(), stop=asyncio.Event()))
 
 
 def main() -> None:

@@ -156,7 +156,7 @@ def main() -> int:
         out = given.out / f"{source}-{given.profile}-{given.questions}" / name
         results.append(
             probe(
-                groups, model, profile=given.profile, questions=given.questions,
+                groups, model, profile=given.profile, question_count=given.questions,
                 strategy=given.strategy, max_tokens=given.max_tokens, out=out,
                 structured=called in given.structured,
                 access=Access(concurrency=given.concurrency),

@@ -6,7 +6,7 @@ from novarag.noise.audit import audit
 for name, splits in DATASETS.items():
     for split in splits:
         for k in (3, 5):
-            found = audit(load_benchmark(name, split=split, k=k))
+            found = audit(load_benchmark(name, part=split, k=k))
             cues = dict.fromkeys(f.cue for f in found.shortcuts)
             print(f"{name} {split} k={k}: {found.groups} groups, shortcuts in {', '.join(cues)}")
             for cue in ("position", "typography", "pairs", "length modulo", "question"):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the cores are shared, and the model is tiny
 ROWS, STEPS, SAVED_EVERY = 24, 12, 2
 COMMAND = [
-    "novarag", "train", "fit", "rows", "--model", "tiny", "--learning-rate", "0.01", "--epochs", "2",
+    "novarag", "train", "fit", "rows", "--base", "tiny", "--learning-rate", "0.01", "--epochs", "2",
     "--batch", "4", "--save-every", str(SAVED_EVERY), "--out",
 ]  # fmt: skip
 LONGEST = 300.0

@@ -49,7 +49,7 @@ SHOWN = ("accuracy", "brier", "smooth_ece", "auroc", "discrimination", "mean_con
 AGAIN = ("recalibrated", "its_error", "most_stated", "share_of_it")
 WANTED = (*SHOWN, "passage_judgment", "group_judgment")
 REPLICATES = 2000
-LEAST = 30  # rows of a part that gets figures
+LEAST_ROWS = 30  # rows of a part that gets figures
 SPREAD = ("least", "quarter", "half", "three quarters", "most")
 FRESH = "clean + retrieved"
 SHORT = ("short-teacher", "short-share", "short-bits", "short-masked", "short-unmasked",
@@ -131,7 +131,7 @@ def table(rows, final):
         results[column] = []
         for value in whole[column].drop_nulls().unique().sort().to_list():
             few = whole.filter(pl.col(column) == value)
-            part = measure_table(few, by="system", replicates=REPLICATES, least=LEAST)
+            part = measure_table(few, by="system", replicates=REPLICATES, min_rows=LEAST_ROWS)
             results[column] += [{column: value, **ranked(panel(p), few)} for p in part.groups]
     return results
 

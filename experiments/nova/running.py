@@ -136,7 +136,7 @@ class Bench:
             self.end_server()  # a training wants all cores
             start = Path(model)
             start = start / "merged" if (start / "merged").exists() else start
-            self.verb("train", "fit", rows, "--model", start, "--out", out, "--merge",
+            self.verb("train", "fit", rows, "--base", start, "--out", out, "--merge",
                       "--no-gradient-checkpointing", "--at-once", "1", *more)  # fmt: skip
 
     def is_asked(self, place: str) -> bool:

@@ -82,7 +82,7 @@ from novarag.flows.noise import make_noise as make_noise
 from novarag.flows.noise import make_noise_async as make_noise_async
 from novarag.flows.noise import noise_prompts as noise_prompts
 from novarag.flows.pick import GradedTable as GradedTable
-from novarag.flows.pick import Picked as Picked
+from novarag.flows.pick import PickedAnswers as PickedAnswers
 from novarag.flows.pick import pick_answers as pick_answers
 from novarag.flows.pick import read_grades as read_grades
 from novarag.flows.probe.probe import ProbePreview as ProbePreview

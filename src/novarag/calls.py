@@ -140,7 +140,7 @@ class Attempt:
     detail: str = ""
 
 
-Tell = Callable[[Attempt], None]
+AttemptListener = Callable[[Attempt], None]
 """Who is told of each attempt: before it is sent, and again if it failed."""
 
 

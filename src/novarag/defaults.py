@@ -52,7 +52,7 @@ class CompareDefaults:
 class AnnotateDefaults:
     """From what confidence on a passage gets a kind, and the intervals of the profile."""
 
-    least: float = 0.6
+    min_confidence: float = 0.6
     replicates: int = 1000
     seed: int = 0
 
@@ -81,7 +81,7 @@ class TableDefaults:
     """
 
     replicates: int = 1000
-    least: int = 50
+    min_rows: int = 50
     seed: int = 0
     reply_tokens: int = 2048
     method_strategy: str = "cot"

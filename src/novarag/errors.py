@@ -2,9 +2,9 @@
 
 * NovaragError
   x UsageError           the caller asked for something impossible
-    + UnknownName        no dataset / strategy / metric by that name
+    + UnknownNameError   no dataset / strategy / metric by that name
   x DataError            a file or a row of it does not say what it must
-    + UnsettledTable     cells of a table may mean two things; has all of them (in `tables`)
+    + UnsettledTable     cells of a table may mean two things; has all of them (in `answers`)
   x ServiceError         an LLM or a retriever failed; `retryable` says whether to try again
     + CallError          one request failed for good; knows its outcome (in `calls`)
   x StorageError         a run cannot be written to, or belongs to somebody else

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup, Question
 
-    Criterion = Callable[[str, str], bool]
+    MatchesGold = Callable[[str, str], bool]
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _FOLDED = str.maketrans({"\u2212": "-", **dict.fromkeys("'\u2018\u2019\u02bc`")})
@@ -143,7 +143,7 @@ def _token_f1(answer: str, gold: str) -> float:
     return 2 * shared / (a.total() + g.total()) if shared else 0.0
 
 
-CRITERIA: dict[str, Criterion] = {
+CRITERIA: dict[str, MatchesGold] = {
     "boundary": contains,
     "containment": lambda answer, gold: bool(gold) and gold in answer,
     "exact": lambda answer, gold: bool(gold) and answer == gold,

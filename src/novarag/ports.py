@@ -9,7 +9,7 @@ from novarag.calls import GREEDY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.calls import Reply, Sampling, Tell
+    from novarag.calls import AttemptListener, Reply, Sampling
     from novarag.records import Passage, PassageGroup, Prompt, Reading
 
 
@@ -22,7 +22,7 @@ class LLM(Protocol):
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Return exactly `sampling.n` completions, or raise `ServiceError`.
 

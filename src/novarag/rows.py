@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
     from novarag.taxonomy import GroupKind, PassageKind
 
-Columns = dict[str, pl.DataType | type[pl.DataType]]
+ColumnTypes = dict[str, pl.DataType | type[pl.DataType]]
 
-TRIALS: Columns = {
+TRIALS: ColumnTypes = {
     "question": pl.String, "group": pl.String, "kind": pl.String, "strategy": pl.String,
     "model": pl.String, "sample": pl.Int32, "answer": pl.String, "confidence": pl.Float64,
     "correct": pl.Boolean, "abstained": pl.Boolean, "flaw": pl.String, "evidence": pl.String,
@@ -35,7 +35,7 @@ TRIALS: Columns = {
 }  # fmt: skip
 """One row a trial: who was asked, what was read and how it was graded, then what came back."""
 
-READ: Columns = dict(list(TRIALS.items())[: list(TRIALS).index("rule_step") + 1])
+READ: ColumnTypes = dict(list(TRIALS.items())[: list(TRIALS).index("rule_step") + 1])
 """The columns without what came back: those that `measure` and the reports work on."""
 
 COMPLETION = ("model", "reply", "reasoning", "truncated", "tokens", "logprobs", "alternatives")

@@ -22,7 +22,7 @@ FACTS = [
 @pytest.mark.parametrize(("name", "split", "rows", "questions", "k3", "k5"), FACTS)
 def test_reference_counts(data, name, split, rows, questions, k3, k5):
     for k, mix in ((3, k3), (5, k5)):
-        groups = load_benchmark(name, split=split, k=k)
+        groups = load_benchmark(name, part=split, k=k)
         assert len(groups) == rows
         assert len({g.question.id for g in groups}) == questions
         assert {len(g.passages) for g in groups} == {k}
@@ -34,7 +34,7 @@ def test_reference_counts(data, name, split, rows, questions, k3, k5):
 @pytest.mark.parametrize("k", [3, 5])
 def test_published_and_strict_kinds_are_the_sources(data, name, split, k):
     source = pl.read_parquet(data / "naacl" / f"{name}_{split}_k{k}.parquet")
-    groups = load_benchmark(name, split=split, k=k)
+    groups = load_benchmark(name, part=split, k=k)
     assert [g.kind for g in groups] == source["group"].to_list()
     assert [strict_kind(g) for g in groups] == source["group_strict"].to_list()
     assert [g.id for g in groups] == source["id"].to_list()
@@ -48,7 +48,7 @@ def test_gold_stands_first_in_every_counterfactual_group_at_k3(data):
         g.passages[0].provenance is Provenance.ORIGINAL
         for n, ss in DATASETS.items()
         for s in ss
-        for g in load_benchmark(n, split=s)
+        for g in load_benchmark(n, part=s)
         if g.kind is GroupKind.COUNTERFACTUAL
     ]
     assert len(first) == 1303
@@ -58,7 +58,7 @@ def test_gold_stands_first_in_every_counterfactual_group_at_k3(data):
 def test_originals_and_pools(data):
     sizes = {n: len(load_originals(n)) for n in DATASETS}
     assert sizes == {"hotpotqa": 752, "nq": 807, "strategyqa": 500, "bamboogle": 125}
-    assert len(load_originals("hotpotqa", split="train")) == 2000
+    assert len(load_originals("hotpotqa", part="train")) == 2000
     assert all(g.kind is GroupKind.CONSISTENT for g in load_originals("nq"))
     assert any("in_prepared" in g.flags for g in load_originals("nq"))
     for name, size in zip(POOLS, (125, 724), strict=True):

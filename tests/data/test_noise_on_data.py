@@ -32,7 +32,7 @@ BLAMED = {
 def released(k):
     for name, splits in DATASETS.items():
         for split in splits:
-            yield from load_benchmark(name, split=split, k=k)
+            yield from load_benchmark(name, part=split, k=k)
 
 
 @pytest.mark.parametrize(("k", "placeholders", "mislabelled"), [(3, 95, 71), (5, 164, 86)])

@@ -64,7 +64,7 @@ def test_examples_are_written_and_can_be_used(tmp_path):
 @pytest.mark.install
 def test_a_table_of_the_paper_is_made_on_simulated_respondents(tmp_path, data):
     models = ["--model", "simulated:base", "--tuned", "simulated:tuned"]
-    where = ["--profile", "smoke", "--data", data, "--out", "out"]
+    where = ["--extent", "smoke", "--data", data, "--out", "out"]
     assert "1 table" in novarag(tmp_path, "paper", "reproduce", "reliability", *models, *where)
     assert "NOVA" in (tmp_path / "out" / "page.md").read_text("utf-8")
 

@@ -313,7 +313,7 @@ TABLE = f"""
 title = "The recipe's method"
 datasets = ["ours"]
 metrics = ["brier"]
-least = 10
+min_rows = 10
 replicates = 100
 [[settings]]
 groups = "file"

@@ -10,11 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from novarag import read_answers
-from novarag.answers.cells.cell import Looks, key_of, look_at
+from novarag.answers.cells.cell import CellLook, key_of, look_at
 from novarag.answers.cells.confidences import ConfidenceSettings, settle_confidences
 from novarag.answers.cells.dialect import decode
 from novarag.answers.cells.grades import RIGHT, WRONG, GradeSettings, settle_grades
-from novarag.answers.cells.unsettled import Found, UnsettledTable, say_python
+from novarag.answers.cells.unsettled import ColumnValue, UnsettledTable, say_python
 from novarag.answers.opening.column_cells import (
     confidence_cells,
     confidence_kinds,
@@ -49,7 +49,7 @@ def distinct(cells):
     for row, cell in enumerate(cells, 1):
         first.setdefault(cell, row)
         count[cell] = count.get(cell, 0) + 1
-    return [Found(cell, count[cell], first[cell]) for cell in first if cell is not None]
+    return [ColumnValue(cell, count[cell], first[cell]) for cell in first if cell is not None]
 
 
 @settings(max_examples=400, deadline=None)
@@ -115,9 +115,9 @@ def test_nothing_is_guessed(cells):
     tops = set()
     for cell in cells:
         seen, value = look_at(cell), taken.value(cell)
-        assert seen.looks not in {Looks.WORD, Looks.OUTSIDE}
-        assert (value is None) == (seen.looks is Looks.EMPTY)
-        if value and seen.looks is not Looks.SIGNED:
+        assert seen.looks not in {CellLook.WORD, CellLook.OUTSIDE}
+        assert (value is None) == (seen.looks is CellLook.EMPTY)
+        if value and seen.looks is not CellLook.SIGNED:
             tops.add(round(seen.number / value, 6))
     assert len(tops) <= 1
     assert tops <= {1.0, 100.0}
@@ -190,7 +190,7 @@ def test_western_texts_are_decoded(text):
     "value", ["=1+1", "=HYPERLINK(1)", "@SUM(A1)", "+cmd|' /C calc'!A0", "__import__('os')"]
 )
 def test_no_cell_is_evaluated(value):
-    assert look_at(value).looks is Looks.WORD
+    assert look_at(value).looks is CellLook.WORD
     frame = pl.DataFrame({"confidence": [value], "correct": ["1"]})
     with pytest.raises(UnsettledTable):
         read_answers(frame)

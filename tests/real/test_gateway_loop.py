@@ -122,13 +122,13 @@ def test_feedback_becomes_a_calibration_that_goes_live(monkeypatch, tmp_path, ds
         told = await judged(client, range(150))
         assert told["calibrated"] is False
         await arrived(dsn, 150)
-        code, out = await run("gateway", "propose", path, "--model", "support")
+        code, out = await run("gateway", "propose", path, "--served", "support")
         assert code == 0, out
         assert "better than stated confidences: Brier score" in out
         assert "answers that were held back are never judged" in out
         assert "gateway adopt" in out
         assert (tmp_path / "support.calibration.proposed.json").exists()
-        code, out = await run("gateway", "adopt", path, "--model", "support")
+        code, out = await run("gateway", "adopt", path, "--served", "support")
         assert code == 0, out
         assert 'add to [models.support]: calibration = "support.calibration.json"' in out
         assert "SIGHUP" in out
@@ -149,12 +149,12 @@ def test_feedback_becomes_a_calibration_that_goes_live(monkeypatch, tmp_path, ds
         assert counted["right"] == sum(is_right(n, random_stated(n)) for n in range(150))
         await judged(client, range(200, 260))
         await arrived(dsn, 210)
-        code, out = await run("gateway", "propose", path, "--model", "support")
+        code, out = await run("gateway", "propose", path, "--served", "support")
         assert code == 0, out
         assert "better than the calibration in force: Brier score" in out, out
         assert "fitted on the questions of 150 of these 210 answers" in out
         assert (tmp_path / "support.calibration.json").read_bytes() == first  # nothing is live yet
-        code, out = await run("gateway", "adopt", path, "--model", "support")
+        code, out = await run("gateway", "adopt", path, "--served", "support")
         assert code == 0, out
         assert (tmp_path / "support.calibration.before-1.json").read_bytes() == first
         again = await reloaded(process, client, live["settings"])
@@ -227,53 +227,53 @@ def test_a_gate_is_proposed_on_what_is_in_force_and_adopted_with_a_calibration(
     fill(monkeypatch, tmp_path, dsn, 300)
     write_calibration(tmp_path / "c.json", seed=5)
     path = settings_file(tmp_path, 'calibration = "c.json"\ngate = "g.json"\n')
-    made = propose_gate(path, model="support", risk=0.75)
+    made = propose_gate(path, served="support", risk=0.75)
     assert made.threshold is not None
     shutil.copy(tmp_path / "g.proposed.json", tmp_path / "g.json")
     (tmp_path / "g.proposed.json").unlink()
-    propose_calibration(path, model="support")
+    propose_calibration(path, served="support")
     with pytest.raises(UsageError, match="does not fit what stays in force"):
-        adopt_proposal(path, model="support")
-    both = propose_gate(path, model="support", risk=0.75, split=tmp_path / "c.proposed.json")
+        adopt_proposal(path, served="support")
+    both = propose_gate(path, served="support", risk=0.75, split=tmp_path / "c.proposed.json")
     assert both.score != made.score
     assert load_calibration(tmp_path / "c.proposed.json").reference.rows == 300
-    adopted = adopt_proposal(path, model="support")
+    adopted = adopt_proposal(path, served="support")
     assert [f.name for f in adopted.files] == ["c.json", "g.json"]
     assert [f.name for f in adopted.kept] == ["c.before-1.json", "g.before-1.json"]
     assert adopted.missing == ()
     assert not list(tmp_path.glob("*.proposed.json"))
     with pytest.raises(UsageError, match="nothing is proposed"):
-        adopt_proposal(path, model="support")
+        adopt_proposal(path, served="support")
 
 
 def test_what_is_of_another_model_is_left_out_and_not_adopted(monkeypatch, tmp_path, dsn):
     path = settings_file(tmp_path)
     fill(monkeypatch, tmp_path, dsn, 40, served="older")
     with pytest.raises(DataError, match="none of the 40 judged answers"):
-        propose_calibration(path, model="support")
+        propose_calibration(path, served="support")
     fill(monkeypatch, tmp_path, dsn, 40)
-    made = propose_calibration(path, model="support")
+    made = propose_calibration(path, served="support")
     assert made.calibration.fitted.rows == 40
     write_calibration(made.path, model="older")
     with pytest.raises(UsageError, match="of the model 'older'"):
-        adopt_proposal(path, model="support")
+        adopt_proposal(path, served="support")
     with pytest.raises(UsageError, match="no model 'nobody'"):
-        propose_calibration(path, model="nobody")
+        propose_calibration(path, served="nobody")
     with pytest.raises(UsageError, match="before"):
-        propose_calibration(path, model="support", since="2026-02-01", until="2026-01-01")
+        propose_calibration(path, served="support", since="2026-02-01", until="2026-01-01")
     with pytest.raises(UsageError, match="must be a day"):
-        propose_calibration(path, model="support", since="soon")
+        propose_calibration(path, served="support", since="soon")
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
     with pytest.raises(DataError, match="has feedback"):
-        propose_calibration(path, model="support", since=tomorrow, until=tomorrow)
+        propose_calibration(path, served="support", since=tomorrow, until=tomorrow)
 
 
 def test_where_policies_asked_again_drift_is_not_watched(monkeypatch, tmp_path, dsn):
     path = settings_file(tmp_path)
     fill(monkeypatch, tmp_path, dsn, 40)
-    assert propose_calibration(path, model="support").calibration.reference.rows == 40
+    assert propose_calibration(path, served="support").calibration.reference.rows == 40
     fill(monkeypatch, tmp_path, dsn, 1, action="prefer-recent")
-    made = propose_calibration(path, model="support")
+    made = propose_calibration(path, served="support")
     assert made.calibration.reference is None
     assert any("drift is not watched" in note for note in made.notes)
 
@@ -285,10 +285,10 @@ def test_the_doors_of_retention(monkeypatch, tmp_path, dsn):
     path = settings_file(tmp_path)
     fill(monkeypatch, tmp_path, dsn, 3)
     today, out = datetime.now(UTC).date(), tmp_path / "exports"
-    assert [f.rows for f in export_audit(path, str(today), to=out)] == [3, 3]
-    assert drop_audit(path, before=today, to=out) == []
+    assert [f.rows for f in export_audit(path, str(today), out=out)] == [3, 3]
+    assert drop_audit(path, before=today, out=out) == []
     with pytest.raises(UsageError, match="not over yet"):
-        drop_audit(path, before=today + timedelta(days=2), to=out)
+        drop_audit(path, before=today + timedelta(days=2), out=out)
     assert forget_tenant(path, "acme", exports=out) == 12
     assert asked(dsn, "select count(*) from decisions") == [(0,)]
 
@@ -298,9 +298,9 @@ def test_the_doors_of_retention(monkeypatch, tmp_path, dsn):
         assert "nothing was done" in refused[1]
         done = await run("gateway", "audit", "forget", path, "acme", "--yes")
         assert done == (0, "0 rows of acme were deleted")
-        code, said_ = await run("gateway", "audit", "export", path, today, "--to", out)
+        code, said_ = await run("gateway", "audit", "export", path, today, "--out", out)
         assert (code, said_.count(": 0 rows")) == (0, 2)
-        code, said_ = await run("gateway", "audit", "drop", path, "--before", today, "--to", out)
+        code, said_ = await run("gateway", "audit", "drop", path, "--before", today, "--out", out)
         assert code == 2
 
     asyncio.run(verbs())
@@ -310,10 +310,10 @@ def test_a_database_that_is_away_or_empty_is_said_in_one_line(monkeypatch, tmp_p
     path = settings_file(tmp_path)
     monkeypatch.setenv(VARIABLE, dsn)
     with pytest.raises(StorageError, match="holds no audit yet"):
-        propose_calibration(path, model="support")
+        propose_calibration(path, served="support")
     monkeypatch.setenv(VARIABLE, "postgresql://novarag@127.0.0.1:1/none")
     with pytest.raises(StorageError, match="cannot be reached"):
-        export_audit(path, "2026-01-01", to=tmp_path)
+        export_audit(path, "2026-01-01", out=tmp_path)
     monkeypatch.setenv(VARIABLE, dsn.rpartition("/")[0] + "/nothing")
     with pytest.raises(StorageError, match="refused"):
         forget_tenant(path, "acme")

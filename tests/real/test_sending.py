@@ -56,7 +56,7 @@ def kill_after(count, file, to, server):
         "run",
         "send",
         str(file),
-        "--to",
+        "--sink",
         to,
         "--server",
         server,

@@ -60,7 +60,7 @@ def line(place, export, out, *more):
         "train",
         "fit",
         place / export,
-        "--model",
+        "--base",
         place / "tiny",
         "--out",
         place / out,

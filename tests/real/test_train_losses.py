@@ -209,7 +209,7 @@ def test_two_answers_get_the_frequency_of_each(place):
     (folder / "rows").mkdir()
     (folder / "rows" / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     novarag(
-        "train", "fit", folder / "rows", "--model", folder / "tiny", "--out", folder / "out",
+        "train", "fit", folder / "rows", "--base", folder / "tiny", "--out", folder / "out",
         "--loss", "level-entropy", "--batch", 8, "--at-once", 8, "--learning-rate", 0.01,
         "--epochs", 120, "--merge", "--no-gradient-checkpointing", "--save-every", 100,
     )  # fmt: skip
@@ -270,7 +270,7 @@ def test_a_killed_training_of_levels_goes_on_to_the_same_weights(digits, monkeyp
 
 def test_a_mask_is_said_by_the_command_line_and_written_down(place):
     novarag(
-        "train", "fit", place / "rows", "--model", place / "tiny", "--out", place / "masked",
+        "train", "fit", place / "rows", "--base", place / "tiny", "--out", place / "masked",
         "--mask-confidence", "--batch", 4, "--epochs", 1,
     )  # fmt: skip
     told = json.loads((place / "masked" / "training.json").read_bytes())

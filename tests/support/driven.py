@@ -117,7 +117,7 @@ def llamaindex_engine(cases, settings):
             for end, one in enumerate(self.said, 1):
                 yield CompletionResponse(text=self.said[:end], delta=one)
 
-    class Found(BaseRetriever):
+    class ColumnValue(BaseRetriever):
         def __init__(self, passages):
             super().__init__()
             self.passages = passages
@@ -129,7 +129,7 @@ def llamaindex_engine(cases, settings):
     found = []
     for number, case in enumerate(cases):
         inner = RetrieverQueryEngine(
-            Found(case.passages),
+            ColumnValue(case.passages),
             get_response_synthesizer(
                 Model(said=case.reply),
                 response_mode=ResponseMode.SIMPLE_SUMMARIZE,

@@ -20,7 +20,17 @@ import polars as pl
 from novarag.calls import Attempt, CallError, Outcome, Reply, Sampling, Usage
 from novarag.errors import StorageError
 from novarag.records import Completion, Passage, PassageGroup, Question
-from novarag.runs import Board, Job, Settings, drive, open_store, plan, run_shard, settle, summarize
+from novarag.runs import (
+    Job,
+    ProgressBoard,
+    Settings,
+    drive,
+    open_store,
+    plan,
+    run_shard,
+    settle,
+    summarize,
+)
 from novarag.runs.journal import journal_name
 from novarag.runs.lease import lease_name, mark_in, read_lease
 from novarag.runs.log_frames import Chain
@@ -102,7 +112,7 @@ class Killed:
                 with suppress(CallError):
                     asyncio.run(run_shard(other, shard, Model(most=4)))
         shutil.copytree(self.folder / "run", self.folder / "work")
-        asyncio.run(drive(self.work(), Model, board=Board(), stop=asyncio.Event()))
+        asyncio.run(drive(self.work(), Model, board=ProgressBoard(), stop=asyncio.Event()))
 
     def work(self) -> Job:
         return job_in(f"{self.scheme}{self.folder / 'work'}")
@@ -115,7 +125,7 @@ class Killed:
     @cached_property
     def whole(self) -> pl.DataFrame:
         self.fresh()
-        asyncio.run(drive(self.work(), Model, board=Board(), stop=asyncio.Event()))
+        asyncio.run(drive(self.work(), Model, board=ProgressBoard(), stop=asyncio.Event()))
         return self.trials()
 
     def trials(self) -> pl.DataFrame:
@@ -345,7 +355,7 @@ def _lines(results) -> list[str]:
 
 
 def _go_on(killed: Killed, model: Model):
-    return drive(killed.work(), lambda: model, board=Board(), stop=asyncio.Event())
+    return drive(killed.work(), lambda: model, board=ProgressBoard(), stop=asyncio.Event())
 
 
 def replies_in(killed: Killed) -> int:

@@ -202,7 +202,7 @@ TABLE = """
 title = "Mine"
 metrics = ["brier", "accuracy", "ece", "auroc"]
 datasets = ["mine"]
-least = 10
+min_rows = 10
 replicates = 100
 picture = "forest"
 

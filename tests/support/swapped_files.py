@@ -20,8 +20,8 @@ from novarag.flows.drafts import iter_pools, sort_drafts
 from novarag.noise import NoisePlan
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.runs import (
-    Board,
     Job,
+    ProgressBoard,
     Settings,
     drive,
     open_run,
@@ -97,7 +97,7 @@ def job_in(place: Path | str, noising: NoisePlan | None = None) -> Job:
 
 def go_on(job: Job) -> list[str]:
     """Ask what is left, and return what is told."""
-    results = asyncio.run(drive(job, Model, board=Board(), stop=asyncio.Event()))
+    results = asyncio.run(drive(job, Model, board=ProgressBoard(), stop=asyncio.Event()))
     return [line for result in results for line in result.damage]
 
 

@@ -44,7 +44,7 @@ from novarag import (
     Passage,
     PassageGroup,
     Patience,
-    Picked,
+    PickedAnswers,
     ProbePreview,
     ProbeResult,
     Prompt,
@@ -118,7 +118,7 @@ def tables(frame: pl.DataFrame) -> None:
     compared = novarag.compare(frame, "old.csv", budgets={"ece": 0.05}, by="model")
     assert_type(compared, Comparison)
     picked = novarag.pick_answers(frame, HERE, n=50, show=["question"])
-    assert_type(picked, Picked)
+    assert_type(picked, PickedAnswers)
     assert_type(novarag.read_grades(HERE, ["grades.json"]), GradedTable)
     assert_type(novarag.send_answers(answers, "langfuse", trace="trace_id"), SendResult)
 
@@ -169,7 +169,7 @@ def runs(trials: pl.DataFrame) -> None:
     assert_type(novarag.summarise(HERE).run, Run)
     assert_type(novarag.iter_trial_tables(HERE), Iterator[pl.DataFrame])
     assert_type(novarag.funnel(trials, ["format"]).kept, pl.DataFrame)
-    sheet = novarag.make_rating_sheet(["a", HERE], "sheet", questions=3)
+    sheet = novarag.make_rating_sheet(["a", HERE], "sheet", question_count=3)
     assert_type(sheet.id, str)
     assert_type(novarag.read_rating_files("sheet", ["ada.json"]).questions, int)
 
@@ -209,12 +209,12 @@ def gateway(settings: Path) -> None:
     assert_type(made, NewGatewayKey)
     assert_type(novarag.list_gateway_keys(settings), tuple[GatewayKey, ...])
     assert_type(novarag.revoke_gateway_key("ab12", settings), GatewayKey)
-    proposal = novarag.propose_calibration(settings, model="support", since="2030-01-01")
+    proposal = novarag.propose_calibration(settings, served="support", since="2030-01-01")
     assert_type(proposal, Proposal)
-    assert_type(novarag.propose_gate(settings, model="support", risk=0.1), Gate)
-    assert_type(novarag.adopt_proposal(settings, model="support").files, tuple[Path, ...])
-    assert_type(novarag.export_audit(settings, "2030-01-01", to=HERE), list[AuditExport])
-    assert_type(novarag.drop_audit(settings, before=date(2030, 1, 1), to="a"), list[AuditExport])
+    assert_type(novarag.propose_gate(settings, served="support", risk=0.1), Gate)
+    assert_type(novarag.adopt_proposal(settings, served="support").files, tuple[Path, ...])
+    assert_type(novarag.export_audit(settings, "2030-01-01", out=HERE), list[AuditExport])
+    assert_type(novarag.drop_audit(settings, before=date(2030, 1, 1), out="a"), list[AuditExport])
     assert_type(novarag.forget_tenant(settings, "ada", exports=HERE), int)
 
 

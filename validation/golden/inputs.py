@@ -239,7 +239,6 @@ _TABLE = f"""
 title = "Mine"
 metrics = ["brier", "accuracy"]
 datasets = ["mine"]
-least = 10
 replicates = 100
 picture = "forest"
 out = "table"
@@ -271,7 +270,6 @@ _STUDY = _TWO.replace('picture = "forest"', 'table = "study"').replace('"table"'
 _JUDGMENTS = f"""
 out = "judged-table"
 questions = 12
-least = 10
 replicates = 100
 {_ENDPOINT}
 [tuned]

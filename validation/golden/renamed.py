@@ -49,6 +49,26 @@ RENAMED_OPTIONS = {
     ("probe", "--budget"): "--refuse-above",
     ("retrieve", "--with"): "--search",
     ("serve-model", "--check"): "--check-server",
+    ("serve-model", "--base"): "--base-name",
+    ("serve-model", "--model"): "--base",
+    ("annotate", "--least"): "--min-confidence",
+    ("attack", "--margin"): "--min-change",
+    ("compare", "--base"): "--commit",
+    ("export", "--model"): "--source",
+    ("gateway-adopt", "--model"): "--served",
+    ("gateway-audit", "--to"): "--out",
+    ("measure", "--mix"): "--kind-shares",
+    ("read", "--strategy"): "--reader",
+    ("reproduce", "--label-only"): "--label-tuned",
+    ("reproduce", "--profile"): "--extent",
+    ("send", "--to"): "--sink",
+    ("study", "--answers"): "--show-answers",
+    ("train", "--model"): "--base",
+    **{
+        (verb, old): new
+        for verb in ("apply", "calibrate", "compare", "gate", "measure", "pick")
+        for old, new in (("--strategy", "--reader"), ("-s", "--reader"), ("--model", "--source"))
+    },
 }
 """Options that meant one thing in one verb and something else in another, by the verb's old name."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from novarag.annotation.tokens import Lexicon, Sentence
     from novarag.records import Passage, PassageGroup, Question
 
-LEAST = ANNOTATE.least
+LEAST = ANNOTATE.min_confidence
 """The confidence from which a verdict becomes the passage's kind, unless told otherwise."""
 
 WORDS, TWIN = "words", "twin"

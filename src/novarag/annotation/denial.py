@@ -20,7 +20,7 @@ _BEGUN = 3  # letters that a short name has of its long form
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ClaimSpan:
     """A part of a text, which may be looked at beyond its ends."""
 
     text: str
@@ -40,7 +40,7 @@ class Span:
         return [v for v in find_values(self.text) if self.start <= v.start and v.end <= self.end]
 
 
-def denies(claim: Span, answer: Span) -> bool:
+def denies(claim: ClaimSpan, answer: ClaimSpan) -> bool:
     """Say whether a claim in the place of an answer denies it: both cannot be true.
 
     A number or a date denies by its value, whatever unit or month it keeps; other words by a word
@@ -63,7 +63,7 @@ def denies(claim: Span, answer: Span) -> bool:
     )
 
 
-def _denies_value(claim: Span, answer: Span) -> bool:
+def _denies_value(claim: ClaimSpan, answer: ClaimSpan) -> bool:
     """Say whether every value of the claim that can be compared is another one."""
     pairs = [
         (v, g)
@@ -79,7 +79,7 @@ def _is_number(value: TypedValue) -> bool:
     return value.kind is ValueKind.NUMBER or value.day[1:] == (None, None)
 
 
-def _differs(value: TypedValue, claim: Span, gold: TypedValue, answer: Span) -> bool:
+def _differs(value: TypedValue, claim: ClaimSpan, gold: TypedValue, answer: ClaimSpan) -> bool:
     if ValueKind.NUMBER in {value.kind, gold.kind}:
         return sizes_differ(
             gold.number, unit_after(answer.text, gold.end),

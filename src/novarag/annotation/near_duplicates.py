@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from novarag.annotation.competing_answers import title_of
-from novarag.annotation.denial import Span, denies
+from novarag.annotation.denial import ClaimSpan, denies
 from novarag.annotation.matching import MentionKind
 from novarag.annotation.tokens import is_stop, stems_of
 from novarag.annotation.values import find_values, same_unit, unit_after
@@ -146,8 +146,8 @@ def _in_place(
     if len(shared) < alike * len(frame | here) or len(telling) < _LEAST:
         return None
     start, end = sentence.words[place[0]].start, sentence.words[place[1] - 1].end
-    answer = Span(other.text, said.words[inside[0]].start, said.words[inside[-1]].end)
-    return (start, end) if denies(Span(own.text, start, end), answer) else None
+    answer = ClaimSpan(other.text, said.words[inside[0]].start, said.words[inside[-1]].end)
+    return (start, end) if denies(ClaimSpan(own.text, start, end), answer) else None
 
 
 def _counterpart(

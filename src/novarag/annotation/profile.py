@@ -67,7 +67,7 @@ class PoolProfile:
     groups: int
     questions: int
     passages: int
-    least: float
+    min_confidence: float
     expect: str
     witnesses: Mapping[str, int]
     kinds: Mapping[str, Figure]
@@ -82,17 +82,17 @@ class PoolProfile:
     notes: tuple[str, ...] = field(default=())
 
 
-def settled(annotation: Annotation, least: float) -> PassageKind | None:
+def settled(annotation: Annotation, min_confidence: float) -> PassageKind | None:
     """Return the kind a verdict gives its passage; None where it is not sure enough."""
-    return annotation.kind if annotation.confidence >= least else None
+    return annotation.kind if annotation.confidence >= min_confidence else None
 
 
 def with_kinds(
-    group: PassageGroup, annotations: Sequence[Annotation], *, least: float
+    group: PassageGroup, annotations: Sequence[Annotation], *, min_confidence: float
 ) -> PassageGroup:
     """Return a group whose passages have the kinds that were found, and no others."""
     pairs = [
-        (passage, annotation, settled(annotation, least))
+        (passage, annotation, settled(annotation, min_confidence))
         for passage, annotation in zip(group.passages, annotations, strict=True)
     ]
     passages = tuple(
@@ -106,19 +106,19 @@ def make_profile(
     groups: Sequence[PassageGroup],
     annotations: Sequence[Sequence[Annotation]],
     *,
-    least: float,
+    min_confidence: float,
     expect: str,
     replicates: int = ANNOTATE.replicates,
     seed: int = ANNOTATE.seed,
 ) -> PoolProfile:
     """Draw up the profile; known kinds of the passages serve only to report agreement."""
-    table = _Table(groups, annotations, least, replicates, seed)
-    kinds = [[settled(a, least) for a in row] for row in annotations]
+    table = _QuestionCounts(groups, annotations, min_confidence, replicates, seed)
+    kinds = [[settled(a, min_confidence) for a in row] for row in annotations]
     return PoolProfile(
         groups=len(groups),
         questions=len(table.names),
         passages=sum(len(g.passages) for g in groups),
-        least=least,
+        min_confidence=min_confidence,
         expect=expect,
         witnesses=dict(
             sorted(Counter(w for row in annotations for a in row for w in a.by).items())
@@ -133,7 +133,7 @@ def make_profile(
         ),
         undecided_groups=sum(_guess(row) is None for row in annotations),
         conflicts=table.finding(
-            [_conflict(g, row, least) for g, row in _paired(groups, annotations)]
+            [_conflict(g, row, min_confidence) for g, row in _paired(groups, annotations)]
         ),
         stale=table.finding([_stale(g) for g in groups]),
         unsupported=table.finding(
@@ -151,14 +151,14 @@ def _paired(
     return list(zip(groups, annotations, strict=True))
 
 
-class _Table:
+class _QuestionCounts:
     """Counts by question, so that whole questions are resampled."""
 
     def __init__(
         self, groups: Sequence[PassageGroup], annotations: Sequence[Sequence[Annotation]],
-        least: float, replicates: int, seed: int,
+        min_confidence: float, replicates: int, seed: int,
     ) -> None:  # fmt: skip
-        self.groups, self.annotations, self.least = groups, annotations, least
+        self.groups, self.annotations, self.min_confidence = groups, annotations, min_confidence
         self.replicates, self.seed = replicates, seed
         self.names = {
             name: i for i, name in enumerate(dict.fromkeys(g.question.id for g in groups))
@@ -218,7 +218,7 @@ class _Table:
                 (-a.confidence, n, i)
                 for n, row in enumerate(self.annotations)
                 for i, a in enumerate(row)
-                if settled(a, self.least) is kind
+                if settled(a, self.min_confidence) is kind
             ),
         )
         examples: dict[str, ProfileExample] = {}
@@ -272,10 +272,10 @@ def _by_rank(kinds: Sequence[Sequence[PassageKind | None]]) -> tuple[dict[str, f
 
 
 def _conflict(
-    group: PassageGroup, row: Sequence[Annotation], least: float
+    group: PassageGroup, row: Sequence[Annotation], min_confidence: float
 ) -> ProfileExample | None:
     """A passage that supports the answer beside one that states another."""
-    found = {settled(a, least): a for a in reversed(row)}
+    found = {settled(a, min_confidence): a for a in reversed(row)}
     yes, no = found.get(PassageKind.GOLD), found.get(PassageKind.COUNTERFACTUAL)
     if yes is None or no is None:
         return None

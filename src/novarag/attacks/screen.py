@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from novarag.records import Passage, PassageGroup
 
-    Rule = Callable[[str, str], bool]
+    ScreenRule = Callable[[str, str], bool]
 
 
 class Pattern(NamedTuple):
@@ -201,14 +201,14 @@ def _is_prose(run: str) -> bool:
     return text.isprintable() and text.count(" ") >= 3
 
 
-def _matching(pattern: Pattern) -> Rule:
+def _matching(pattern: Pattern) -> ScreenRule:
     def rule(_: str, bare: str) -> bool:
         return any(word in bare for word in pattern.needed) and bool(pattern.found.search(bare))
 
     return rule
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, ScreenRule] = {
     "invisible": _invisible,
     **{name: _matching(pattern) for name, pattern in PATTERNS.items()},
     "coded": _coded,

@@ -51,9 +51,9 @@ def decide(
     used, rows = chosen_rows(graded, "one", seed)
     chains = make_chains(graded, graded.confidence, rows, state=None, rows="one", seed=seed)
     gates = [kept_at(graded, graded.confidence, rows, chains, risk, SURE) for risk in risks]
-    halves = _Halves.of(graded, seed)
+    halves = _HalfTests.of(graded, seed)
     return Decisions(
-        sure=SURE,
+        confidence_level=SURE,
         used=used,
         chosen_on=halves.chosen_on,
         checked_on=len(halves.held),
@@ -62,7 +62,7 @@ def decide(
     )
 
 
-class _Halves(NamedTuple):
+class _HalfTests(NamedTuple):
     """The tests of one half of the questions, and the rows of the other that check them."""
 
     chains: Sequence[ThresholdChain]
@@ -71,7 +71,7 @@ class _Halves(NamedTuple):
     coin: Floats  # thins rows that were picked at unequal rates
 
     @classmethod
-    def of(cls, graded: GradedAnswers, seed: int) -> _Halves:
+    def of(cls, graded: GradedAnswers, seed: int) -> _HalfTests:
         first = _half(graded.question, seed)
         choosing, checking = graded.rows(first), graded.rows(~first)
         used, rows = chosen_rows(choosing, "one", seed)
@@ -116,7 +116,7 @@ def _half(question: Ints, seed: int) -> NDArray[np.bool_]:
 
 
 def _checked(
-    kept: RiskCoverage, chains: Sequence[ThresholdChain], used: int, halves: _Halves
+    kept: RiskCoverage, chains: Sequence[ThresholdChain], used: int, halves: _HalfTests
 ) -> CheckedThreshold:
     risk = kept.risk
     if kept.threshold is None:

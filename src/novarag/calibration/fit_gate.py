@@ -41,7 +41,7 @@ RISKS = (0.05, 0.1, 0.2, 0.3)
 SURE = 0.9
 """The probability of a gate's promise over the graded rows, unless told otherwise."""
 
-Rows = Literal["one", "all"]
+RowChoice = Literal["one", "all"]
 
 
 class ThresholdChain(NamedTuple):
@@ -76,7 +76,7 @@ def fit_gate(  # noqa: PLR0913 - settings, by keyword
     confidence_level: float = SURE,
     score: Floats | None = None,
     state: str | None = None,
-    rows: Rows = "one",
+    rows: RowChoice = "one",
     seed: int = 0,
 ) -> Gate:
     """Set a gate on graded rows, or say that the risk is not attainable with them.
@@ -123,7 +123,7 @@ def check_chances(risk: float, confidence_level: float) -> None:
             raise UsageError(f"`{name}` must be between 0 and 1, not {value!r}")
 
 
-def chosen_rows(graded: GradedAnswers, rows: Rows, seed: int) -> tuple[int, Ints]:
+def chosen_rows(graded: GradedAnswers, rows: RowChoice, seed: int) -> tuple[int, Ints]:
     """Return the rows to use: one a question, drawn by seed, or all; and how many they count."""
     if rows == "all":
         return graded.questions, np.arange(len(graded))
@@ -137,7 +137,13 @@ def chosen_rows(graded: GradedAnswers, rows: Rows, seed: int) -> tuple[int, Ints
 
 
 def make_chains(
-    graded: GradedAnswers, score: Floats, chosen: Ints, *, state: str | None, rows: Rows, seed: int
+    graded: GradedAnswers,
+    score: Floats,
+    chosen: Ints,
+    *,
+    state: str | None,
+    rows: RowChoice,
+    seed: int,
 ) -> list[ThresholdChain]:
     """Count what the chains of tests need; unread rows are in none of them."""
     read = chosen[~np.isnan(score[chosen])]

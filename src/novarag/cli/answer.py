@@ -19,6 +19,7 @@ from novarag.cli.options import (
     KeyEnv,
     LabelFrame,
     MaxTokens,
+    OtherSource,
     Seed,
     Servers,
     StructuredReply,
@@ -77,13 +78,7 @@ def answer(
         Path | None,
         typer.Option(help="What `novarag gate` wrote: decides whether the answer may be given."),
     ] = None,
-    other_source: Annotated[
-        bool,
-        typer.Option(
-            "--other-source",
-            help="Take a calibration or gate of another model or prompt all the same.",
-        ),
-    ] = False,
+    other_source: OtherSource = False,
     temperature: Temperature = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import ModelName, OtherSource, PromptName, ReaderName
+from novarag.cli.options import OtherSource, PromptName, ReaderName, SourceName
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ def apply(
         list[str], typer.Argument(metavar="ROWS", help=f"Answers, graded or not: {TABLES}")
     ],
     out: Annotated[
-        Path, typer.Option(help="The table to write (.csv, .parquet or .jsonl), with new columns.")
+        Path, typer.Option(help="File of the table (.csv, .parquet or .jsonl), with new columns.")
     ],
     columns: Columns,
     calibration: Annotated[
         Path | None,
         typer.Option(help="For a gate: the calibration that it was set with, if there was one."),
     ] = None,
-    model: ModelName = None,
+    source: SourceName = None,
     prompt: PromptName = None,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     other_source: OtherSource = False,
 ) -> None:
     """Apply a calibration or a gate to new answers, which need not be graded."""
@@ -44,17 +44,17 @@ def apply(
     from novarag.flows.calibrate import apply_calibration
 
     tables = given_tables(answers)
-    source = AnswerSource.named(model, prompt)
     with screen() as on_event:
         if is_gate_file(file):
             apply_gate(
-                tables, file, calibration=calibration, columns=columns, reader=strategy,
-                source=source, other_source=other_source, out=out, on_event=on_event,
+                tables, file, calibration=calibration, columns=columns, reader=reader,
+                source=AnswerSource.named(source, prompt), other_source=other_source,
+                out=out, on_event=on_event,
             )  # fmt: skip
             return
         if calibration is not None:
             raise UsageError(f"`calibration` goes with a gate, and {file} is none")
         apply_calibration(
-            tables, file, columns=columns, reader=strategy, source=source,
+            tables, file, columns=columns, reader=reader, source=AnswerSource.named(source, prompt),
             other_source=other_source, out=out, on_event=on_event,
         )  # fmt: skip

@@ -86,7 +86,7 @@ def attack(
         Path | None, typer.Option(help="The calibration that confidences go through.")
     ] = None,
     other_source: OtherSource = False,
-    margin: Annotated[
+    min_change: Annotated[
         float,
         typer.Option(
             parser=parse_share,
@@ -98,7 +98,7 @@ def attack(
         int | None,
         typer.Option(min=1, help="Make at most so many calls; attacks are spread over groups."),
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0, help="Of the sampling.")] = 0.0,
+    temperature: Annotated[float, typer.Option(min=0, help="Temperature of the sampling.")] = 0.0,
     max_tokens: MaxTokens = None,
     structured: StructuredReplies = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of planted answers and draws.")] = 0,
@@ -133,7 +133,7 @@ def attack(
             result = flow(
                 groups, model, gateway=gateway, strategy=strategy, suite=suite,
                 classes=some["classes"], places=some["places"], defences=some["defences"],
-                action=action, margin=margin, threshold=threshold, gate=gate,
+                action=action, min_change=min_change, threshold=threshold, gate=gate,
                 calibration=calibration, other_source=other_source, max_calls=max_calls,
                 temperature=temperature, max_tokens=max_tokens, structured=structured, seed=seed,
                 out=out, shard_size=shard_size, access=access,

@@ -10,7 +10,7 @@ import typer
 
 from novarag.cli.console import print_notes, screen
 from novarag.cli.next_step import ASKED, print_next_step
-from novarag.cli.options import ModelName, PromptName, ReaderName
+from novarag.cli.options import PromptName, ReaderName, SourceName
 from novarag.cli.tables import TABLES, given_tables, reads_tables
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def calibrate(
     page: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) that shows what it does.")
     ] = None,
-    model: ModelName = None,
+    source: SourceName = None,
     prompt: PromptName = None,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Fit a calibration on graded answers: a probability with an interval."""
@@ -36,11 +36,11 @@ def calibrate(
     from novarag.report.calibration import calibration_notes
 
     tables = given_tables(answers)
-    source = AnswerSource.named(model, prompt)
     with screen() as on_event:
         made = flow(
-            tables, columns=columns, reader=strategy, source=source, out=out, page=page,
-            seed=seed, on_event=on_event,
+            tables, columns=columns, reader=reader,
+            source=AnswerSource.named(source, prompt), out=out, page=page, seed=seed,
+            on_event=on_event,
         )  # fmt: skip
     print_notes(calibration_notes(made))
     print_next_step(

@@ -33,7 +33,7 @@ def compare(
         list[Path] | None,
         typer.Option("--with", help="The old result, of the same kinds; may be repeated."),
     ] = None,
-    base: Annotated[
+    commit: Annotated[
         str | None,
         typer.Option(help="Instead: a commit or branch of git that holds the same files."),
     ] = None,
@@ -52,7 +52,7 @@ def compare(
     strict: Annotated[
         bool, typer.Option("--strict", help="What there are too few questions to tell fails, too.")
     ] = False,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     out: Annotated[
         Path | None, typer.Option(help="Folder for comment.md, junit.xml and compare.json.")
     ] = None,
@@ -68,9 +68,9 @@ def compare(
     limits = dict(map(_parse_budget, budget or ()))
     with screen() as on_event:
         found = flow(
-            given_tables(new), None if old is None else given_tables(old), base=base,
+            given_tables(new), None if old is None else given_tables(old), commit=commit,
             budgets=limits, by=by or (), strict=strict, columns=columns,
-            reader=strategy, out=out, replicates=replicates, seed=seed, on_event=on_event,
+            reader=reader, out=out, replicates=replicates, seed=seed, on_event=on_event,
         )  # fmt: skip
     for line in comparison_lines(found):
         print(f"- {line}")

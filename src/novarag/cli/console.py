@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from novarag.calls import Price
-    from novarag.flows.events import Event, Tell
+    from novarag.flows.events import Event, EventListener
     from novarag.runner.events import RunSummary
     from novarag.runner.stop import Stop
     from novarag.runs import Progress
@@ -40,7 +40,7 @@ _CLEAR = "\r\x1b[2K"
 
 
 @contextmanager
-def screen(price: Price | None = None) -> Iterator[Tell]:
+def screen(price: Price | None = None) -> Iterator[EventListener]:
     """Show what a verb tells: lines, and below them how far it is, drawn over where possible."""
     live, began = sys.stderr.isatty(), monotonic()
     last, drawn = began, False
@@ -173,7 +173,7 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
+def asking(price: Price | None = None) -> Iterator[tuple[EventListener, Stop]]:
     """Show a verb that asks, and let an interrupt stop it; a second one leaves at once."""
     from novarag.runner.stop import Stop
     from novarag.runs import tune_gc
@@ -197,7 +197,7 @@ def asking(price: Price | None = None) -> Iterator[tuple[Tell, Stop]]:
             signal.signal(number, handler)
 
 
-def keeping(on_event: Tell, ended: list[RunEnded]) -> Tell:
+def keeping(on_event: EventListener, ended: list[RunEnded]) -> EventListener:
     """Keep what came of runs, to be printed when the screen is clear; show the rest."""
 
     def hear(event: Event) -> None:
@@ -209,7 +209,7 @@ def keeping(on_event: Tell, ended: list[RunEnded]) -> Tell:
     return hear
 
 
-def printing(on_event: Tell, price: Price | None) -> Tell:
+def printing(on_event: EventListener, price: Price | None) -> EventListener:
     """Print what came of each run of several as it ends, and show the rest."""
 
     def hear(event: Event) -> None:

@@ -13,10 +13,10 @@ from novarag.cli.exit_codes import ExitCode
 from novarag.cli.next_step import ASKED, pick_more, print_next_step
 from novarag.cli.options import (
     ConfidenceLevel,
-    ModelName,
     OtherSource,
     PromptName,
     ReaderName,
+    SourceName,
 )
 from novarag.cli.shares import parse_share
 from novarag.cli.tables import TABLES, given_tables, reads_tables
@@ -64,9 +64,9 @@ def gate(
     page: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) with the path of its tests.")
     ] = None,
-    model: ModelName = None,
+    source: SourceName = None,
     prompt: PromptName = None,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     other_source: OtherSource = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of rows.")] = 0,
 ) -> None:
@@ -80,13 +80,13 @@ def gate(
         made = flow(
             tables, risk=risk, confidence_level=confidence_level, by_state=by_state,
             calibration=calibration, split=split,
-            rows=rows, columns=columns, reader=strategy, source=AnswerSource.named(model, prompt),
+            rows=rows, columns=columns, reader=reader, source=AnswerSource.named(source, prompt),
             other_source=other_source, out=out, page=page, seed=seed,
             on_event=on_event,
         )  # fmt: skip
     print_notes(gate_notes(made))
     if made.threshold is None:
-        pick_more(answers, columns, strategy=strategy)
+        pick_more(answers, columns, reader=reader)
         raise typer.Exit(ExitCode.INCOMPLETE)
     kept = split or calibration
     by = f" --calibration {quote(str(kept))}" if kept else ""

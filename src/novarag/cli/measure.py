@@ -36,7 +36,7 @@ def measure(
     by: Annotated[
         list[str] | None, typer.Option(help="Column to group by; may be given more than once.")
     ] = None,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")
     ] = None,
@@ -55,7 +55,7 @@ def measure(
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")
     ] = REPLICATES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
-    mix: Annotated[
+    kind_shares: Annotated[
         Path | None,
         typer.Option(
             help="profile.json of `novarag retrieval annotate`: weigh the answers to that mix of"
@@ -89,7 +89,7 @@ def measure(
     tables = given_tables(files)
     with screen() as on_event:
         found = flow(
-            tables, by=by or (), columns=columns, reader=strategy, mix=mix, out=out,
+            tables, by=by or (), columns=columns, reader=reader, kind_shares=kind_shares, out=out,
             title=title, texts=texts, replicates=replicates, seed=seed, calibration=calibration,
             calibrate=calibrate, other_source=other_source, metrics=metric or (), on_event=on_event,
         )  # fmt: skip
@@ -99,7 +99,7 @@ def measure(
         return
     for line in [*answer_first(found), *found.notes]:
         print(f"- {said(plain_text(line, longest=1000))}")
-    _lead_on(found, files, columns, strategy=strategy, by=by or (), out=out)
+    _lead_on(found, files, columns, reader=reader, by=by or (), out=out)
 
 
 def _lead_on(
@@ -107,12 +107,12 @@ def _lead_on(
     files: Sequence[Path],
     columns: Columns,
     *,
-    strategy: str,
+    reader: str,
     by: Sequence[str],
     out: Path | None,
 ) -> None:
     """Say what to type next: a page, more grades, or a threshold with a promise."""
-    words = table_words(files, columns, strategy=strategy)
+    words = table_words(files, columns, reader=reader)
     if words is None:
         return
     groups = "".join(f" --by {quote(name)}" for name in by)
@@ -123,7 +123,7 @@ def _lead_on(
     elif by:
         print_next_step(f"open {quote(str(out))}/report.html in a browser")
     elif found.overall.refusal:
-        pick_more(files, columns, strategy=strategy)
+        pick_more(files, columns, reader=reader)
     else:
         print_next_step(
             f"novarag gate {words} --risk 10% --split calibration.json --out gate.json",

@@ -31,7 +31,7 @@ def table_words(
     places: Sequence[str | Path],
     columns: Columns,
     *,
-    strategy: str = "nova",
+    reader: str = "nova",
     without: Collection[str] = (),
 ) -> str | None:
     """Say tables and their columns as they were said; None where they cannot be read again."""
@@ -43,13 +43,13 @@ def table_words(
         for field in fields(columns)
         if field.name not in without and getattr(columns, field.name) != getattr(plain, field.name)
     ]
-    reader = [f"--strategy {quote(strategy)}"] if strategy != "nova" else []
-    return " ".join([*(quote(str(place)) for place in places), *changed, *reader])
+    named = [f"--reader {quote(reader)}"] if reader != "nova" else []
+    return " ".join([*(quote(str(place)) for place in places), *changed, *named])
 
 
-def pick_more(places: Sequence[str | Path], columns: Columns, *, strategy: str = "nova") -> None:
+def pick_more(places: Sequence[str | Path], columns: Columns, *, reader: str = "nova") -> None:
     """Lead to more graded answers."""
-    words = table_words(places, columns, strategy=strategy, without=GRADES)
+    words = table_words(places, columns, reader=reader, without=GRADES)
     if words is not None:
         print_next_step(
             f"novarag grading pick {words} --out sheet", "draws answers to grade, and a page for it"

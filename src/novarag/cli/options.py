@@ -25,8 +25,7 @@ StrategyName = Annotated[
 ReaderName = Annotated[
     str,
     typer.Option(
-        "--strategy",
-        "-s",
+        "--reader",
         help=f"How the reply is laid out: {OURS}; other formats: {PRESETS};"
         " or package.module:OBJECT.",
     ),
@@ -38,7 +37,7 @@ ScaleName = Annotated[
 ForeignStrategy = Annotated[
     str | None, typer.Option(help="The strategy of the run, if it is package.module:OBJECT.")
 ]
-RunPlace = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
+RunArgument = Annotated[str, typer.Argument(help="Folder of a run, or s3://….")]
 _SERVER = (
     "URL=NAME of an OpenAI-compatible server, such as http://localhost:8000/v1=llama; repeat it for"
     " replicas of one model."
@@ -58,7 +57,9 @@ KeyEnv = Annotated[
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")]
 Temperature = Annotated[
     float | None,
-    typer.Option(min=0, help="Default 0 for one sample, 1 for several."),
+    typer.Option(
+        min=0, help="Temperature of the sampling; default 0 for one sample, 1 for several."
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -162,8 +163,9 @@ ConfidenceLevel = Annotated[
         help="The probability of the promise over the graded rows: 90% or 0.9.",
     ),
 ]
-ModelName = Annotated[
-    str | None, typer.Option(help="Whose answers they are, where no column 'model' says so.")
+SourceName = Annotated[
+    str | None,
+    typer.Option(help="Name of the model whose answers they are, where no column 'model' says so."),
 ]
 PromptName = Annotated[
     str | None,
@@ -172,6 +174,6 @@ PromptName = Annotated[
 OtherSource = Annotated[
     bool,
     typer.Option(
-        "--other-source", help="Apply it to answers of another model or prompt all the same."
+        "--other-source", help="Take a calibration or gate of another model or prompt all the same."
     ),
 ]

@@ -82,7 +82,11 @@ def probe(
         ),
     ] = None,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Default 0 for quick, 1 for the other profiles.")
+        float | None,
+        typer.Option(
+            min=0,
+            help="Temperature of the sampling; default 0 for quick, 1 for the other profiles.",
+        ),
     ] = None,
     max_tokens: MaxTokens = None,
     frame: LabelFrame = False,
@@ -101,7 +105,7 @@ def probe(
     ] = None,
     fail_on: Annotated[
         Literal["breaks"] | None,
-        typer.Option(help="End with code 3 if a relation is broken, for CI."),
+        typer.Option(help="Exit code 3 if a relation is broken, for CI."),
     ] = None,
     price: TokenPrice = None,
     shard_size: ShardSize = ASK.shard_size,
@@ -117,7 +121,7 @@ def probe(
     cost, system = parse_price(price), _app(app)
     if dry_run:
         found = preview_probe(
-            groups, model, app=system, questions=questions, strategy=strategy,
+            groups, model, app=system, question_count=questions, strategy=strategy,
             contradictions=contradictions, max_tokens=max_tokens, seed=seed,
         )  # fmt: skip
         _show(found, cost)
@@ -126,7 +130,7 @@ def probe(
     with asking(cost) as (on_event, stop):
         try:
             result = flow(
-                groups, model, app=system, profile=profile, questions=questions,
+                groups, model, app=system, profile=profile, question_count=questions,
                 refuse_above=refuse_above, strategy=strategy, contradictions=contradictions,
                 writer=writer, matching_risk=matching_risk, temperature=temperature,
                 max_tokens=max_tokens, frame=frame, structured=structured, revision=revision,

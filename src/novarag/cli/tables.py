@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from novarag.answers.opening.columns import Columns
 from novarag.cli.expansion import expand
 from novarag.records import NumberScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
-
-    from novarag.answers.opening.columns import Columns
 
 TABLES = (
     "CSV, TSV, JSONL, JSON, Parquet, Excel, logs, exports of evaluation tools, a folder of them, or"
@@ -34,97 +34,79 @@ def _listed(help_text: str, *names: str) -> Any:  # noqa: ANN401 - an annotation
     return Annotated[list[str] | None, typer.Option(*names, help=f"{help_text}; comma-separated.")]
 
 
-ConfidenceColumn = Annotated[
-    str,
-    typer.Option(help="Column with the confidence: 0.85, 85%, 0,85 or 85; empty where unread."),
-]
-CorrectColumn = Annotated[
-    str,
-    typer.Option(
-        help="Column that says whether the answer is right: true/false, 1/0, yes/no, up/down,"
-        " thumbs, ticks, right/wrong."
-    ),
-]
-QuestionColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column that names the question; default 'question', else each row is its own."
-    ),
-]
-PercentScale = Annotated[
-    bool, typer.Option("--percent", help="Bare numbers of the confidence column are 0 to 100.")
-]
-OutOfScale = Annotated[
-    float | None, typer.Option(help="What bare confidences are parts of: 1, 5, 10, 100, ….")
-]
-MixedScale = Annotated[
-    bool, typer.Option("--mixed", help="0.85 and 85 both mean 85 % in the confidence column.")
-]
-DecimalComma = Annotated[
-    bool,
-    typer.Option(
-        "--decimal-comma", help="Confidences such as 0,85 stand without quotes in a comma file."
-    ),
-]
-ReplyColumn = Annotated[
-    str | None,
-    typer.Option(help="Column with raw replies, read with --strategy instead of --confidence."),
-]
-ReplyScale = Annotated[
-    NumberScale | None,
-    typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
-]
-GoldColumn = Annotated[
-    str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
-]
-AnswerColumn = Annotated[
-    str, typer.Option(help="Column with the answer, for --gold without --reply.")
-]
-StateColumn = Annotated[
-    str | None,
-    typer.Option(help="Column with the evidence state; default 'evidence' where there is one."),
-]
-SignalColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with one more number that may tell right from wrong, such as the likelihood"
-        " of the answer; it counts only where it helps."
-    ),
-]
-WeightColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column that says how many answers a row stands for; default 'weight' where there is"
-        " one."
-    ),
-]
-
-_OPTIONS: dict[str, tuple[Any, object]] = {
-    "confidence": (ConfidenceColumn, "confidence"),
-    "correct": (CorrectColumn, "correct"),
-    "question": (QuestionColumn, None),
-    "percent": (PercentScale, False),
-    "out_of": (OutOfScale, None),
-    "mixed": (MixedScale, False),
-    "values": (_listed("What single confidences mean, such as high=90%", "--value"), None),
-    "unread": (
-        _listed("Values that mark an unread reply, such as -1; * is all that is none"),
-        None,
-    ),
-    "right": (_listed("Values that mean right, such as 4,5 or >=0.5; others are wrong"), None),
-    "wrong": (_listed("Values that mean wrong; without --right others are right"), None),
-    "ungraded": (_listed("Values of answers that nobody graded"), None),
-    "decimal_comma": (DecimalComma, False),
-    "reply": (ReplyColumn, None),
-    "scale": (ReplyScale, None),
-    "gold": (GoldColumn, None),
-    "answer": (AnswerColumn, "answer"),
-    "state": (StateColumn, None),
-    "signal": (SignalColumn, None),
-    "weight": (WeightColumn, None),
+_OPTIONS: dict[str, Any] = {
+    "confidence": Annotated[
+        str,
+        typer.Option(help="Column with the confidence: 0.85, 85%, 0,85 or 85; empty where unread."),
+    ],
+    "correct": Annotated[
+        str,
+        typer.Option(
+            help="Column that says whether the answer is right: true/false, 1/0, yes/no, up/down,"
+            " thumbs, ticks, right/wrong."
+        ),
+    ],
+    "question": Annotated[
+        str | None,
+        typer.Option(
+            help="Column that names the question; default 'question', else each row is its own."
+        ),
+    ],
+    "percent": Annotated[
+        bool, typer.Option("--percent", help="Bare numbers of the confidence column are 0 to 100.")
+    ],
+    "out_of": Annotated[
+        float | None, typer.Option(help="What bare confidences are parts of: 1, 5, 10, 100, ….")
+    ],
+    "mixed": Annotated[
+        bool, typer.Option("--mixed", help="0.85 and 85 both mean 85 % in the confidence column.")
+    ],
+    "values": _listed("What single confidences mean, such as high=90%", "--value"),
+    "unread": _listed("Values that mark an unread reply, such as -1; * is all that is none"),
+    "right": _listed("Values that mean right, such as 4,5 or >=0.5; others are wrong"),
+    "wrong": _listed("Values that mean wrong; without --right others are right"),
+    "ungraded": _listed("Values of answers that nobody graded"),
+    "decimal_comma": Annotated[
+        bool,
+        typer.Option(
+            "--decimal-comma", help="Confidences such as 0,85 stand without quotes in a comma file."
+        ),
+    ],
+    "reply": Annotated[
+        str | None,
+        typer.Option(help="Column with raw replies, read with --reader instead of --confidence."),
+    ],
+    "scale": Annotated[
+        NumberScale | None,
+        typer.Option(help="What a bare number in a reply means: 0%-100%, 0-100 or 0-1."),
+    ],
+    "gold": Annotated[
+        str | None, typer.Option(help="Column with accepted answers, graded instead of --correct.")
+    ],
+    "answer": Annotated[
+        str, typer.Option(help="Column with the answer, for --gold without --reply.")
+    ],
+    "state": Annotated[
+        str | None,
+        typer.Option(help="Column with the evidence state; default 'evidence' where there is one."),
+    ],
+    "signal": Annotated[
+        str | None,
+        typer.Option(
+            help="Column with one more number that may tell right from wrong, such as the"
+            " likelihood of the answer; it counts only where it helps."
+        ),
+    ],
+    "weight": Annotated[
+        str | None,
+        typer.Option(
+            help="Column that says how many answers a row stands for; default 'weight' where there"
+            " is one."
+        ),
+    ],
 }
-"""Every field of `Columns`: its option, and its default."""
-for _kind, _ in _OPTIONS.values():
+"""The option of each field of `Columns`; its default is the field's, and nothing for a list."""
+for _kind in _OPTIONS.values():
     _kind.__metadata__[0].rich_help_panel = "What the table holds"
 
 GRADES = frozenset({"correct", "right", "wrong", "ungraded", "gold", "weight", "signal"})
@@ -141,11 +123,17 @@ def reads_tables(
     A verb may leave options out, or describe some of them otherwise.
     """
     options = {
-        name: (others.get(name, kind), default)
-        for name, (kind, default) in _OPTIONS.items()
-        if name not in without
+        field.name: (others.get(field.name, _OPTIONS[field.name]), _default(field))
+        for field in fields(Columns)
+        if field.name not in without
     }
     return expand("columns", options, make_columns)
+
+
+def _default(field: Field[Any]) -> object:
+    """Return the default of a field; a list or a mapping is None at a shell, where it is empty."""
+    plain = isinstance(field.default, (str, bool)) or field.default is None
+    return field.default if plain else None
 
 
 def make_columns(
@@ -158,8 +146,6 @@ def make_columns(
     **fields: Any,  # noqa: ANN401 - the options as they are
 ) -> Columns:
     """Build the record of columns from options."""
-    from novarag.answers.opening.columns import Columns
-
     return Columns(
         values=dict(map(_meaning, _parts(values))),
         unread=_parts(unread),

@@ -86,7 +86,7 @@ FLAG_OF = {
     "notes": "--note",
     "old": "--with",
     "partial_runs": "--partial",
-    "reader": "--strategy",
+    "question_count": "--questions",
     "scopes": "--scope",
     "strategies": "--strategy",
     "texts": "--text",

@@ -59,7 +59,7 @@ class RetrieveSettings:
 class AnnotateSettings:
     """From what confidence on a passage that was found gets a kind; by its words alone."""
 
-    least: float = at_least(0, ANNOTATE.least)
+    min_confidence: float = at_least(0, ANNOTATE.min_confidence)
     replicates: int = at_least(100, ANNOTATE.replicates)
 
 

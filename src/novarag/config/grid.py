@@ -102,7 +102,7 @@ class TableGrid:
     encoder: str | None = None
     seed: int = at_least(0, TABLE.seed)
     replicates: int = at_least(100, TABLE.replicates)
-    least: int = at_least(10, TABLE.least)
+    min_rows: int = at_least(10, TABLE.min_rows)
 
     def __post_init__(self) -> None:
         if self.ask.max_tokens is None:

@@ -22,7 +22,7 @@ _DIGITS = 4  # decimals of a confidence in a file
 
 
 def annotated_line(
-    group: PassageGroup, annotations: Sequence[Annotation], *, least: float
+    group: PassageGroup, annotations: Sequence[Annotation], *, min_confidence: float
 ) -> bytes:
     """Write a group as one line of JSON that `iter_groups` reads back.
 
@@ -31,7 +31,7 @@ def annotated_line(
     row: dict[str, Any] = orjson.loads(group_line(group))
     for cells, annotation in zip(row["passages"], annotations, strict=True):
         known = {name: cells.pop(name) for name in ("kind", "facet", "claim") if name in cells}
-        kind = settled(annotation, least)
+        kind = settled(annotation, min_confidence)
         if kind is not None:
             cells["kind"] = kind
             if annotation.claim is not None:

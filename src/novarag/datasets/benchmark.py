@@ -41,23 +41,23 @@ _LEAKS = "noise_contains_answer"
 
 
 def load_benchmark(
-    name: str, *, split: str = "test", k: int = 3, data: str | Path | None = None
+    name: str, *, part: str = "test", k: int = 3, data: str | Path | None = None
 ) -> list[PassageGroup]:
     """Load labelled groups in the order of the source; a question's id is equal across files.
 
     At k=3 the gold passage of every counterfactual group stands first: shuffle before use.
 
     Args:
-        name: The set of questions: "hotpotqa", "nq", "strategyqa" or "bamboogle".
-        split: The split of the set; "train" is there for hotpotqa alone.
+        name: Name of the set of questions: "hotpotqa", "nq", "strategyqa" or "bamboogle".
+        part: The split of the set; "train" is there for hotpotqa alone.
         k: The number of passages in a group, 3 or 5.
         data: The folder that holds naacl/; None takes the folder that NOVARAG_DATA names.
     """
-    _known(name, split)
+    _known(name, part)
     if k not in {3, 5}:
         raise UnknownNameError(f"k={k}", ["k=3", "k=5"])
     return _each(
-        f"{name}_{split}_k{k}",
+        f"{name}_{part}_k{k}",
         data,
         lambda row: PassageGroup(
             id=row["id"],
@@ -69,12 +69,12 @@ def load_benchmark(
 
 
 def load_originals(
-    name: str, *, split: str = "test", data: str | Path | None = None
+    name: str, *, part: str = "test", data: str | Path | None = None
 ) -> list[PassageGroup]:
     """Load the public questions, each with its gold passage alone."""
-    _known(name, split)
+    _known(name, part)
     return _each(
-        f"original_{name}_{split}",
+        f"original_{name}_{part}",
         data,
         lambda row: PassageGroup(
             id=row["id"],

@@ -104,7 +104,7 @@ def _rows(name: str, split: str, data: str | Path | None) -> Iterator[PassageGro
         for question, passages in load_pool(name, data=data):
             yield PassageGroup(question=question, passages=passages)
         return
-    used = {g.question.id for g in load_benchmark(name, split=split, k=3, data=data)}
-    yield from (g for g in load_originals(name, split=split, data=data) if g.question.id in used)
+    used = {g.question.id for g in load_benchmark(name, part=split, k=3, data=data)}
+    yield from (g for g in load_originals(name, part=split, data=data) if g.question.id in used)
     for k in (3, 5):
-        yield from load_benchmark(name, split=split, k=k, data=data)
+        yield from load_benchmark(name, part=split, k=k, data=data)

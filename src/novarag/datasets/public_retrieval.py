@@ -33,7 +33,7 @@ LARGEST = 1 << 28
 
 
 @dataclass(slots=True)
-class _Sets:
+class _SearchSet:
     """A corpus without repeated texts, and questions with the names of their gold passages."""
 
     passages: dict[str, dict[str, str | None]] = field(default_factory=dict)
@@ -79,10 +79,10 @@ def convert_questions(parts: Mapping[str, bytes], *, name: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=QUESTIONS)
 
 
-def _sets(parts: Mapping[str, bytes]) -> _Sets:
+def _sets(parts: Mapping[str, bytes]) -> _SearchSet:
     """Read NQ-open with its passages, 2WikiMultihopQA's corpus, and NOVA's NQ and HotpotQA."""
     oracle, wiki, *released = parts.values()
-    sets = _Sets()
+    sets = _SearchSet()
     for number, line in enumerate(_unzipped(oracle).splitlines()):
         row = orjson.loads(line) | {"label_source": "human (NQ long answer)"}
         gold = [

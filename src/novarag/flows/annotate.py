@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
 
     from novarag.annotation import Annotation, PoolProfile, Vote
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.records import PassageGroup
     from novarag.retrieval.encoding import Encoder
     from novarag.runner.access import Model, ModelAccess
@@ -72,7 +72,7 @@ async def annotate_async(
     groups: Groups,
     out: str | Path | None = None,
     *,
-    least: float = LEAST,
+    min_confidence: float = LEAST,
     expect: str = "retrieved",
     judge: Model | None = None,
     structured: bool = True,
@@ -82,7 +82,7 @@ async def annotate_async(
     timeout: float = DESK.timeout,  # noqa: ASYNC109 - of one request
     replicates: int = ANNOTATE.replicates,
     seed: int = 0,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> AnnotationResult:
     """Say of each passage whether it supports, states another answer, is related or unrelated.
 
@@ -91,7 +91,7 @@ async def annotate_async(
             `PassageGroup` objects.
         out: A folder for annotated.jsonl, profile.json and the report; None writes nothing. A
             judge's replies are kept beside it, and no reply is paid twice.
-        least: Confidence from which a passage gets a kind.
+        min_confidence: Confidence from which a passage gets a kind.
         expect: "retrieved" for passages that a search returned; "planted" for passages written for
             their question, which often state another answer.
         judge: A model to ask, too: `URL=NAME` (or a list of them, for replicas), an `Endpoint`, an
@@ -106,7 +106,7 @@ async def annotate_async(
         seed: Seed of the bootstrap.
         on_event: Hears `Note` and `FileWritten`.
     """
-    _check(least, expect)
+    _check(min_confidence, expect)
     held, source = _read(groups)
     place = _place(out)
     access = None if judge is None else _reach_judge(judge, key_env=key_env, timeout=timeout)
@@ -128,13 +128,16 @@ async def annotate_async(
         witnesses.append(said)
         notes.append(judge_note(said))
     verdicts = combine_all(verdicts, *witnesses)
-    draw_up = partial(make_profile, least=least, expect=expect, replicates=replicates, seed=seed)
+    draw_up = partial(
+        make_profile, min_confidence=min_confidence, expect=expect, replicates=replicates, seed=seed
+    )
     profile = replace(await asyncio.to_thread(draw_up, held, verdicts), notes=tuple(notes))
     result = AnnotationResult(
         profile=profile,
         verdicts=tuple(verdicts),
         groups=tuple(
-            with_kinds(g, row, least=least) for g, row in zip(held, verdicts, strict=True)
+            with_kinds(g, row, min_confidence=min_confidence)
+            for g, row in zip(held, verdicts, strict=True)
         ),
         notes=tuple(profile_notes(profile)),
     )
@@ -146,9 +149,9 @@ async def annotate_async(
 annotate = synchronous(annotate_async)
 
 
-def _check(least: float, expect: str) -> None:
-    if not 0 <= least <= 1:
-        raise UsageError(f"`least` is a confidence from 0 to 1, not {least:g}")
+def _check(min_confidence: float, expect: str) -> None:
+    if not 0 <= min_confidence <= 1:
+        raise UsageError(f"`min_confidence` is a confidence from 0 to 1, not {min_confidence:g}")
     if expect not in set(PassageOrigin):
         raise UnknownNameError(expect, PassageOrigin)
 
@@ -226,7 +229,7 @@ async def _ask_judge(
     place: Path | None,
     *,
     structured: bool,
-    on_event: Tell,
+    on_event: EventListener,
 ) -> list[list[Vote | None]]:
     sampling = JUDGING if structured else replace(JUDGING, regex=None)
     with _replies(place, access.name, on_event) as replies:
@@ -238,7 +241,9 @@ async def _ask_judge(
 
 
 @contextmanager
-def _replies(place: Path | None, model: str, on_event: Tell) -> Iterator[MutableMapping[str, str]]:
+def _replies(
+    place: Path | None, model: str, on_event: EventListener
+) -> Iterator[MutableMapping[str, str]]:
     """Keep a judge's replies in a file beside the folder, which is replaced as a whole."""
     from novarag.datasets.annotated import Votes
 
@@ -259,7 +264,7 @@ def _written(
     out: Path,
     *,
     source: str,
-    on_event: Tell,
+    on_event: EventListener,
 ) -> AnnotationResult:
     """Write a folder that is there whole or not at all."""
     from novarag.datasets.annotated import annotated_line
@@ -268,7 +273,9 @@ def _written(
     with whole_folder(out, _check_free) as draft:
         with (draft / LINES).open("wb") as lines:
             for group, row in zip(held, result.verdicts, strict=True):
-                lines.write(annotated_line(group, row, least=result.profile.least))
+                lines.write(
+                    annotated_line(group, row, min_confidence=result.profile.min_confidence)
+                )
         written = write_profile(result.profile, draft, source=source, version=__version__)
     files = tuple(out / name for name in (LINES, *(path.name for path in written)))
     for file in files:

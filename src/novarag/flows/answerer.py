@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from novarag.strategies import Strategy
     from novarag.web.endpoint import Endpoint
 
-    Function = Callable[[str], str | Awaitable[str]]
-    Respondent = str | Sequence[str] | Endpoint | LLM | Function
+    ReplyFunction = Callable[[str], str | Awaitable[str]]
+    Respondent = str | Sequence[str] | Endpoint | LLM | ReplyFunction
 
 _NO_LOGPROBS = frozenset({Outcome.INCOMPLETE, Outcome.REFUSED})
 
@@ -265,7 +265,7 @@ def _passages(given: str | Path | Passage) -> list[Passage]:
 
 def _reach(model: Respondent, access: Access) -> ModelAccess:
     if _is_function(model):
-        return reach(FunctionLLM(cast("Function", model)), access)
+        return reach(FunctionLLM(cast("ReplyFunction", model)), access)
     try:
         return reach(cast("Model", model), access)
     except TypeError as error:

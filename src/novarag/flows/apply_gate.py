@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.calibration.graded_answers import AnswerSource
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.strategies import Labels
 
 DECIDED = ("decision", "decision_reason")
@@ -38,7 +38,7 @@ def apply_gate(
     source: str | AnswerSource | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> DataFrame:
     """Add a gate's decisions to a table of answers, which need not be graded.
 

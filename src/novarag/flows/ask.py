@@ -19,7 +19,7 @@ from novarag.runner.stop import Stop
 if TYPE_CHECKING:
     from novarag.calibration.calibration import Calibration
     from novarag.calls import Sampling
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.runner.access import Access, Model
     from novarag.runner.asking import AskingMode
     from novarag.runner.sources import Groups
@@ -46,7 +46,7 @@ async def ask_async(
     structured: bool | None = None,
     calibration: str | Path | Calibration | None = None,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> Run:
     """Ask a model every group, read every reply, grade what could be read.

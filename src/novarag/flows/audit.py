@@ -8,11 +8,11 @@ from novarag.flows.inputs import iter_given
 from novarag.noise.group_build import MARGIN
 
 if TYPE_CHECKING:
-    from novarag.flows.inputs import Given
+    from novarag.flows.inputs import GroupsInput
     from novarag.noise.audit import ShortcutAudit
 
 
-def audit_groups(groups: Given, *, margin: float = MARGIN, seed: int = 0) -> ShortcutAudit:
+def audit_groups(groups: GroupsInput, *, margin: float = MARGIN, seed: int = 0) -> ShortcutAudit:
     """Try to tell each group from the looks of its passages, cue by cue.
 
     Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from novarag.datasets.clean_card import BenchmarkFile
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.noise.group_build import GroupBuild
     from novarag.records import Question
 
@@ -55,7 +55,7 @@ def rebuild_benchmark(
     data: str | Path | None = None,
     audit: bool = True,
     retrieved: bool = False,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Benchmark:
     """Rebuild the NOVA benchmark without its shortcuts, from the released files.
 
@@ -99,7 +99,7 @@ def _built(data: str | Path | None) -> Iterator[tuple[str, GroupBuild]]:
 
 
 def _retrieved(
-    place: Path, data: str | Path | None, on_event: Tell
+    place: Path, data: str | Path | None, on_event: EventListener
 ) -> Iterator[tuple[str, GroupBuild]]:
     from novarag.datasets.clean import SIZES
     from novarag.noise.groups import retrieved_groups
@@ -125,7 +125,7 @@ _DEPTH = 20  # passages that are looked at for a question
 
 
 def retrieved_pools(
-    uri: str | Path, *, data: str | Path | None = None, on_event: Tell = silent
+    uri: str | Path, *, data: str | Path | None = None, on_event: EventListener = silent
 ) -> dict[str, list[PassageGroup]]:
     """Return each split's questions with their gold passages and what BM25 finds for them.
 

@@ -29,7 +29,7 @@ from novarag.runner.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.flows.export import Export
     from novarag.flows.filter import FilterResult
     from novarag.flows.noise import NoiseResult
@@ -70,7 +70,7 @@ async def build_training_set_async(
     pipeline: str | Path | Pipeline | Sequence[str | Path],
     *,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> TrainingSetBuild:
     """Have noise written, draw groups, ask for samples, filter and export, as a file says.
@@ -110,9 +110,9 @@ class _BuildSteps:
     """The steps of a pipeline; each leaves its result in the folder, or finds it there."""
 
     def __init__(
-        self, pipeline: Pipeline, access: Access | None, on_event: Tell, stop: Stop
+        self, pipeline: Pipeline, access: Access | None, on_event: EventListener, stop: Stop
     ) -> None:
-        self.pipeline, self.access, self.tell, self.stop = pipeline, access, on_event, stop
+        self.pipeline, self.access, self.on_event, self.stop = pipeline, access, on_event, stop
         self.out = Path(pipeline.out)
         self.built = TrainingSetBuild(out=self.out)
 
@@ -121,7 +121,7 @@ class _BuildSteps:
         return reach_endpoints(self.pipeline.model, self.access)
 
     def _runner(self, model: ModelAccess) -> Runner:
-        return Runner(model=model, folder=self.out, on_event=self.tell, stop=self.stop)
+        return Runner(model=model, folder=self.out, on_event=self.on_event, stop=self.stop)
 
     def _questions(self, limit: int | None = None) -> Iterator[PassageGroup]:
         given = self.pipeline.questions
@@ -190,7 +190,7 @@ class _BuildSteps:
 
         given, asked = self.pipeline.noise, self._noising
         if given is None or asked is None:
-            self.tell(Note("no [noise]: the passages of the questions are all there is"))
+            self.on_event(Note("no [noise]: the passages of the questions are all there is"))
             return None
         noising, writer = asked
         file = Path(self.pipeline.questions.file)
@@ -250,13 +250,13 @@ class _BuildSteps:
         return run
 
     async def filter(self) -> FilterResult:
-        """Pour the trials through the funnel."""
+        """Filter the trials."""
         given = self.pipeline.filter
         found = filter_trials(
             [self.out / "run", *given.runs], self.out / "filtered", rules=given.rules,
             alignment=given.alignment, balance=given.balance, seed=self.pipeline.seed,
             common=1 + len(given.runs), tolerate_mismatch=given.tolerate_mismatch,
-            drop_longest=given.drop_longest, on_event=self.tell,
+            drop_longest=given.drop_longest, on_event=self.on_event,
         )  # fmt: skip
         ended = None if found.trials else "filter"
         self.built = replace(self.built, filtered=found, ended=ended)
@@ -267,7 +267,7 @@ class _BuildSteps:
         own = [self.pipeline.ask.strategy] if ":" in self.pipeline.ask.strategy else []
         done = write_export(
             self.out / "filtered", self.out / "export", self._exporting, model=self._model.name,
-            strategies=own, on_event=self.tell,
+            strategies=own, on_event=self.on_event,
         )  # fmt: skip
         self.built = replace(self.built, export=done)
         return done

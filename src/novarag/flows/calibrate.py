@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.strategies import Labels
 
 CALIBRATED = ("calibrated", "calibrated_low", "calibrated_high", "calibration_note")
@@ -35,7 +35,7 @@ def calibrate(
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Calibration:
     """Fit a calibration on graded answers: a map from stated confidence to a probability.
 
@@ -119,7 +119,7 @@ def apply_calibration(
     source: str | AnswerSource | None = None,
     other_source: bool = False,
     out: str | Path | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> DataFrame:
     """Add calibrated confidences to a table of answers, which need not be graded.
 

@@ -19,15 +19,15 @@ _OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_O
 """What git sets for its hooks, and what would keep it from looking around a file."""
 
 
-def checkout(place: Path, base: str, into: Path) -> Path | None:
-    """Write a file or folder as the commit `base` has it, and return where; None if it has none.
+def checkout(place: Path, commit: str, into: Path) -> Path | None:
+    """Write a file or folder as the commit `commit` has it, and return where; None if it has none.
 
     Filters that a checkout goes through are gone through, so that large files of other stores are
     the files, not what points at them. Links are left out. Nothing of the repository is changed.
     """
     whole = Path(os.path.abspath(place))  # noqa: PTH100 - a link stays what it is
     home, name = whole.parent, whole.name
-    wanted = _git(home, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
+    wanted = _git(home, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
     commit = wanted.decode().strip()
     files = list(_files(home, commit, name))
     for file in files:
@@ -50,7 +50,7 @@ def _git(home: Path, *words: str) -> bytes:
     """Call git in a folder, and return what it prints."""
     program = shutil.which("git")
     if program is None:
-        raise UsageError("`base` is a commit of git, and there is no git here")
+        raise UsageError("`commit` is a commit of git, and there is no git here")
     quiet = {key: value for key, value in os.environ.items() if key not in _OF_A_HOOK}
     done = subprocess.run(  # noqa: S603 - a list of words, without a shell
         [program, "--literal-pathspecs", "-C", str(home), *words],
@@ -60,5 +60,5 @@ def _git(home: Path, *words: str) -> bytes:
     )
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-        raise UsageError(f"`base` cannot be looked at: {plain_text(said[0])}")
+        raise UsageError(f"`commit` cannot be looked at: {plain_text(said[0])}")
     return done.stdout

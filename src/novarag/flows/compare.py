@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.metrics.budgets import BudgetCheck, PairedTables
     from novarag.probes.changes import RelationCheck
     from novarag.report.comparison import Comparison
@@ -39,7 +39,7 @@ def compare(
     new: object,
     old: object = None,
     *,
-    base: str | None = None,
+    commit: str | None = None,
     budgets: Mapping[str, float] | None = None,
     by: str | Sequence[str] = (),
     strict: bool = False,
@@ -48,7 +48,7 @@ def compare(
     out: str | Path | None = None,
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Comparison:
     """Compare two results of one evaluation, and say whether the new one keeps its budgets.
 
@@ -60,7 +60,7 @@ def compare(
         new: The new result: graded answers in any form that `measure` takes, the folder of a probe,
             or a list of both.
         old: The old result, in the same forms.
-        base: In place of `old`, a commit or branch of git that holds the same files and folders.
+        commit: In place of `old`, a commit or branch of git that holds the same files and folders.
         budgets: By how much a figure may be worse, such as `{"brier": 0.02, "auroc": 0.03}`; None
             gives the Brier score 0.02. The share of unread replies always has a budget, "unread",
             of 0.02 unless another is given.
@@ -79,12 +79,12 @@ def compare(
 
     by = (by,) if isinstance(by, str) else tuple(by)
     limits = check_limits(budgets)
-    if (old is None) == (base is None):
-        raise UsageError("give the old results as `old`, or the commit that has them as `base`")
-    with _sides(new, old, base) as (after, before):
-        relations, notes = _relations(after, before, base)
+    if (old is None) == (commit is None):
+        raise UsageError("give the old results as `old`, or the commit that has them as `commit`")
+    with _sides(new, old, commit) as (after, before):
+        relations, notes = _relations(after, before, commit)
         tables = [_answers(side, columns, reader, on_event) for side in (after, before)]
-    held, paired = _held(tables, limits, base, by=by, replicates=replicates, seed=seed)
+    held, paired = _held(tables, limits, commit, by=by, replicates=replicates, seed=seed)
     if not held and not relations:
         raise UsageError("there is nothing to compare: give answers, or the folders of probes")
     found = Comparison(
@@ -97,18 +97,18 @@ def compare(
 
 
 @contextmanager
-def _sides(new: object, old: object, base: str | None) -> Iterator[tuple[_Side, _Side]]:
+def _sides(new: object, old: object, commit: str | None) -> Iterator[tuple[_Side, _Side]]:
     """Sort what was given; files of a commit are there as long as they are read."""
     after = _side(new)
-    if base is None:
+    if commit is None:
         yield after, _side(old)
         return
     places = _places(new)
     if places is None:
-        raise UsageError("`base` is for files and folders, which a commit can hold")
+        raise UsageError("`commit` is for files and folders, which a commit can hold")
     with TemporaryDirectory(prefix="novarag-") as folder:
-        before = _side(list(_committed(places, base, Path(folder))))
-        yield after, replace(before, names=tuple(f"{base}:{name}" for name in before.names))
+        before = _side(list(_committed(places, commit, Path(folder))))
+        yield after, replace(before, names=tuple(f"{commit}:{name}" for name in before.names))
 
 
 def _places(given: object) -> list[Path] | None:
@@ -118,14 +118,14 @@ def _places(given: object) -> list[Path] | None:
     return named if len(named) == len(several) else None
 
 
-def _committed(places: Sequence[Path], base: str, folder: Path) -> Iterator[Path]:
+def _committed(places: Sequence[Path], commit: str, folder: Path) -> Iterator[Path]:
     """Lay out the places as a commit has them; of a probe its card is enough."""
     from novarag.flows.committed import checkout
 
     for number, place in enumerate(places):
         if not place.exists():
             raise UsageError(f"there is no {place}")
-        found = checkout(_card_file(place) or place, base, folder / str(number))
+        found = checkout(_card_file(place) or place, commit, folder / str(number))
         if found is not None:
             yield found
 
@@ -161,7 +161,7 @@ def _card_file(place: Path) -> Path | None:
 
 
 def _answers(
-    side: _Side, columns: Columns | None, reader: str | Labels | None, on_event: Tell
+    side: _Side, columns: Columns | None, reader: str | Labels | None, on_event: EventListener
 ) -> Answers | None:
     """Read the answers of one side, which must name their questions."""
     from novarag.answers.opening.answers import read_answers
@@ -181,7 +181,7 @@ def _answers(
 def _held(
     tables: Sequence[Answers | None],
     limits: Mapping[str, float],
-    base: str | None,
+    commit: str | None,
     *,
     by: Sequence[str],
     replicates: int,
@@ -193,7 +193,7 @@ def _held(
     new, old = tables
     if new is None and old is None:
         return (), None
-    if new is not None and old is None and base is not None:
+    if new is not None and old is None and commit is not None:
         return cannot_tell(limits, "there are no answers before the change"), None
     if new is None or old is None:
         raise UsageError("give graded answers of both sides, or of none")
@@ -201,7 +201,7 @@ def _held(
 
 
 def _relations(
-    after: _Side, before: _Side, base: str | None
+    after: _Side, before: _Side, commit: str | None
 ) -> tuple[tuple[RelationCheck, ...], list[str]]:
     """Compare the cards of two probes, if there are any, and say where they differ."""
     from novarag.probes.changes import compare_verdicts
@@ -209,7 +209,7 @@ def _relations(
     new, old = after.card, before.card
     if new is None and old is None:
         return (), []
-    if new is None or (old is None and base is None):
+    if new is None or (old is None and commit is None):
         raise UsageError("give a probe of both sides, or of none")
     if old is None:
         return compare_verdicts(new.verdicts, {}), ["There is no probe before the change."]
@@ -226,7 +226,7 @@ def _notes(said: list[str], tables: Sequence[Answers | None]) -> tuple[str, ...]
     return tuple(dict.fromkeys(every))
 
 
-def _write(found: Comparison, folder: Path, on_event: Tell) -> None:
+def _write(found: Comparison, folder: Path, on_event: EventListener) -> None:
     from novarag.atomic import write_whole
     from novarag.report.comparison import comparison_json, comparison_markdown
     from novarag.report.junit import comparison_junit

@@ -15,7 +15,7 @@ import polars as pl
 from novarag.checksums import checksum
 from novarag.errors import StorageError, UsageError
 from novarag.records import PassageGroup
-from novarag.rows import Columns, lay_out, parquet_bytes
+from novarag.rows import ColumnTypes, lay_out, parquet_bytes
 from novarag.runs import read_groups, table_name, write_groups
 from novarag.sealed_json import seal_files, unseal_files
 from novarag.taxonomy import PassageKind
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from novarag.noise import NoiseDraft, NoisePlan
     from novarag.runs import Run, Store
 
-PASSAGES: Columns = {
+PASSAGES: ColumnTypes = {
     "question": pl.String, "noise": pl.String, "kind": pl.String, "facet": pl.String,
     "sample": pl.Int32, "number": pl.Int32, "text": pl.String, "claim": pl.String,
     "probability": pl.Float64, "words": pl.Int32, "kept": pl.Boolean, "reason": pl.String,
@@ -38,17 +38,17 @@ SEAL = "drafts.json"
 """What vouches for the files of `passages/` and `pool/`."""
 
 KEPT, SPARE = "kept", "spare"
-Tally = Counter[tuple[str, str]]
+DropCounts = Counter[tuple[str, str]]
 
 
-def sort_drafts(run: Run, noising: NoisePlan) -> Tally:
+def sort_drafts(run: Run, noising: NoisePlan) -> DropCounts:
     """Write `passages/` and `pool/`, shard by shard; count each noise's passages by their fate.
 
     The same run gives the same bytes, so what was cut off is simply done again.
     """
     if not run.is_finished:
         raise UsageError(f"{run.place} is not finished: run the same `make_noise(...)` to go on")
-    tally: Tally = Counter()
+    tally: DropCounts = Counter()
     files: dict[str, Checksum] = {}
     for shard in run.finished:
         groups = list(run.groups(shard))

@@ -14,7 +14,7 @@ from novarag.flows.events import Note, silent
 from novarag.imports import import_object
 
 if TYPE_CHECKING:
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.ports import Retriever
     from novarag.retrieval.encoding import Encoder
     from novarag.uncertainty.semantic import Weigh
@@ -26,7 +26,7 @@ _SEARCHES = (
 
 
 async def open_encoder(
-    encoder: str | Encoder, *, key_env: str | None = None, on_event: Tell = silent
+    encoder: str | Encoder, *, key_env: str | None = None, on_event: EventListener = silent
 ) -> Encoder:
     """Open an encoder: a server where the name is an address, else one on this machine."""
     if not isinstance(encoder, str):

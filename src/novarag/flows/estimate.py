@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
     from novarag.calls import Cost
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.metrics import Measurement
     from novarag.records import PassageGroup, Trial
     from novarag.report import Heading
@@ -92,7 +92,7 @@ async def estimate_async(
     replicates: int = REPLICATES,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> Estimates:
     """Put several methods to the same groups, asking once for what several of them need.
@@ -240,7 +240,9 @@ def sum_up(drawn: Mapping[Need, Run], methods: tuple[Method, ...], strategy: str
     )
 
 
-def _write(found: Estimates, out: Path, source: str, replicates: int, on_event: Tell) -> Estimates:
+def _write(
+    found: Estimates, out: Path, source: str, replicates: int, on_event: EventListener
+) -> Estimates:
     """Write the table of estimates and a report on it."""
     from novarag.answers.opening.beside import with_overlap
     from novarag.atomic import write_whole

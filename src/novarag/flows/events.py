@@ -79,4 +79,4 @@ Event = (
     Notice | Note | TableRead | StepBegun | StepResult | RunBegun | RunProgress | RunEnded
     | TrainingProgress | StepProgress | PartsProgress | FileWritten
 )  # fmt: skip
-Tell = Callable[[Event], None]
+EventListener = Callable[[Event], None]

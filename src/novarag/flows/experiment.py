@@ -29,7 +29,7 @@ from novarag.texts import parse_json, plain_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.metrics import Measurement
     from novarag.runner.access import Access, ModelAccess
     from novarag.runner.asking import AskingMode
@@ -70,7 +70,7 @@ async def run_experiment_async(
     experiment: str | Path | Experiment | Sequence[str | Path],
     *,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> ExperimentResult:
     """Index a corpus, retrieve, annotate, ask and measure, as a file or preset says.
@@ -109,9 +109,9 @@ class _ExperimentSteps:
     """The steps of an experiment; each leaves its result in the folder, or finds it there."""
 
     def __init__(
-        self, experiment: Experiment, access: Access | None, on_event: Tell, stop: Stop
+        self, experiment: Experiment, access: Access | None, on_event: EventListener, stop: Stop
     ) -> None:
-        self.experiment, self.access, self.tell, self.stop = experiment, access, on_event, stop
+        self.experiment, self.access, self.on_event, self.stop = experiment, access, on_event, stop
         self.out = Path(experiment.out)
         self.report = self.out / "report" / "report.html"
         self.runs: dict[str, Run] = {}
@@ -124,7 +124,7 @@ class _ExperimentSteps:
     @cached_property
     def _runner(self) -> Runner:
         folder = self.out / "runs"
-        return Runner(model=self._model, folder=folder, on_event=self.tell, stop=self.stop)
+        return Runner(model=self._model, folder=folder, on_event=self.on_event, stop=self.stop)
 
     @cached_property
     def _modes(self) -> dict[str, AskingMode]:
@@ -230,7 +230,7 @@ class _ExperimentSteps:
             given.corpus.files, self._uri, encoder=index.encoder, words=given.corpus.words,
             analyzer=index.analyzer, k1=index.k1, b=index.b, vectors=index.vectors,
             collection=index.collection, limit=given.corpus.limit, key_env=index.key_env,
-            token_env=index.token_env, on_event=self.tell,
+            token_env=index.token_env, on_event=self.on_event,
         )  # fmt: skip
 
     async def retrieve(self) -> RetrievalSummary:
@@ -254,7 +254,7 @@ class _ExperimentSteps:
             mode=search.mode, k=search.k, encoder=None if own else index.encoder,
             search=search.object, http=search.http, collection=index.collection,
             limit=given.questions.limit, key_env=search.key_env if own else index.key_env,
-            token_env=index.token_env, on_event=self.tell,
+            token_env=index.token_env, on_event=self.on_event,
         )  # fmt: skip
 
     def _write_groups(self) -> int:
@@ -305,8 +305,8 @@ class _ExperimentSteps:
         if given is None:
             return None
         return await annotate_async(
-            self.out / "groups.jsonl", self.out / "annotation", least=given.least,
-            replicates=given.replicates, seed=self.experiment.seed, on_event=self.tell,
+            self.out / "groups.jsonl", self.out / "annotation", min_confidence=given.min_confidence,
+            replicates=given.replicates, seed=self.experiment.seed, on_event=self.on_event,
         )  # fmt: skip
 
     def _samples(self, mode: AskingMode) -> SamplingPlan:
@@ -350,7 +350,7 @@ class _ExperimentSteps:
         found = measure(
             [self.out / "runs" / _place(name) for name in self._modes], out=self.out / "report",
             by=given.measure.by, title=given.measure.title, notes=[note, self._answerable()],
-            replicates=given.measure.replicates, seed=given.seed, on_event=self.tell,
+            replicates=given.measure.replicates, seed=given.seed, on_event=self.on_event,
         )  # fmt: skip
         self.measured.append(found)
         return found

@@ -13,7 +13,7 @@ from novarag.flows.events import FileWritten, silent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.sft.exporting import ExportOptions
     from novarag.strategies import Strategy
 
@@ -75,11 +75,11 @@ def export_training_set(
     max_length: int | None = None,
     dev: float = EXPORT.dev,
     seed: int = EXPORT.seed,
-    model: str | None = None,
+    source: str | None = None,
     base: str | None = None,
     levels: int = EXPORT.levels,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Export:
     """Write what a filter kept as a training set, with a data card.
 
@@ -95,8 +95,9 @@ def export_training_set(
         max_length: Longest sample in tokens, 2048 by default; needs a tokenizer.
         dev: Share of questions to set aside in a dev split; 0 for none.
         seed: Seed of the dev split.
-        model: Whose replies to export, if there are several models.
-        base: Model to train, for the LLaMA-Factory files: a name or a path.
+        source: Name of the model whose replies to export, if there are several.
+        base: The model that is trained, for the LLaMA-Factory files: a folder, or a name on the
+            hub.
         levels: Levels of confidence, 10 or 101, that targets of the alignments `share` and
             `teacher` are written in.
         strategies: Strategies of your own that were asked with: objects, or
@@ -120,7 +121,7 @@ def export_training_set(
         levels=levels,
     )
     return write_export(
-        filtered, out, options, model=model, strategies=strategies, on_event=on_event
+        filtered, out, options, model=source, strategies=strategies, on_event=on_event
     )
 
 
@@ -131,7 +132,7 @@ def write_export(
     *,
     model: str | None = None,
     strategies: str | Strategy | Sequence[str | Strategy] = (),
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Export:
     """Write a training set whose options were checked before, as a pipeline does."""
     from novarag.runs import read_groups

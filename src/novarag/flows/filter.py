@@ -13,10 +13,8 @@ from novarag.flows.events import PartsProgress, silent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.flows.events import Tell
-    from novarag.runs import Run
-
-    Place = str | Path | Run
+    from novarag.flows.events import EventListener
+    from novarag.flows.sources import RunPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class FilterResult:
 
 
 def filter_trials(
-    runs: Place | Sequence[Place],
+    runs: RunPlace | Sequence[RunPlace],
     out: str | Path,
     *,
     rules: str = FILTER.rules,
@@ -50,7 +48,7 @@ def filter_trials(
     tolerate_mismatch: bool = False,
     drop_longest: float = FILTER.drop_longest,
     partial_runs: bool = False,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> FilterResult:
     """Filter the trials of runs, one for each model, into a folder.
 

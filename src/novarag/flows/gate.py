@@ -29,14 +29,14 @@ from novarag.taxonomy import EvidenceState
 if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
-    from novarag.calibration.fit_gate import Rows
+    from novarag.calibration.fit_gate import RowChoice
     from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.stats.arrays import Floats
     from novarag.strategies import Labels
 
 
-class _Scored(NamedTuple):
+class _GateRows(NamedTuple):
     """The rows that a gate is set on, their scores, and what the scores are called."""
 
     rows: GradedAnswers
@@ -52,7 +52,7 @@ def gate(
     by_state: bool | str = False,
     calibration: str | Path | Calibration | None = None,
     split: str | Path | None = None,
-    rows: Rows = "one",
+    rows: RowChoice = "one",
     columns: Columns | None = None,
     reader: str | Labels | None = None,
     source: str | AnswerSource | None = None,
@@ -60,7 +60,7 @@ def gate(
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Gate:
     """Set a gate: a threshold whose answers are wrong at most at `risk`.
 
@@ -152,10 +152,10 @@ def as_gate(given: str | Path | Gate) -> Gate:
 
 def _scores(
     taken: GradedAnswers, calibration: str | Path | Calibration | None, *, other_source: bool
-) -> _Scored:
+) -> _GateRows:
     """Return the scores of rows: as stated, or calibrated by what has not seen the questions."""
     if calibration is None:
-        return _Scored(taken, taken.confidence, STATED)
+        return _GateRows(taken, taken.confidence, STATED)
     made = as_calibration(calibration)
     if not other_source:
         check_source(made, taken.source)
@@ -163,13 +163,13 @@ def _scores(
     return _calibrated(taken, made)
 
 
-def _calibrated(taken: GradedAnswers, made: Calibration) -> _Scored:
+def _calibrated(taken: GradedAnswers, made: Calibration) -> _GateRows:
     states = [taken.state_name(number) for number in taken.state]
     score = made.apply(taken.confidence, states, taken.signal).probability
-    return _Scored(taken, score, score_name(made))
+    return _GateRows(taken, score, score_name(made))
 
 
-def _split(taken: GradedAnswers, place: Path, seed: int, on_event: Tell) -> _Scored:
+def _split(taken: GradedAnswers, place: Path, seed: int, on_event: EventListener) -> _GateRows:
     """Fit a calibration on half of the questions, and return the other half with its scores."""
     names = np.unique(taken.question)
     own_seed = seed_for(seed, "gate", "split")
@@ -198,7 +198,9 @@ def _stamped(gate: Gate, score: str) -> Gate:
     return replace(gate, score=score, date=today, version=__version__)
 
 
-def _write(gate: Gate, out: str | Path | None, page: str | Path | None, on_event: Tell) -> None:
+def _write(
+    gate: Gate, out: str | Path | None, page: str | Path | None, on_event: EventListener
+) -> None:
     if out is not None:
         save_gate(gate, out)
         on_event(FileWritten(Path(out)))

@@ -15,7 +15,7 @@ from novarag.noise.group_build import THREE_GROUPS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.flows.inputs import Given
+    from novarag.flows.inputs import GroupsInput
     from novarag.noise.group_build import GroupBuild
     from novarag.records import PassageGroup
 
@@ -23,7 +23,7 @@ _DEFAULT = GroupSettings()
 
 
 def group_passages(
-    pool: Given,
+    pool: GroupsInput,
     out: str | Path | None = None,
     *,
     mix: str = _DEFAULT.mix,
@@ -100,7 +100,7 @@ def audited(found: GroupBuild, margin: float) -> GroupBuild:
         return replace(found, unaudited=str(error))
 
 
-def _pools(pool: Given) -> Iterator[PassageGroup]:
+def _pools(pool: GroupsInput) -> Iterator[PassageGroup]:
     from novarag.answers.opening.answers import run_at
 
     run = run_at(pool)

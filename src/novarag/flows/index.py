@@ -22,7 +22,7 @@ from novarag.retrieval.threads import in_thread, opened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.records import Document
     from novarag.retrieval.encoding import Encoder
 
@@ -80,7 +80,7 @@ async def build_index_async(
     limit: int | None = None,
     key_env: str | None = None,
     token_env: str = TOKEN_ENV,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> IndexBuild:
     """Index a corpus for BM25 and, with an encoder, for vectors; called again, it goes on.
 

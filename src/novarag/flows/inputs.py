@@ -13,10 +13,10 @@ from novarag.runner.sources import as_group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Given = str | Path | PassageGroup | Iterable[PassageGroup]
+GroupsInput = str | Path | PassageGroup | Iterable[PassageGroup]
 
 
-def iter_given(groups: Given) -> Iterator[PassageGroup]:
+def iter_given(groups: GroupsInput) -> Iterator[PassageGroup]:
     """Read groups from a file, or take them as they are."""
     if isinstance(groups, (str, Path)):
         from novarag.datasets import iter_groups

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.graded_answers import GradedAnswers
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.metrics import Measurement, Metric
     from novarag.report import Heading
     from novarag.stats.arrays import Floats
@@ -40,7 +40,7 @@ def measure(
     by: str | Sequence[str] = (),
     columns: Columns | None = None,
     reader: str | Labels | None = None,
-    mix: str | Path | Mapping[str, float] | None = None,
+    kind_shares: str | Path | Mapping[str, float] | None = None,
     calibration: str | Path | Calibration | None = None,
     calibrate: bool = False,
     other_source: bool = False,
@@ -52,7 +52,7 @@ def measure(
     seed: int = 0,
     min_rows: int | None = None,
     metrics: Sequence[str | Metric] = (),
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Measurement:
     """Measure calibration, discrimination and selective risk, with intervals and baselines.
 
@@ -65,8 +65,8 @@ def measure(
         columns: Which columns hold what, where their names do not say it.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
-        mix: Shares of the kinds of groups, as a mapping or the profile.json of `annotate`: the
-            answers are weighed to that mix, too.
+        kind_shares: Shares of the kinds of groups, as a mapping or the profile.json of
+            `annotate`: the answers are weighed to that mix, too.
         calibration: A calibration or its file, whose confidences are set beside the stated ones. It
             must not have seen these questions.
         calibrate: Set calibrated confidences beside the stated ones, each by a fit on other
@@ -75,7 +75,7 @@ def measure(
             refused otherwise.
         out: A folder for report.html, report.md and report.json; None writes nothing.
         title: Title of the report.
-        notes: Sentences that stand before the measurement's own notes.
+        notes: Notes that stand before the measurement's own.
         texts: Show some questions and answers in the report, where the table has their texts.
         replicates: Bootstrap replicates behind each interval.
         seed: Seed of the bootstrap, of the folds of `calibrate`, and of the rows drawn for
@@ -90,7 +90,7 @@ def measure(
     from novarag.metrics import LEAST_ROWS, measure_table
 
     by = (by,) if isinstance(by, str) else tuple(by)
-    wanted = _mix(mix)
+    wanted = _mix(kind_shares)
     taken = add_overlap(read_answers(answers, columns=columns, reader=reader))
     on_event(TableRead(taken.taken))
     said = [*notes, *taken.notes]
@@ -105,7 +105,7 @@ def measure(
         said += _weigh(taken.table, wanted, out, by, resampling, on_event)
     found = measure_table(
         taken.table, by=by, replicates=replicates, seed=seed,
-        least=LEAST_ROWS if min_rows is None else min_rows, metrics=metrics,
+        min_rows=LEAST_ROWS if min_rows is None else min_rows, metrics=metrics,
         progress=_progress(on_event, replicates),
     )  # fmt: skip
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
@@ -137,7 +137,7 @@ def make_heading(title: str, *, sources: Sequence[str], notes: Sequence[str]) ->
     return Heading(title=title, sources=sources, made=today, version=__version__, notes=notes)
 
 
-def _progress(on_event: Tell, replicates: int) -> Callable[[int], None]:
+def _progress(on_event: EventListener, replicates: int) -> Callable[[int], None]:
     done = 0
 
     def progress(count: int) -> None:
@@ -160,7 +160,7 @@ def _weigh(
     out: str | Path | None,
     by: Sequence[str],
     resampling: tuple[int, int],
-    on_event: Tell,
+    on_event: EventListener,
 ) -> list[str]:
     """Weigh the answers to a mix, and say what comes of it."""
     from novarag.atomic import write_whole

@@ -25,8 +25,8 @@ from novarag.taxonomy import PassageKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from novarag.flows.events import Tell
-    from novarag.flows.inputs import Given
+    from novarag.flows.events import EventListener
+    from novarag.flows.inputs import GroupsInput
     from novarag.records import PassageGroup, Prompt
     from novarag.runner.access import Access, Model
     from novarag.runner.events import RunSummary
@@ -74,7 +74,7 @@ class NoiseResult:
 
 
 async def make_noise_async(
-    questions: Given,
+    questions: GroupsInput,
     model: Model,
     out: str | Path,
     *,
@@ -87,7 +87,7 @@ async def make_noise_async(
     seed: int | None = 0,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> NoiseResult:
     """Have a model write misleading, distracting and agreeing passages, and check each of them.
@@ -132,7 +132,7 @@ make_noise = synchronous(make_noise_async)
 
 
 def noise_prompts(
-    questions: Given,
+    questions: GroupsInput,
     *,
     kinds: Sequence[str] = _DEFAULT.kinds,
     candidates: int = _DEFAULT.candidates,
@@ -170,7 +170,7 @@ def sort_noise(done: RunAttempt, noising: NoisePlan) -> NoiseResult:
     return NoiseResult(place=done.run.place, run=done.summary, tally=tally)
 
 
-def questions_of(questions: Given) -> Iterator[PassageGroup]:
+def questions_of(questions: GroupsInput) -> Iterator[PassageGroup]:
     """Read questions that must have answers and one gold passage to write noise around."""
     source = str(questions) if isinstance(questions, (str, Path)) else None
     for number, group in enumerate(iter_given(questions), start=1):
@@ -202,7 +202,7 @@ def _gold_problem(group: PassageGroup) -> str | None:
     return "several passages, and none is marked as gold." if kinds else "there is no gold passage."
 
 
-def _source(questions: Given, noising: NoisePlan) -> GroupSource:
+def _source(questions: GroupsInput, noising: NoisePlan) -> GroupSource:
     """Take questions from a file, or as they are; they are read twice."""
     given = questions if isinstance(questions, (str, Path)) else list(iter_given(questions))
     found = source_of(given)

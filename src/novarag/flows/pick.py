@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.graded_answers import GradedAnswers
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.stats.arrays import Ints
     from novarag.strategies import Labels
 
@@ -38,7 +38,7 @@ _FORMAT = "picked 1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Picked:
+class PickedAnswers:
     """Answers to grade, a row each in the order of the sheet, and the strata they stand for.
 
     `rows` has the log's columns, `weight` and `stratum`; behind the answers to grade stand unread
@@ -98,8 +98,8 @@ def pick_answers(
     calibration: str | Path | Calibration | None = None,
     spread: float = PICK.spread,
     seed: int = 0,
-    on_event: Tell = silent,
-) -> Picked:
+    on_event: EventListener = silent,
+) -> PickedAnswers:
     """Pick answers of a log to grade next, one a question, and write a sheet that works offline.
 
     Args:
@@ -132,7 +132,7 @@ def pick_answers(
     )
     picks = replace(picks, rows=kept[picks.rows], unread=kept[picks.unread])
     entries = shown_entries(taken, table[picks.rows.tolist()], show)
-    made = Picked(
+    made = PickedAnswers(
         sheet=sheet_id(entries),
         rows=_chosen(table, rows, picks, taken.columns),
         strata=picks.strata,
@@ -189,7 +189,7 @@ def read_grades(
     grades: str | Path | Sequence[str | Path],
     out: str | Path | None = None,
     *,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> GradedTable:
     """Read what graders saved, and make the graded table that a calibration and a gate take.
 
@@ -219,7 +219,7 @@ def read_grades(
     return GradedTable(table=table, counts=dict(counts), raters=ratings.raters)
 
 
-def _graded_table(picked: Picked, said: Sequence[str]) -> DataFrame:
+def _graded_table(picked: PickedAnswers, said: Sequence[str]) -> DataFrame:
     import numpy as np
     import polars as pl
 
@@ -239,7 +239,7 @@ def _graded_table(picked: Picked, said: Sequence[str]) -> DataFrame:
 # — the folder —
 
 
-def _to_json(made: Picked) -> dict[str, Any]:
+def _to_json(made: PickedAnswers) -> dict[str, Any]:
     import polars as pl
     import polars.selectors as cs
 
@@ -257,7 +257,7 @@ def _to_json(made: Picked) -> dict[str, Any]:
     }
 
 
-def _read_picked(folder: Path) -> Picked:
+def _read_picked(folder: Path) -> PickedAnswers:
     import polars as pl
 
     from novarag.answers.opening.files import make_column
@@ -268,7 +268,7 @@ def _read_picked(folder: Path) -> Picked:
     content = read_kept(folder / KEPT, what="list of what was picked", again=again)
     if content.get("format") != _FORMAT:
         raise DataError("another version wrote this.", hint=again, source=str(folder / KEPT))
-    return Picked(
+    return PickedAnswers(
         sheet=content["sheet"],
         rows=pl.DataFrame([make_column(name, values) for name, values in content["columns"]]),
         strata=tuple(PickStratum(**stratum) for stratum in content["strata"]),

@@ -17,7 +17,7 @@ from novarag.presets.public_data import PublicFile, PublicSource, public_source,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.presets.public_data import PublicTable
 
 DOWNLOADS = "downloads"
@@ -55,12 +55,12 @@ async def public_data_async(
     out: str | Path | None = None,
     fetch: bool = False,
     mirror: str | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> PublicData:
     """Say which public data there is; make the tables of a source from its files, or fetch them.
 
     Args:
-        name: A source; left out, all are listed and nothing is made.
+        name: Name of a source; left out, all are listed and nothing is made.
         files: Files of the source, or folders with them, under any names: each is known by its
             SHA-256.
         out: The folder for the tables, the one that `data` and NOVARAG_DATA name; default:
@@ -143,7 +143,11 @@ def _files(given: Iterable[str | Path]) -> Iterator[tuple[Path, bool]]:
 
 
 async def _fetch(
-    source: PublicSource, found: dict[str, Path], place: Path, mirror: str | None, on_event: Tell
+    source: PublicSource,
+    found: dict[str, Path],
+    place: Path,
+    mirror: str | None,
+    on_event: EventListener,
 ) -> None:
     """Fetch the files that were not given; those that were fetched before are taken as they are."""
     from novarag.web.download import FileDownload, download
@@ -177,7 +181,7 @@ def _address(file: PublicFile, mirror: str | None) -> str:
 
 
 def _make(
-    source: PublicSource, found: Mapping[str, Path], place: Path, on_event: Tell
+    source: PublicSource, found: Mapping[str, Path], place: Path, on_event: EventListener
 ) -> Iterator[PreparedTable]:
     """Make every table whose files are all there."""
     sums = {file.path: file.sha256 for file in source.files}

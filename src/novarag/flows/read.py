@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def read_reply(
     text: str,
-    strategy: str | Strategy | Labels = "nova",
+    reader: str | Strategy | Labels = "nova",
     *,
     k: int | None = None,
     scale: NumberScale | str | None = None,
@@ -22,7 +22,7 @@ def read_reply(
 
     Args:
         text: The text of the reply.
-        strategy: The strategy or preset whose reader reads it: its name, the object,
+        reader: The strategy or preset whose reader reads it: its name, the object,
             "package.module:OBJECT", or `Labels`.
         k: Number of passages that the prompt showed, if that is known.
         scale: Whether a bare confidence is a percent or a share: "percent" (0%-100%), "hundred"
@@ -37,4 +37,4 @@ def read_reply(
 
     if not isinstance(text, str):
         raise TypeError(f"text must be the text of a reply, not {type(text).__name__}")
-    return read(text, find_labels(strategy, scale), k=k)
+    return read(text, find_labels(reader, scale), k=k)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from novarag.flows.inputs import iter_given
 
 if TYPE_CHECKING:
-    from novarag.flows.inputs import Given
+    from novarag.flows.inputs import GroupsInput
     from novarag.records import Prompt
     from novarag.strategies import Strategy
 
 
-def render(groups: Given | None = None, strategy: str | Strategy = "nova") -> list[Prompt]:
+def render(groups: GroupsInput | None = None, strategy: str | Strategy = "nova") -> list[Prompt]:
     """Render the prompt of every group.
 
     Args:

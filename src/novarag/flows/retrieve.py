@@ -26,7 +26,7 @@ from novarag.retrieval.threads import in_thread, opened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.ports import Retriever
     from novarag.retrieval.encoding import Encoder
 
@@ -79,7 +79,7 @@ async def retrieve_async(
     limit: int | None = None,
     key_env: str | None = None,
     token_env: str = TOKEN_ENV,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> RetrievalResult:
     """Find passages for questions, as groups that `ask` and `annotate` take.
 
@@ -143,7 +143,7 @@ async def _look(
     *,
     name: str,
     k: int,
-    on_event: Tell,
+    on_event: EventListener,
 ) -> RetrievalResult:
     """Search for every question, so many at a time, and count what was found."""
     asked = passages = empty = unanswered = 0

@@ -12,22 +12,20 @@ from novarag.flows.sync import synchronous
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from polars import DataFrame
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.flows.reread import RereadCounts
+    from novarag.flows.sources import RunPlace
     from novarag.ports import Asking
     from novarag.runs import Manifest, Run, Summary
     from novarag.strategies import Strategy
     from novarag.strategies.follow_up import FollowUp
 
-    Place = str | Path | Run
-
 
 def summarise(
-    run: Place, *, strategy: str | Strategy | None = None, on_event: Tell = silent
+    run: RunPlace, *, strategy: str | Strategy | None = None, on_event: EventListener = silent
 ) -> Summary:
     """Sum a run up: counts, failures with their reasons, what is left, who is at work.
 
@@ -47,7 +45,7 @@ def summarise(
 
 
 def iter_trial_tables(
-    run: Place, *, strategy: str | Strategy | None = None, on_event: Tell = silent
+    run: RunPlace, *, strategy: str | Strategy | None = None, on_event: EventListener = silent
 ) -> Iterator[DataFrame]:
     """Yield the trials of a run as tables, shard by shard, finished or not.
 
@@ -75,7 +73,7 @@ class Recovery:
     damage: tuple[str, ...] = field(default=())
 
 
-async def recover_async(run: Place, *, strategy: str | Strategy | None = None) -> Recovery:
+async def recover_async(run: RunPlace, *, strategy: str | Strategy | None = None) -> Recovery:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask.
 
     Args:
@@ -101,11 +99,11 @@ recover = synchronous(recover_async)
 
 
 def reread(
-    run: Place,
+    run: RunPlace,
     *,
     workers: int | None = None,
     strategy: str | Strategy | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> RereadCounts:
     """Read and grade every stored reply again, after the reader has changed. Nothing is asked.
 
@@ -132,7 +130,7 @@ def reread(
     return reread_run(found, asking, workers=workers or os.cpu_count() or 1, on_event=advance)
 
 
-def _open(run: Place) -> Run:
+def _open(run: RunPlace) -> Run:
     from novarag.runs import Run, open_run
 
     return run if isinstance(run, Run) else open_run(run)

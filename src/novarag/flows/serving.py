@@ -46,8 +46,8 @@ class Server:
 def serving_plan(
     models: str | Path | Sequence[str | Path],
     *,
-    base: str = _USUAL.base,
-    model: str | Path | None = None,
+    base: str | Path | None = None,
+    base_name: str = _USUAL.base,
     merged: bool = False,
     cpu: bool = False,
     compiled: bool = _USUAL.compiled,
@@ -63,8 +63,9 @@ def serving_plan(
 
     Args:
         models: Folders that `train_model` wrote, all of one base; "NAME=FOLDER" names the model.
-        base: Name to serve the base by.
-        model: Folder or name of the base, if it is not where it was in training.
+        base: The model that is trained, if it is not where it was in training: a folder, or a
+            name on the hub.
+        base_name: Name to serve the base by.
         merged: Serve the merged weights of one model, alone.
         cpu: For vLLM's CPU build, on this machine.
         compiled: With `cpu` and `merged`: start minutes later, and generate faster.
@@ -88,7 +89,7 @@ def serving_plan(
             "`compiled` goes with `cpu` and `merged`: elsewhere vLLM decides by itself"
         )
     options = ServingOptions(
-        base=base,
+        base=base_name,
         vllm=vllm,
         host=host,
         port=port,
@@ -100,8 +101,8 @@ def serving_plan(
     )
     read = [read_model(place) for place in _places(models)]
     if merged:
-        return _plan_merged(read, options, model)
-    plan = plan_adapters(read, options, place=None if model is None else str(model))
+        return _plan_merged(read, options, base)
+    plan = plan_adapters(read, options, place=None if base is None else str(base))
     return replace(plan, notes=(*plan.notes, _SLOW)) if cpu else plan
 
 
@@ -116,14 +117,14 @@ def _places(models: str | Path | Sequence[str | Path]) -> list[str]:
 
 
 def _plan_merged(
-    read: Sequence[TrainedModel], options: ServingOptions, model: str | Path | None
+    read: Sequence[TrainedModel], options: ServingOptions, base: str | Path | None
 ) -> ServingPlan:
     from novarag.serving.preparing import plan_merged
 
     if len(read) > 1:
         raise UsageError("merged weights are a whole model: serve one model with `merged=True`")
-    if model is not None:
-        raise UsageError("merged weights need no base; leave out `model`")
+    if base is not None:
+        raise UsageError("merged weights need no base; leave out `base`")
     return plan_merged(read[0], options)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from novarag.answers.opening.answers import Answers
     from novarag.records import PassageGroup
 
-    Groups = dict[tuple[str, str], PassageGroup]
+    ShownGroups = dict[tuple[str, str], PassageGroup]
 
 _PASSAGES = "passages"
 _LOG = "the log"
@@ -41,7 +41,9 @@ def _wanted(rows: DataFrame, show: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _entry(row: dict[str, Any], answer: str, wanted: Sequence[str], groups: Groups) -> GradeEntry:
+def _entry(
+    row: dict[str, Any], answer: str, wanted: Sequence[str], groups: ShownGroups
+) -> GradeEntry:
     texts = [part for name in wanted for part in _parts(name, row[name])]
     said = "" if row[answer] is None else str(row[answer])
     group = groups.get((str(row["question"]), str(row.get("group"))))
@@ -65,7 +67,7 @@ def _parts(name: str, value: object) -> Iterator[tuple[str, str]]:
             yield (name if len(parts) == 1 else f"{name} {number}", str(text))
 
 
-def _groups(log: Answers, rows: DataFrame) -> Groups:
+def _groups(log: Answers, rows: DataFrame) -> ShownGroups:
     """Find the groups of rows that come from runs or trials, by question and name."""
     if "group" not in rows.columns:
         return {}

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    Place = str | Path | Run
+    RunPlace = str | Path | Run
 
 
-def open_sources(places: Sequence[Place], *, partial: bool = False) -> list[Run]:
+def open_sources(places: Sequence[RunPlace], *, partial: bool = False) -> list[Run]:
     """Open runs of different models; `partial` lets runs in that are not finished."""
     runs = open_each(places, partial=partial)
     models = Counter(run.settings.model for run in runs)
@@ -36,7 +36,7 @@ def open_sources(places: Sequence[Place], *, partial: bool = False) -> list[Run]
     return runs
 
 
-def open_each(places: Sequence[Place], *, partial: bool = False) -> list[Run]:
+def open_each(places: Sequence[RunPlace], *, partial: bool = False) -> list[Run]:
     """Open runs of any models, under names that tell them apart."""
     opened = [place if isinstance(place, Run) else open_run(place) for place in places]
     names = [PurePath(run.place).name for run in opened]

@@ -17,7 +17,7 @@ from novarag.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.records import Trial
     from novarag.runs import Run
     from novarag.study import RatingSheet, Rubric, StudyReport
@@ -38,21 +38,21 @@ def make_rating_sheet(
     runs: Sequence[str | Path],
     out: str | Path | None = None,
     *,
-    questions: int = QUESTIONS,
+    question_count: int = QUESTIONS,
     seed: int = 0,
     criteria: str | Path | Rubric | None = None,
-    answers: bool = False,
-    on_event: Tell = silent,
+    show_answers: bool = False,
+    on_event: EventListener = silent,
 ) -> RatingSheet:
     """Make a blind rating sheet of replies to the same questions: one page that works offline.
 
     Args:
         runs: Finished runs, one for each system to compare.
         out: Folder for sheet.html and key.json; without it, nothing is written.
-        questions: How many questions to draw.
+        question_count: How many questions to draw.
         seed: Seed of the draw and of the orders.
         criteria: What to rate: a file (.toml or .json), or a `Rubric`; by default the paper's five.
-        answers: Show raters the accepted answers too.
+        show_answers: Show raters the accepted answers too.
         on_event: Hears what was written.
     """
     from novarag.report.study import write_sheet
@@ -61,8 +61,10 @@ def make_rating_sheet(
     rubric, places = _rubric(criteria), _paths(runs, "runs")
     if len(places) < 2:
         raise UsageError("a study compares systems: give a run for each, two at least")
-    systems = read_replies(places, questions=questions, seed=seed)
-    made = make_sheet(systems, questions=questions, seed=seed, rubric=rubric, answers=answers)
+    systems = read_replies(places, questions=question_count, seed=seed)
+    made = make_sheet(
+        systems, questions=question_count, seed=seed, rubric=rubric, answers=show_answers
+    )
     if out is not None:
         with whole_folder(Path(out), lambda place: _check_sheet(place, made.id)) as draft:
             written = write_sheet(made, draft)
@@ -78,7 +80,7 @@ def read_rating_files(
     *,
     replicates: int = REPLICATES,
     seed: int = MEASURE.seed,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> StudyReport:
     """Read what raters saved, take the blindfold off, and report means, agreement and tests.
 

@@ -13,7 +13,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.sft.train.training import TrainingJob
 
 _FEW = 10  # steps: the paper's training set gives fourteen
@@ -54,12 +54,12 @@ class TrainingResult:
 
 def train_model(
     export: str | Path,
-    model: str | Path,
+    base: str | Path,
     out: str | Path,
     *,
     settings: TrainingSettings | None = None,
     merge: bool = False,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> TrainingResult:
     """Train a model on an export with LoRA; call it again with the same to go on after a kill.
 
@@ -67,7 +67,7 @@ def train_model(
 
     Args:
         export: The folder that `export_training_set` wrote.
-        model: The model whose replies these are: a folder, or a name on the hub.
+        base: The model that is trained, whose replies these are: a folder, or a name on the hub.
         out: The folder for the adapter, its card and its report.
         settings: How to train; the paper's and its released settings by default.
         merge: Write the whole model with the adapter worked in, too.
@@ -78,7 +78,7 @@ def train_model(
     if settings is not None and not isinstance(settings, TrainingSettings):
         raise TypeError(f"settings must be TrainingSettings, not {type(settings).__name__}")
     check_packages()
-    job = prepare(Path(export), str(model), Path(out), settings or TrainingSettings())
+    job = prepare(Path(export), str(base), Path(out), settings or TrainingSettings())
     lead = is_lead()
     hear = on_event if lead else silent
     for line in _beginning(job):

@@ -13,7 +13,7 @@ from novarag.flows.calibrate import as_calibration
 from novarag.flows.gate import as_gate
 from novarag.gateway.held_upstream import FORM, HeldUpstream
 from novarag.gateway.settings import policy_settings
-from novarag.gateway.upstream import Unavailable, UpstreamRefused
+from novarag.gateway.upstream import UpstreamRefused, UpstreamUnavailable
 from novarag.llm.wire import read_reply, without_keys
 from novarag.scoring import Exchange, Scorer
 from novarag.scoring.policy import Action, settle
@@ -180,7 +180,9 @@ class ModelRespondent:
         try:
             completions, usage = read_reply(reply.body, sampling, self.settings.name)
         except CallError as error:
-            raise Unavailable(f"the model's server sent no proper reply: {error.detail}") from None
+            raise UpstreamUnavailable(
+                f"the model's server sent no proper reply: {error.detail}"
+            ) from None
         self.held.heard(content, completions[0])
         return without_keys(completions[0], self.upstream.secrets), usage
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$"
 Name = Annotated[str, Field(pattern=NAME)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+PositiveCount = Annotated[int, Field(ge=1, le=1_000_000)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -66,8 +66,8 @@ class UpstreamSettings(_SettingsPart):
     url: str
     key_env: str | None = None
     timeout: Seconds = 60
-    in_flight: Count = 512
-    failures: Count = 5
+    in_flight: PositiveCount = 512
+    failures: PositiveCount = 5
     cooldown: Seconds = 10
 
 
@@ -139,7 +139,7 @@ class ModelSettings(_SettingsPart):
     structured: bool = True
     frame: bool = True
     search: Name | None = None
-    max_tokens: Count = 1024
+    max_tokens: PositiveCount = 1024
     policy: Policy = Policy()
     sources: tuple[str, ...] = ()
     escalate_to: Name | None = None
@@ -156,7 +156,7 @@ class ReplyTexts(_SettingsPart):
 class RateLimit(_SettingsPart):
     """How much a tenant may take in a minute, in one process; what is not set has no limit."""
 
-    requests: Count | None = None
+    requests: PositiveCount | None = None
     tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
 
 
@@ -177,14 +177,14 @@ class LimitSettings(_SettingsPart):
     seconds from its first byte; both hold before a key is looked at.
     """
 
-    body: Count = 1_000_000
+    body: PositiveCount = 1_000_000
     passages: Annotated[int, Field(ge=1, le=200)] = 50
-    question: Count = 20_000
-    passage: Count = 50_000
+    question: PositiveCount = 20_000
+    passage: PositiveCount = 50_000
     reply: Annotated[int, Field(ge=1_000, le=32_000_000)] = 2_000_000
     deadline: Seconds = 120
-    in_flight: Count = 2_000
-    connections: Count = 5_000
+    in_flight: PositiveCount = 2_000
+    connections: PositiveCount = 5_000
     headers: Seconds = 10
     drain: Seconds = 25
     rate: RateLimits = RateLimits()

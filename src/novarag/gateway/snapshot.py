@@ -12,7 +12,7 @@ from novarag.errors import NovaragError, UsageError
 from novarag.gateway.decisions import Decider, ModelRespondent
 from novarag.gateway.http.requests import BadRequest, GivenPassage
 from novarag.gateway.settings import read_settings
-from novarag.gateway.upstream import Unavailable, UpstreamClient
+from novarag.gateway.upstream import UpstreamClient, UpstreamUnavailable
 from novarag.retrieval.http import HttpRetriever
 from novarag.web.sending import Patience
 
@@ -134,7 +134,7 @@ class PassageSearch:
         try:
             (found,) = await self._retriever.search([question], k=self._k)
         except CallError as error:
-            raise Unavailable(
+            raise UpstreamUnavailable(
                 f"the search {self._name!r} gave no passages ({error.outcome})"
             ) from None
         if not found:

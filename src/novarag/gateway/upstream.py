@@ -34,7 +34,7 @@ _LONGEST_KIND = 200  # characters of a `Content-Type`
 _UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
 
-class Unavailable(Exception):  # noqa: N818 - a state, not an accident
+class UpstreamUnavailable(Exception):  # noqa: N818 - a state, not an accident
     """An upstream that gives no answer: the status that a client is told, the word of the log."""
 
     kind: ClassVar[str] = "Unavailable"
@@ -44,13 +44,13 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an accident
         self.status, self.after = status, after
 
 
-class Busy(Unavailable):
+class UpstreamBusy(UpstreamUnavailable):
     """An upstream that has all the requests it may have at once; nothing is wrong with it."""
 
     kind = "Busy"
 
 
-class UpstreamRefused(Unavailable):
+class UpstreamRefused(UpstreamUnavailable):
     """An upstream that turned down what it was sent, which says nothing against it."""
 
     kind = "Refused"
@@ -210,17 +210,17 @@ class UpstreamSlot:
     def __enter__(self) -> None:
         stay_away = self._breaker.admit(monotonic())
         if stay_away is not None:
-            raise Unavailable("the model's server is failing", status=503, after=stay_away)
+            raise UpstreamUnavailable("the model's server is failing", status=503, after=stay_away)
         if self.taken >= self._settings.in_flight:
             self._breaker.gave_up()
-            raise Busy("the model's server is busy", status=503, after=1.0)
+            raise UpstreamBusy("the model's server is busy", status=503, after=1.0)
         self.taken += 1
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.taken -= 1
         if error is None or isinstance(error, UpstreamRefused):
             self._breaker.succeeded()
-        elif isinstance(error, Unavailable):
+        elif isinstance(error, UpstreamUnavailable):
             self._breaker.failed(monotonic())
         elif isinstance(error, _FAILURES):
             self._breaker.failed(monotonic())
@@ -248,7 +248,7 @@ async def read_events(response: aiohttp.ClientResponse, longest: int) -> AsyncIt
                     await asyncio.sleep(0)
                 yield event
         except ValueError as error:
-            raise Unavailable(f"the model's server sent no proper reply: {error}") from None
+            raise UpstreamUnavailable(f"the model's server sent no proper reply: {error}") from None
 
 
 def _check_status(status: int) -> None:
@@ -256,10 +256,10 @@ def _check_status(status: int) -> None:
     if status == 200 or 400 <= status < 500:
         return
     if 300 <= status < 400:
-        raise Unavailable("the model's server sent us elsewhere")
+        raise UpstreamUnavailable("the model's server sent us elsewhere")
     if status >= 500:
-        raise Unavailable(f"the model's server failed (HTTP {status})")
-    raise Unavailable(f"the model's server sent no proper reply (HTTP {status})")
+        raise UpstreamUnavailable(f"the model's server failed (HTTP {status})")
+    raise UpstreamUnavailable(f"the model's server sent no proper reply (HTTP {status})")
 
 
 def read_retry_after(response: aiohttp.ClientResponse) -> int | None:
@@ -277,11 +277,11 @@ def _read_content_type(response: aiohttp.ClientResponse) -> str:
     return said if sound else "application/octet-stream"
 
 
-def _explain_failure(error: Exception, timeout: float) -> Unavailable:
+def _explain_failure(error: Exception, timeout: float) -> UpstreamUnavailable:
     if isinstance(error, TimeoutError):
-        return Unavailable(f"no reply of the model's server in {timeout:g} s", status=504)
+        return UpstreamUnavailable(f"no reply of the model's server in {timeout:g} s", status=504)
     if isinstance(error, aiohttp.ClientConnectorError):
-        return Unavailable("the model's server cannot be reached", status=503, after=1.0)
+        return UpstreamUnavailable("the model's server cannot be reached", status=503, after=1.0)
     if isinstance(error, AttemptFailure) and error.outcome is Outcome.MALFORMED:
-        return Unavailable(f"the model's server sent no proper reply: {error.detail}")
-    return Unavailable("the connection to the model's server was lost")
+        return UpstreamUnavailable(f"the model's server sent no proper reply: {error.detail}")
+    return UpstreamUnavailable("the connection to the model's server was lost")

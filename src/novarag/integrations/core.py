@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from novarag.scoring import AnswerObject
     from novarag.strategies import Strategy
 
-    Given = str | Mapping[str, Any] | Passage
+    PassageInput = str | Mapping[str, Any] | Passage
 
 
 class ReplyScorer:
@@ -69,7 +69,7 @@ class ReplyScorer:
     def __call__(
         self,
         question: str,
-        passages: Iterable[Given] | None,
+        passages: Iterable[PassageInput] | None,
         said: str | None,
         confidence: float | None = None,
     ) -> AnswerObject:
@@ -87,7 +87,7 @@ class ReplyScorer:
 
 def score(
     question: str,
-    passages: Iterable[Given] | None,
+    passages: Iterable[PassageInput] | None,
     said: str | None,
     confidence: float | None = None,
     **settings: Any,  # noqa: ANN401 - those of `ReplyScorer`
@@ -121,7 +121,7 @@ def explained(verdict: AnswerObject) -> str:
     return "; ".join(words)
 
 
-def _passage(given: Given) -> PassageMeta:
+def _passage(given: PassageInput) -> PassageMeta:
     """Take a passage as text or as a mapping, which may have a source and an id."""
     if isinstance(given, Passage):
         return PassageMeta(given.text, given.source)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.solver import TaskState
 
-    from novarag.integrations.marking import Row
+    from novarag.integrations.marking import MarkRow
     from novarag.records import Trial
 
 _log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ given), `replicates` and `seed`, and gives value, `_low` and `_high` of each fig
 """
 
 
-def _row(score: SampleScore, question: str | None) -> Row:
+def _row(score: SampleScore, question: str | None) -> MarkRow:
     stated = (score.score.metadata or {}).get("confidence")
     if stated is None:
         raise UsageError(f"sample {score.sample_id} states no confidence: {_HINT}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HEADLINE = ("accuracy", "ece", "brier", "auroc", "aurc", "accuracy_at_80", "coverage_at_10")
 """The figures that belong together: ECE alone is won by a constant."""
 
-Row = tuple[str, float | None, bool | None]
+MarkRow = tuple[str, float | None, bool | None]
 """The question, the stated confidence and whether the answer is right."""
 
 
@@ -38,7 +38,7 @@ def mark_reply(
 
 
 @lru_cache(maxsize=4)
-def measured(rows: tuple[Row, ...], replicates: int, seed: int) -> Panel:
+def measured(rows: tuple[MarkRow, ...], replicates: int, seed: int) -> Panel:
     """Measure rows; several metrics of one evaluation ask for the same rows."""
     names = ("question", "confidence", "correct")
     schema = dict(zip(names, (pl.String, pl.Float64, pl.Boolean), strict=True))

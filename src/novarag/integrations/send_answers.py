@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from novarag.answers.opening.columns import Columns
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
 
 SINKS = {
     "langfuse": "novarag.integrations.langfuse:Langfuse",
@@ -169,7 +169,7 @@ class SendResult:
 
 async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
     answers: object,
-    to: str,
+    sink: str,
     *,
     columns: Columns | None = None,
     trace: str | None = None,
@@ -178,7 +178,7 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
     server: str | None = None,
     sent: str | Path | None = None,
     again: bool = False,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> SendResult:
     """Send the confidences of answers to the traces that they came from.
 
@@ -190,7 +190,7 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
 
     Args:
         answers: An `Answers`, or what `read_answers` takes: a file, the folder of a run, a frame.
-        to: langfuse, mlflow, phoenix, or "package.module:CLASS" of a `Sink` of your own.
+        sink: langfuse, mlflow, phoenix, or "package.module:CLASS" of a `Sink` of your own.
         columns: What the table's columns mean.
         trace: Column with the id of the trace; default `trace_id`.
         span: Column with the id of the span that answered; default `span_id`, where there is one.
@@ -203,21 +203,21 @@ async def send_answers_async(  # noqa: PLR0913 - a verb's settings, by keyword
     from novarag.answers.opening.answers import read_answers
 
     log = _log_of(answers, sent)
-    sink = open_sink(to, server)
+    opened = open_sink(sink, server)
     read = read_answers(answers, columns=columns, graded=False)
     on_event(TableRead((*read.taken, *read.notes)))
     places = {"trace": trace, "span": span, "retriever_span": retriever_span}
     source = ", ".join(read.places) or "the table"
-    placed = place_answers(read.table, places, needs=sink.needs, source=source)
-    found = placed.annotations(needs=sink.needs, documents=sink.documents)
-    with SentLog(log, sink.place) as known:
-        async with sink:
-            work = _SendWork(sink, known, again=again, on_event=on_event)
+    placed = place_answers(read.table, places, needs=opened.needs, source=source)
+    found = placed.annotations(needs=opened.needs, documents=opened.documents)
+    with SentLog(log, opened.place) as known:
+        async with opened:
+            work = _SendWork(opened, known, again=again, on_event=on_event)
             await work.all(found)
     return SendResult(
-        to=to,
+        to=sink,
         answers=placed.table.height,
-        unplaced=placed.unplaced(sink.needs),
+        unplaced=placed.unplaced(opened.needs),
         log=log,
         sent=work.sent,
         before=work.before,
@@ -253,8 +253,8 @@ def _log_of(answers: object, given: str | Path | None) -> Path:
 class _SendWork:
     """A send on its way, and what has become of it."""
 
-    def __init__(self, sink: Sink, known: SentLog, *, again: bool, on_event: Tell) -> None:
-        self._sink, self._known, self._again, self._tell = sink, known, again, on_event
+    def __init__(self, sink: Sink, known: SentLog, *, again: bool, on_event: EventListener) -> None:
+        self._sink, self._known, self._again, self._on_event = sink, known, again, on_event
         self.sent = self.before = self.unread = 0
         self.refused: list[RefusedAnswer] = []
 
@@ -265,7 +265,7 @@ class _SendWork:
             taken = await self._send(batch)
             self._known.add(taken)
             self.sent += len(taken)
-            self._tell(PartsProgress("annotations", self.sent, self.sent + len(self.refused)))
+            self._on_event(PartsProgress("annotations", self.sent, self.sent + len(self.refused)))
             if not self.sent and not self.before and len(self.refused) >= _FUTILE:
                 reason = self.refused[0].reason
                 raise ServiceError(

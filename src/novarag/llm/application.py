@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from novarag.calls import Tell
+    from novarag.calls import AttemptListener
     from novarag.records import PassageGroup
     from novarag.strategies import Strategy
 
@@ -169,7 +169,7 @@ class AppLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Post the prompt as it is; a reply that is not of the agreed kind is malformed."""
         if sampling.n != 1:
@@ -219,7 +219,7 @@ class FunctionApp:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Call the function once for each sample."""
         attempt = Attempt(id=f"called-{key}", endpoint=self.model)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from novarag.calls import Sampling, Tell
+    from novarag.calls import AttemptListener, Sampling
     from novarag.web.dispatcher import Dispatcher
     from novarag.web.form_support import FormSupport
 
@@ -92,7 +92,7 @@ class ChatLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Ask until there is an answer, or no hope of one."""
 

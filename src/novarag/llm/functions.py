@@ -14,7 +14,7 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from novarag.calls import Sampling, Tell
+    from novarag.calls import AttemptListener, Sampling
 
 
 class CallerFunction:
@@ -73,7 +73,7 @@ class FunctionLLM:
     """
 
     def __init__(self, call: Callable[[str], str | Awaitable[str]]) -> None:
-        self._call = CallerFunction(call, parameter="llm", may_repeat=True)
+        self._call = CallerFunction(call, parameter="model", may_repeat=True)
         named = getattr(call, "model", None)
         self.model = named if isinstance(named, str) and named else UNNAMED
 
@@ -83,7 +83,7 @@ class FunctionLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Call the function once for each sample."""
         attempt = Attempt(id=f"called-{key}", endpoint=self.model)

@@ -20,7 +20,7 @@ from novarag.web.redaction import REMARK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.calls import Sampling, Tell
+    from novarag.calls import AttemptListener, Sampling
     from novarag.records import Completion
 
 
@@ -72,7 +72,7 @@ class GatewayLLM(ChatLLM):
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Ask with the passages beside the question, and bring the verdict with the text."""
 

@@ -12,7 +12,7 @@ from novarag.records import Completion
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from novarag.calls import Sampling, Tell
+    from novarag.calls import AttemptListener, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ScriptedLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Return the scripted reply, as often as it was asked for."""
         for cue, reply in self.script.items():

@@ -66,11 +66,11 @@ class RecalibrationGain:
 class Decisions:
     """What the answers of one panel allow: thresholds by risk, and the worth of a calibration.
 
-    `used` rows, one a question, chose the thresholds, as `sure` as a gate is unless told otherwise.
-    For the check `chosen_on` of them chose, and `checked_on` were looked at.
+    `used` rows, one a question, chose the thresholds, at the `confidence_level` that a gate has by
+    default. For the check `chosen_on` of them chose, and `checked_on` were looked at.
     """
 
-    sure: float
+    confidence_level: float
     used: int
     chosen_on: int
     checked_on: int

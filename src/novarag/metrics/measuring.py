@@ -34,7 +34,7 @@ def measure_table(  # noqa: PLR0913 - settings of one measurement, by keyword
     by: str | Sequence[str] = (),
     replicates: int = MEASURE.replicates,
     seed: int = MEASURE.seed,
-    least: int = LEAST_ROWS,
+    min_rows: int = LEAST_ROWS,
     metrics: Iterable[str | Metric] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Measurement:
@@ -42,14 +42,14 @@ def measure_table(  # noqa: PLR0913 - settings of one measurement, by keyword
 
     A frame has the columns `question`, `confidence` (null where the reply could not be read) and
     `correct` (null where nobody graded it); `by` names columns to group by. Intervals resample
-    questions, not rows. Fewer than `least` rows get no figures. `metrics` of one's own stand beside
-    those of the table, as objects or as package.module:OBJECT. `progress` is called with the
-    number of replicates just done.
+    questions, not rows. Fewer than `min_rows` rows get no figures. `metrics` of one's own stand
+    beside those of the table, as objects or as package.module:OBJECT. `progress` is called with
+    the number of replicates just done.
     """
     frame = trials if isinstance(trials, pl.DataFrame) else tabulate(trials)
     by = (by,) if isinstance(by, str) else tuple(by)
     own = find_metrics(metrics)
-    table = AnswerColumns(frame, by, least=least, more=own)
+    table = AnswerColumns(frame, by, min_rows=min_rows, more=own)
     whole = GroupView("all", np.ones(frame.height, dtype=np.bool_), table, replicates)
     groups = [
         GroupView(name, table.group == i, table, replicates) for i, name in enumerate(table.groups)

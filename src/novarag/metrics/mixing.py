@@ -72,7 +72,7 @@ def reweigh(
     if absent:
         raise UsageError(
             f"this mix is not attainable: {', '.join(absent)} groups are in it and no read and"
-            " graded answer is of that kind; ask some, or measure without `mix`"
+            " graded answer is of that kind; ask some, or measure without `kind_shares`"
         )
     questions = question_keys(kept["question"])
     names = {name: i for i, name in enumerate(dict.fromkeys(questions))}

@@ -61,10 +61,10 @@ class AnswerColumns:
         frame: pl.DataFrame,
         by: tuple[str, ...],
         *,
-        least: int = LEAST_ROWS,
+        min_rows: int = LEAST_ROWS,
         more: Sequence[Metric] = (),
     ) -> None:
-        self.least = least
+        self.min_rows = min_rows
         self.metrics = METRICS | {m.name: m for m in more}
         missing = [c for c in ("question", "confidence", "correct", *by) if c not in frame.columns]
         if missing:
@@ -177,8 +177,8 @@ class GroupView:
         n, questions = int(self.kept.sum()), np.unique(t.question[self.kept]).size
         unread, ungraded = (int((self.mask & m).sum()) for m in (t.unread, t.ungraded & ~t.unread))
         rest = f" ({unread} unread, {ungraded} ungraded)" if unread + ungraded else ""
-        if n < t.least:
-            return f"{n} read and graded rows{rest}, fewer than the {t.least} a figure needs"
+        if n < t.min_rows:
+            return f"{n} read and graded rows{rest}, fewer than the {t.min_rows} a figure needs"
         if questions < LEAST_QUESTIONS:
             return f"{questions} questions, fewer than the {LEAST_QUESTIONS} an interval needs"
         return None
@@ -254,7 +254,7 @@ class GroupView:
             figures=self._figures(above_noise=float(METRICS["ece"].of(self.tally)) > floor.line),
             bounds=self._bounds(),
             baselines={name: self._rival(name) for name in self.rivals},
-            worth=self._worth(),
+            worth=self._gain_over_constant(),
             floor=floor,
             bins=self._bins(),
             curve=RiskCurve(*risk_curve(self.tally)),
@@ -304,7 +304,7 @@ class GroupView:
                 figures[m.name] = Figure(value, *bounds, rows.size)
         return figures
 
-    def _worth(self) -> Figure:
+    def _gain_over_constant(self) -> Figure:
         """Compare the stated confidence with the constant, over the same replicates."""
         constant = float(METRICS["brier"].of(self.rivals["constant"].tally()))
         drawn = self.rival_samples["constant"]["brier"] - self.samples["brier"]

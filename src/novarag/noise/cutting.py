@@ -35,7 +35,7 @@ _EXACT = 3.0  # times as much as words of the question that are lost, a length t
 _MOST = 8  # sentences among which all choices are tried
 
 
-Sets = dict[GroupKind, list["Passage"]]
+GroupSets = dict[GroupKind, list["Passage"]]
 """The passages of a question's groups, by the groups' kind."""
 
 
@@ -59,7 +59,7 @@ class SoundEvidence(Protocol):
         """Generated passages with another."""
 
 
-def cut_sets(stock: SoundEvidence) -> Sets | None:
+def cut_sets(stock: SoundEvidence) -> GroupSets | None:
     """Set the gold and a counterfactual passage without the answer against both with it.
 
     None where the answer cannot be cut out, or not without giving it away by the length.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Table = tuple["NDArray[np.float64]", list[str]]
+CueTable = tuple["NDArray[np.float64]", list[str]]
 
 _RUN = 3  # words
 _MODULI = (2, 3, 4, 5, 6, 7)
@@ -56,7 +56,7 @@ def _alike(one: frozenset[object], other: frozenset[object]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-def pair_table(groups: Sequence[GroupParts], most: int) -> Table:
+def pair_table(groups: Sequence[GroupParts], most: int) -> CueTable:
     """Lay out what each pair of the first `most` passages shares, and which pair shares most.
 
     Mean and most over all pairs come first: they tell where passages were shuffled.
@@ -77,7 +77,7 @@ def pair_table(groups: Sequence[GroupParts], most: int) -> Table:
     return np.hstack(parts), names
 
 
-def remainder_table(groups: Sequence[GroupParts], most: int) -> Table:
+def remainder_table(groups: Sequence[GroupParts], most: int) -> CueTable:
     """Lay out lengths modulo small numbers: of each passage, of all, and between two.
 
     Every remainder is a column of its own, since a remainder is a name and no quantity.
@@ -104,7 +104,7 @@ def remainder_table(groups: Sequence[GroupParts], most: int) -> Table:
     return np.array(columns, dtype=float).T, named
 
 
-def question_table(questions: Sequence[Sequence[str]], groups: Sequence[GroupParts]) -> Table:
+def question_table(questions: Sequence[Sequence[str]], groups: Sequence[GroupParts]) -> CueTable:
     """Lay out how many of the question's words passages hold."""
     seen = count_words(questions)
     rows = [overlap_of(q, group.words, seen) for q, group in zip(questions, groups, strict=True)]

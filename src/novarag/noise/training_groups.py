@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Sequence
 
-    from novarag.noise.cutting import Sets
+    from novarag.noise.cutting import GroupSets
     from novarag.records import Passage, Question
 
 _RING = 10  # questions that lend passages to each other
@@ -210,7 +210,7 @@ class _Builder:
             for kind, passages in sets.items()
         ]
 
-    def _fill(self, sets: Sets, k: int) -> Sets:
+    def _fill(self, sets: GroupSets, k: int) -> GroupSets:
         """Put the same fillers into the groups; the first is on the topic, if there is one."""
         self.used.update(p.text for passages in sets.values() for p in passages)
         for role in ["topical", *self._roles(k - 2)[1:]]:
@@ -220,7 +220,7 @@ class _Builder:
                 passages.append(filler)
         return sets
 
-    def _borrow(self, k: int) -> Sets:
+    def _borrow(self, k: int) -> GroupSets:
         if not self.ring:
             raise _TooFewPassages("no other question to borrow passages from")
         if self.topical and not self.stock.relevant:

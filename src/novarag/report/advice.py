@@ -116,9 +116,9 @@ def half_text(checked: CheckedThreshold) -> str:
 def gate_text(decisions: Decisions) -> str:
     """Say what the thresholds are, so that nobody wonders why a gate has others."""
     return (
-        f"These are the thresholds of a gate on the same rows, with {percent(decisions.sure)}"
-        f" probability and one row a question; a gate that is to be surer, or that goes by"
-        " calibrated confidences, has others."
+        "These are the thresholds of a gate on the same rows, with"
+        f" {percent(decisions.confidence_level)} probability and one row a question; a gate"
+        " that is to be surer, or that goes by calibrated confidences, has others."
     )
 
 

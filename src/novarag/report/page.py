@@ -156,7 +156,7 @@ def _content(
         "rivals": BASELINE_METRICS,
         "ranked": ranked,
         "ratios": words.RATIO_TITLES,
-        "least": LEAST_ROWS,
+        "min_rows": LEAST_ROWS,
         "number": partial(words.number, metrics=metrics),
         "signed": signed,
         "change": partial(words.change, metrics=metrics),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from novarag.probes import ProbeCard, ProbeReplies, RelationFinding
     from novarag.records import PassageGroup
 
-    Groups = Mapping[tuple[str, str], PassageGroup]
+    GroupsByKey = Mapping[tuple[str, str], PassageGroup]
 
 TITLE = "Probe without labels"
 ACTS = {
@@ -175,7 +175,7 @@ def _next(card: ProbeCard) -> str:
 
 
 def probe_content(
-    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: Groups
+    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: GroupsByKey
 ) -> dict[str, Any]:
     """Return all that the page shows, as JSON can hold it: both are made from this."""
     return {
@@ -204,7 +204,7 @@ def probe_content(
 
 
 def _finding(
-    found: RelationFinding, replies: Sequence[ProbeReplies], groups: Groups
+    found: RelationFinding, replies: Sequence[ProbeReplies], groups: GroupsByKey
 ) -> dict[str, Any]:
     relation = found.relation
     return {
@@ -257,7 +257,7 @@ def why_not_asked(name: str, unmade: Mapping[str, int]) -> str:
 
 
 def probe_json(
-    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: Groups
+    heading: ProbeHeading, card: ProbeCard, replies: Sequence[ProbeReplies], groups: GroupsByKey
 ) -> bytes:
     """Return what the page shows as JSON."""
     content = probe_content(heading, card, replies, groups)
@@ -268,7 +268,7 @@ def write_probe_page(
     heading: ProbeHeading,
     card: ProbeCard,
     replies: Sequence[ProbeReplies],
-    groups: Groups,
+    groups: GroupsByKey,
     path: Path,
 ) -> Path:
     """Write the page of a probe."""

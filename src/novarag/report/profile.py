@@ -118,7 +118,7 @@ def _shares(profile: PoolProfile) -> str:
             for kind, figure in by_kind
         )
         + f"; {fixed_percent(profile.kinds[UNDECIDED].value)} are undecided at confidence"
-        f" {profile.least:g}."
+        f" {profile.min_confidence:g}."
     )
 
 
@@ -145,7 +145,7 @@ def _found(finding: ProfileFinding, what: str, *, kind: str = "") -> str:
 
 
 def profile_json(profile: PoolProfile) -> str:
-    """Return the whole profile as JSON; `group_mix` is what `novarag measure --mix` reads."""
+    """Return the whole profile as JSON; `measure --kind-shares` reads `group_mix` of it."""
     return json.dumps(plain(profile), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 

@@ -57,7 +57,7 @@ def score_text(figure: Figure) -> str:
 
 def draw_bars(report: StudyReport) -> Markup:
     """Draw the mean of each system on each criterion, with its interval."""
-    scale, count = _Scale(report.points), len(report.systems)
+    scale, count = _ScoreAxis(report.points), len(report.systems)
     block = count * _BAR + _GAP
     right = _LEFT + len(report.criteria) * block
     body = []
@@ -84,7 +84,7 @@ def draw_bars(report: StudyReport) -> Markup:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _ScoreAxis:
     """Scores as heights."""
 
     points: int

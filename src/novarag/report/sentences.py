@@ -186,7 +186,7 @@ def summary(measurement: Measurement) -> list[str]:
     lines = [
         _gap(panel, counted),
         _order(panel),
-        _worth(panel),
+        _baseline_sentence(panel),
         "" if measurement.decisions else _threshold(panel),
         *_unread(panel),
         _noise(panel),
@@ -263,7 +263,7 @@ def _order(panel: Panel) -> str:
     )
 
 
-def _worth(panel: Panel) -> str:
+def _baseline_sentence(panel: Panel) -> str:
     own, flat = panel.figures["brier"], panel.baselines["constant"]["brier"]
     mended, worth = panel.baselines["isotonic"]["brier"], panel.worth
     if worth is None or worth.low is None or worth.high is None or worth.low <= 0 <= worth.high:

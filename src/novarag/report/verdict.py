@@ -45,12 +45,12 @@ class ConfidenceVerdict:
     because: str = ""
 
 
-class _Ends(NamedTuple):
+class _IntervalEnds(NamedTuple):
     low: float
     high: float
 
     @classmethod
-    def of(cls, figure: Figure) -> _Ends | None:
+    def of(cls, figure: Figure) -> _IntervalEnds | None:
         if figure.low is None or figure.high is None:
             return None
         return cls(figure.low, figure.high)
@@ -63,7 +63,7 @@ def judge(panel: Panel, decisions: Decisions | None = None) -> ConfidenceVerdict
             act="wait", kind="nothing", line=f"Nothing can be said yet: {panel.refusal}."
         )
     gap = panel.figures["overconfidence"]
-    ends = _Ends.of(gap)
+    ends = _IntervalEnds.of(gap)
     if ends is None:
         return ConfidenceVerdict(
             act="wait", kind="nothing", line=f"Nothing can be said yet: {_said(panel)}."
@@ -85,7 +85,7 @@ def _said(panel: Panel) -> str:
     return f"it promises {promised}, delivers {delivered}"
 
 
-def _gap(ends: _Ends) -> str:
+def _gap(ends: _IntervalEnds) -> str:
     low, high = sorted(map(abs, ends))
     return f"{span(low, high, hundredths)} points"
 
@@ -96,8 +96,8 @@ def _auroc(panel: Panel) -> str:
     return f"AUROC {f.value:.2f}{interval}"
 
 
-def _backwards(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
-    order = _Ends.of(panel.figures["auroc"])
+def _backwards(panel: Panel, _: _IntervalEnds) -> ConfidenceVerdict | None:
+    order = _IntervalEnds.of(panel.figures["auroc"])
     if order is None or order.high >= COIN:
         return None
     return ConfidenceVerdict(
@@ -108,7 +108,7 @@ def _backwards(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     )  # fmt: skip
 
 
-def _off(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
+def _off(panel: Panel, ends: _IntervalEnds) -> ConfidenceVerdict | None:
     """Promise and delivery are shown to part, and by more than the margin."""
     value = panel.figures["overconfidence"].value
     if ends.low <= 0 <= ends.high or abs(value) <= MARGIN:
@@ -127,7 +127,7 @@ def _off(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
     )  # fmt: skip
 
 
-def _one_sided(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
+def _one_sided(panel: Panel, _: _IntervalEnds) -> ConfidenceVerdict | None:
     accuracy = panel.figures["accuracy"].value
     if 0 < accuracy < 1:
         return None
@@ -139,8 +139,8 @@ def _one_sided(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     )  # fmt: skip
 
 
-def _blind(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
-    order = _Ends.of(panel.figures["auroc"])
+def _blind(panel: Panel, _: _IntervalEnds) -> ConfidenceVerdict | None:
+    order = _IntervalEnds.of(panel.figures["auroc"])
     if order is not None and order.low > COIN:
         return None
     if order is not None and order.high < NEAR_COIN:
@@ -158,7 +158,7 @@ def _blind(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
     )  # fmt: skip
 
 
-def _wide(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
+def _wide(panel: Panel, ends: _IntervalEnds) -> ConfidenceVerdict | None:
     """Tell that the gap may be over the margin, and about how many questions would settle it."""
     if ends.low >= -MARGIN and ends.high <= MARGIN:
         return None
@@ -176,7 +176,7 @@ def _wide(panel: Panel, ends: _Ends) -> ConfidenceVerdict | None:
     )  # fmt: skip
 
 
-def _uneven(panel: Panel, _: _Ends) -> ConfidenceVerdict | None:
+def _uneven(panel: Panel, _: _IntervalEnds) -> ConfidenceVerdict | None:
     error = panel.figures["ece"]
     if error.low is None or error.high is None or error.low <= MARGIN:
         return None

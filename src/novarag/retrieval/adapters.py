@@ -19,17 +19,17 @@ from novarag.texts import plain_text, replace_halves
 if TYPE_CHECKING:
     from novarag.ports import Retriever
 
-Found = str | Mapping[str, object] | Passage
+FoundPassage = str | Mapping[str, object] | Passage
 """A passage as a search may give it: a text, a dict with `text`, or a `Passage`."""
 
-One = Callable[[str, int], Sequence[Found] | Awaitable[Sequence[Found]]]
-Many = Callable[[Sequence[str], int], Sequence[Sequence[Found]]]
-ManyAsync = Callable[[Sequence[str], int], Awaitable[Sequence[Sequence[Found]]]]
-Work = One | Many | ManyAsync
+SearchOne = Callable[[str, int], Sequence[FoundPassage] | Awaitable[Sequence[FoundPassage]]]
+SearchMany = Callable[[Sequence[str], int], Sequence[Sequence[FoundPassage]]]
+SearchManyAsync = Callable[[Sequence[str], int], Awaitable[Sequence[Sequence[FoundPassage]]]]
+Work = SearchOne | SearchMany | SearchManyAsync
 _Value = TypeVar("_Value")
 
 
-def as_passage(found: Found) -> Passage:
+def as_passage(found: FoundPassage) -> Passage:
     r"""Read one passage; a title joins the text, and `id` or `source` says where it comes from.
 
     >>> as_passage({"title": "Light", "text": "It was lit.", "id": 7}).text
@@ -93,11 +93,11 @@ def from_callable(work: Work, *, batch: bool = False, concurrency: int = 8) -> R
     """
     if concurrency < 1:
         raise UsageError(f"let at least one query run at a time, not {concurrency}")
-    return _Function(work, batch, concurrency)
+    return _SearchFunction(work, batch, concurrency)
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
+class _SearchFunction:
     work: Work
     batch: bool
     concurrency: int
@@ -105,9 +105,11 @@ class _Function:
     async def search(self, queries: Sequence[str], *, k: int) -> Sequence[Sequence[Passage]]:
         """Call the function for all queries, or for each."""
         if self.batch:
-            found = one_each(await _called(cast("Many", self.work), list(queries), k), queries)
+            found = one_each(
+                await _called(cast("SearchMany", self.work), list(queries), k), queries
+            )
             return [as_passages(one, k=k) for one in found]
-        work = cast("One", self.work)
+        work = cast("SearchOne", self.work)
         return await each(
             queries, lambda query: _called(work, query, k), k=k, concurrency=self.concurrency
         )

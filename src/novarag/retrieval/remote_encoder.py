@@ -90,7 +90,7 @@ def parse_encoder(spec: str, *, key_env: str | None = None) -> tuple[str, Endpoi
         kind, address = "openai", spec
     if kind not in DIALECTS:
         raise UsageError(f"{spec} begins with {kind}+; known are tei+ and tei-raw+")
-    return kind, parse_endpoint(address, key_env=key_env, path=DIALECTS[kind].root)
+    return kind, parse_endpoint(address, key_env=key_env, url_path=DIALECTS[kind].root)
 
 
 class RemoteEncoder:

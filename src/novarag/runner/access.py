@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from novarag.calls import Reply, Sampling, Tell
+    from novarag.calls import AttemptListener, Reply, Sampling
     from novarag.config.asking import EndpointSettings
     from novarag.ports import LLM
     from novarag.records import PassageGroup
@@ -222,7 +222,7 @@ class _CheckedLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Ask, and refuse a short reply, and report attempts the model did not report."""
         heard: list[Attempt] = []

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from novarag.runner.access import ModelAccess
     from novarag.runner.asking import AskingMode, SamplingPlan
     from novarag.runner.sources import Groups
-    from novarag.runs import Board, Job, Manifest, Memory, Run, Store
+    from novarag.runs import Job, Manifest, Memory, ProgressBoard, Run, Store
     from novarag.web.form_support import FormSupport
 
 _FREE = "its server does not hold replies to their form: they were asked for freely"
@@ -196,12 +196,12 @@ class Runner:
 
     async def _drive(self, job: Job) -> RunSummary:
         """Drive a run to its end, or as far as it goes."""
-        from novarag.runs import Board, Driver, drive, open_run, unfinished
+        from novarag.runs import Driver, ProgressBoard, drive, open_run, unfinished
 
         model, manifest = self.model, job.manifest
         left = unfinished(job.store, manifest)
         self.on_event(RunBegun(manifest, len(manifest.parts) - len(left)))
-        board, known = Board(), open_run(job.store).groups() if model.simulated else ()
+        board, known = ProgressBoard(), open_run(job.store).groups() if model.simulated else ()
         async with self._reporting(board, manifest):
             results = await drive(
                 job, model.connector(known), board=board, stop=self.stop.event(),
@@ -216,7 +216,7 @@ class Runner:
         return summary
 
     @asynccontextmanager
-    async def _reporting(self, board: Board, manifest: Manifest) -> AsyncIterator[None]:
+    async def _reporting(self, board: ProgressBoard, manifest: Manifest) -> AsyncIterator[None]:
         """Tell how far a run is while it runs."""
         began = monotonic()
 
@@ -256,7 +256,7 @@ def _begun(store: Store) -> Manifest | None:
         return None
 
 
-def _sum_up(job: Job, board: Board, *, stopped: bool) -> RunSummary:
+def _sum_up(job: Job, board: ProgressBoard, *, stopped: bool) -> RunSummary:
     now = board.total()
     return RunSummary(
         place=job.store.place, requests=job.manifest.requests, answered=now.answered_requests,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         write_manifest,
     )
     from novarag.runs.planning import plan
-    from novarag.runs.progress import Board, Progress
+    from novarag.runs.progress import Progress, ProgressBoard
     from novarag.runs.reader import Run, is_finished, open_run, unfinished
     from novarag.runs.rewriting import rewrite_trials
     from novarag.runs.shard import Job, ShardResult, run_shard
@@ -47,7 +47,7 @@ _MODULES = {
     ),
     "memory": ("Memory",),
     "planning": ("plan",),
-    "progress": ("Board", "Progress"),
+    "progress": ("Progress", "ProgressBoard"),
     "reader": ("Run", "is_finished", "open_run", "unfinished"),
     "rewriting": ("rewrite_trials",),
     "shard": ("Job", "ShardResult", "run_shard"),
@@ -57,13 +57,13 @@ _MODULES = {
 _HOMES = {name: f"novarag.runs.{home}" for home, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "Board",
     "DamagedManifest",
     "Driver",
     "Job",
     "Manifest",
     "Memory",
     "Progress",
+    "ProgressBoard",
     "Run",
     "Settings",
     "ShardResult",

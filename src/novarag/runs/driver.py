@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from novarag.ports import LLM
-    from novarag.runs.progress import Board
+    from novarag.runs.progress import ProgressBoard
     from novarag.runs.shard import Job, ShardResult
 
 
@@ -38,7 +38,7 @@ async def drive(
     job: Job,
     connect: Callable[[], AbstractAsyncContextManager[LLM]],
     *,
-    board: Board,
+    board: ProgressBoard,
     stop: asyncio.Event,
     driver: Driver = Driver.LOCAL,
     address: str | None = None,
@@ -78,7 +78,7 @@ async def run_local(
     job: Job,
     connect: Callable[[], AbstractAsyncContextManager[LLM]],
     *,
-    board: Board,
+    board: ProgressBoard,
     stop: asyncio.Event,
 ) -> list[ShardResult]:
     """Run every shard of a job; the next begins as soon as all of one was sent."""

@@ -14,16 +14,16 @@ from novarag.taxonomy import PassageKind, Provenance, RelevantFacet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from novarag.rows import Columns
+    from novarag.rows import ColumnTypes
 
 _TEXTS = pl.List(pl.String)
 _KINDS: dict[str | None, PassageKind | None] = {None: None, **{k.value: k for k in PassageKind}}
 _PROVENANCES: dict[str | None, Provenance | None] = {None: None, **{p.value: p for p in Provenance}}
-_PASSAGE: Columns = {
+_PASSAGE: ColumnTypes = {
     "text": pl.String, "kind": pl.String, "facet": pl.String, "claim": pl.String,
     "provenance": pl.String, "source": pl.String, "flags": _TEXTS,
 }  # fmt: skip
-_GROUP: Columns = {
+_GROUP: ColumnTypes = {
     "group": pl.String, "question": pl.String, "id": pl.String, "answers": _TEXTS,
     "form": pl.String, "order": pl.List(pl.Int64), "flags": _TEXTS,
 }  # fmt: skip

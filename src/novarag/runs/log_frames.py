@@ -128,7 +128,7 @@ _ONCE = {  # told once for all of them, with the first place
 
 
 @dataclass(frozen=True, slots=True)
-class _Flaw:
+class _ChainFlaw:
     kind: str
     offset: int
     name: str
@@ -146,14 +146,14 @@ class ChainCheck:
         self._seen, self._pointed = {root}, {root}
         self._tips: dict[str, bytes] = {}  # by writer, its last link
         self._following: dict[str, int] = {}  # by writer, the number that comes next
-        self._flaws: list[_Flaw] = []
+        self._flaws: list[_ChainFlaw] = []
         self._scratch: Scratch | None = None  # directly before the record that comes next
 
     def scratched(self, scratch: Scratch) -> None:
         """Note bytes that are no record."""
         self._scratch = scratch
         text = f"{scratch.length:,} bytes are damaged at byte {scratch.offset:,}"
-        self._flaws.append(_Flaw("scratch", scratch.offset, f"s{scratch.offset}", text))
+        self._flaws.append(_ChainFlaw("scratch", scratch.offset, f"s{scratch.offset}", text))
 
     def is_new(self, frame: Frame, writer: str, number: int) -> bool:
         """Note a record, and say whether it was not there already."""
@@ -180,14 +180,14 @@ class ChainCheck:
 
     def _note(self, kind: str, frame: Frame, link: bytes, text: str = "") -> None:
         name = f"{kind[0]}{frame.offset}:{link.decode()}"
-        self._flaws.append(_Flaw(kind, frame.offset, name, text))
+        self._flaws.append(_ChainFlaw(kind, frame.offset, name, text))
 
     def _note_gap(self, frame: Frame, missing: int, scratch: Scratch | None) -> None:
         count = f"{missing:,} records" if missing > 0 else "records"
         text = f"{count} are missing near byte {frame.offset:,}"
         name = f"g{frame.offset}:{frame.before.decode()}"
         after = None if scratch is None else f"s{scratch.offset}"
-        self._flaws.append(_Flaw("gap", frame.offset, name, text, after))
+        self._flaws.append(_ChainFlaw("gap", frame.offset, name, text, after))
 
     def damage(self, size: int, safe: Mark | None) -> tuple[list[str], list[str]]:
         """Say what is damaged and was not told before; return that, and the names of it all."""

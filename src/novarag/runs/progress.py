@@ -63,7 +63,7 @@ class Progress:
         return asdict(self)
 
 
-class Board:
+class ProgressBoard:
     """The progress of all shards together."""
 
     def __init__(self) -> None:

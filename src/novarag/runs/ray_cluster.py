@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from novarag.ports import LLM
-    from novarag.runs.progress import Board
+    from novarag.runs.progress import ProgressBoard
     from novarag.runs.shard import Job, ShardResult
 
     Connect = Callable[[], AbstractAsyncContextManager[LLM]]
@@ -38,7 +38,7 @@ async def run_on_ray(
     job: Job,
     connect: Connect,
     *,
-    board: Board,
+    board: ProgressBoard,
     stop: asyncio.Event,
     address: str | None = None,
 ) -> list[ShardResult]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from novarag.records import PassageGroup, Trial
-    from novarag.rows import Columns
+    from novarag.rows import ColumnTypes
     from novarag.runs.manifest import Manifest, Settings
     from novarag.runs.store import Store
 
@@ -202,7 +202,9 @@ class Run:
         """Read which requests of the finished shards were given up, and why."""
         return self._together("dead", DEAD, None)
 
-    def _together(self, kind: str, schema: Columns, columns: Sequence[str] | None) -> pl.DataFrame:
+    def _together(
+        self, kind: str, schema: ColumnTypes, columns: Sequence[str] | None
+    ) -> pl.DataFrame:
         chosen = list(schema) if columns is None else list(columns)
         tables = [self.table(shard, columns, kind=kind) for shard in self.finished]
         empty = lay_out([], schema) if columns is None else lay_out([], schema).select(chosen)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from novarag.calls import Attempt, Reply, Tell
+    from novarag.calls import Attempt, AttemptListener, Reply
     from novarag.ports import LLM, Asking
     from novarag.records import Completion
     from novarag.runs.journal import JournalState
@@ -102,7 +102,7 @@ async def run_shard(
         return ShardResult(finished=True, counts=found, before=progress.before)
     lease = Lease(job.store, shard)
     await _wait_for(lease, job, shard)
-    work = _Work(job, shard, lease, progress, stop or asyncio.Event())
+    work = _ShardWork(job, shard, lease, progress, stop or asyncio.Event())
     try:
         outlook = await work.run(llm, exhausted or asyncio.Event())
         outlook.before = work.progress.before
@@ -116,7 +116,7 @@ def peek(job: Job, shard: int) -> tuple[pl.DataFrame, JournalState, int]:
 
     Nothing is taken and nothing is written.
     """
-    work = _Work(job, shard, Lease(job.store, shard), Progress(), asyncio.Event())
+    work = _ShardWork(job, shard, Lease(job.store, shard), Progress(), asyncio.Event())
     past = read_past(job.store, shard, job.manifest.run)
     work.replay(past, work.requests())
     return work.trials(), past, work.progress.settled
@@ -135,7 +135,7 @@ async def _wait_for(lease: Lease, job: Job, shard: int) -> None:
         waited += 0.25
 
 
-class _Work:
+class _ShardWork:
     def __init__(
         self, job: Job, shard: int, lease: Lease, progress: Progress, stop: asyncio.Event
     ) -> None:
@@ -267,7 +267,7 @@ class _Work:
             self.progress.in_flight -= 1
             self._take_in(key, reply.completions, content["usage"])
 
-    async def _reply(self, request: Request, llm: LLM, tell: Tell) -> Reply:
+    async def _reply(self, request: Request, llm: LLM, tell: AttemptListener) -> Reply:
         """Ask for a reply, held to its form where that is wanted and the server can."""
         asked, key = (request.prompt, request.sampling), request.key
         if not self.job.manifest.settings.structured:

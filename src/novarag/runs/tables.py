@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from novarag.records import Trial
-    from novarag.rows import Columns
+    from novarag.rows import ColumnTypes
     from novarag.runs.journal import Entry
     from novarag.runs.requests import Request
 
-ATTEMPTS: Columns = {
+ATTEMPTS: ColumnTypes = {
     "attempt": pl.String, "request": pl.String, "endpoint": pl.String, "sent": pl.Float64,
     "settled": pl.Float64, "outcome": pl.String, "paid": pl.String, "detail": pl.String,
     "prompt_tokens": pl.Int64, "completion_tokens": pl.Int64,
 }  # fmt: skip
 """The ledger: one row for each time a request was put on the wire."""
 
-DEAD: Columns = {
+DEAD: ColumnTypes = {
     "request": pl.String, "question": pl.String, "group": pl.String, "first_sample": pl.Int32,
     "samples": pl.Int32, "outcome": pl.String, "detail": pl.String,
 }  # fmt: skip

@@ -136,7 +136,8 @@ def check_together(models: Sequence[TrainedModel], base: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
-                f"two models are named {name!r}; name one with NAME=FOLDER, or the base with `base`"
+                f"two models are named {name!r}; name one with NAME=FOLDER, or the"
+                " base with `base_name`"
             )
 
 

@@ -68,7 +68,7 @@ def plan_adapters(
             trained=own,
             whose=f"the tokenizer of the base {base.place}",
             hint="vLLM asks every adapter with it: copy the tokenizer's files from"
-            f" {model.adapter} into the base, or name another base with `model`",
+            f" {model.adapter} into the base, or name another one with `base`",
         )
     command = adapters_command(
         base.place, models, options, longest=_positions(Path(base.place)), dated=dated
@@ -111,11 +111,11 @@ def _find(model: TrainedModel, place: str | None) -> BaseWeights:
     except UsageError as error:
         if place is not None:
             raise
-        raise UsageError(f"{error}. If the base was moved, name its place with `model`") from error
+        raise UsageError(f"{error}. If the base was moved, name its place with `base`") from error
     if base.fingerprint != model.fingerprint:
         raise UsageError(
             f"{base.place} is not the model that {model.name} was trained on ({model.base}): its"
-            " configuration or its weights are others; name the right one with `model`"
+            " configuration or its weights are others; name the right one with `base`"
         )
     return base
 

@@ -47,7 +47,7 @@ async def check_server(
     Return how many tokens were compared for each name.
     """
     root = url.strip().rstrip("/").removesuffix("/v1")
-    endpoint = parse_endpoint(f"{root}={names[0]}", key_env=key_env, path="")
+    endpoint = parse_endpoint(f"{root}={names[0]}", key_env=key_env, url_path="")
     async with Sender([endpoint], "/tokenize", patience=_QUICK) as sender:
         served = await _served(sender, endpoint)
         missing = [name for name in names if name not in served]

@@ -123,7 +123,7 @@ def _choose(frame: pl.DataFrame, model: str | None) -> str:
     models: list[str] = frame["model"].unique().sort().to_list()
     shown = ", ".join(plain_text(name) for name in models)
     if model is None and len(models) > 1:
-        raise UsageError(f"these are replies of several models; choose with `model`: {shown}")
+        raise UsageError(f"these are replies of several models; choose with `source`: {shown}")
     if model is not None and model not in models:
         raise UsageError(f"no kept reply is of the model {plain_text(model)!r}; there is: {shown}")
     return models[0] if model is None else model

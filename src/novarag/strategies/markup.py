@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Span = tuple[int, int]
+    TextSpan = tuple[int, int]
 
 
 # Tags that only dress a text; others may be labels of a format, and are left to its reader.
@@ -122,9 +122,9 @@ def _character(code: re.Match[str]) -> str:
     return chr(number) if number <= 0x10FFFF else code[0]
 
 
-def containers(text: str, lower: str, body: int) -> list[Span]:
+def containers(text: str, lower: str, body: int) -> list[TextSpan]:
     """Return what stands between two marks of one name."""
-    found: list[Span] = []
+    found: list[TextSpan] = []
     if "</" in text:
         found += _paired(_NAMED_TAG, lower, body)
     if "[/" in text:
@@ -146,7 +146,7 @@ def _may_be_fenced(text: str) -> bool:
     )
 
 
-def _paired(pattern: re.Pattern[str], lower: str, body: int) -> Iterator[Span]:
+def _paired(pattern: re.Pattern[str], lower: str, body: int) -> Iterator[TextSpan]:
     """Pair marks by name; each opening one with the first closing one behind it."""
     marks = list(pattern.finditer(lower, body))
     ends: dict[str, list[int]] = {}
@@ -164,7 +164,7 @@ def _paired(pattern: re.Pattern[str], lower: str, body: int) -> Iterator[Span]:
             yield mark.start(), reached
 
 
-def _fenced(lower: str, body: int) -> Iterator[Span]:
+def _fenced(lower: str, body: int) -> Iterator[TextSpan]:
     """Pair lines that begin with three or more of one sign."""
     start, sign = -1, ""
     for mark in _FENCE.finditer(lower, body):
@@ -175,7 +175,7 @@ def _fenced(lower: str, body: int) -> Iterator[Span]:
             start = -1
 
 
-def _bounded(lower: str, body: int) -> Iterator[Span]:
+def _bounded(lower: str, body: int) -> Iterator[TextSpan]:
     """Pair lines such as "--- begin passage ---" and "--- end passage ---"."""
     start = -1
     for mark in _BOUND.finditer(lower, body):

@@ -17,7 +17,7 @@ from novarag.strategies.markup import containers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Span = tuple[int, int]
+    from novarag.strategies.markup import TextSpan
 
 _TAGS = (
     ("<!--", "-->"),
@@ -169,7 +169,7 @@ class Quotations:
         """Say whether a place is within a quotation that begins before it."""
         return any(start < place < end for start, end in self._spans)
 
-    def _is_whole(self, span: Span) -> bool:
+    def _is_whole(self, span: TextSpan) -> bool:
         return span[0] <= self._first and span[1] >= self._last
 
     def _is_quoted_throughout(self) -> bool:
@@ -270,9 +270,9 @@ def _ends_saying(text: str) -> bool:
     return _SAYING_ANY_CASE.search(last) is not None
 
 
-def _merged(spans: list[Span]) -> list[Span]:
+def _merged(spans: list[TextSpan]) -> list[TextSpan]:
     """Join spans that overlap, so that one look finds whether a place is within any."""
-    found: list[Span] = []
+    found: list[TextSpan] = []
     for start, end in spans:
         if found and start <= found[-1][1]:
             found[-1] = found[-1][0], max(end, found[-1][1])
@@ -289,9 +289,9 @@ def _indent(line: str) -> int:
     return len(head) + (_TAB - 1) * head.count("\t") if bare else 0
 
 
-def _hidden(text: str, lower: str, body: int) -> list[Span]:
+def _hidden(text: str, lower: str, body: int) -> list[TextSpan]:
     """Find what is struck, commented out or marked up as somebody else's."""
-    found: list[Span] = []
+    found: list[TextSpan] = []
     pairs: tuple[tuple[str, str], ...] = ()
     if "~" in text or "[" in text or "\\" in text:
         pairs = _MARKS
@@ -303,7 +303,7 @@ def _hidden(text: str, lower: str, body: int) -> list[Span]:
     return found
 
 
-def _written(text: str, lower: str, body: int) -> list[Span]:
+def _written(text: str, lower: str, body: int) -> list[TextSpan]:
     """Find fences, code and quotation marks, which some models put around a whole reply."""
     found = containers(text, lower, body)
     if not text.isascii() and any(mark in text for mark in _TYPOGRAPHIC):
@@ -318,7 +318,7 @@ def _written(text: str, lower: str, body: int) -> list[Span]:
     return found
 
 
-def _fences(text: str, body: int) -> Iterator[Span]:
+def _fences(text: str, body: int) -> Iterator[TextSpan]:
     """Pair fences; one that is never closed goes to the end."""
     start, kind = -1, ""
     for mark in _FENCE.finditer(text, body):
@@ -335,7 +335,7 @@ def _fences(text: str, body: int) -> Iterator[Span]:
         yield start, len(text)
 
 
-def _between(lower: str, body: int, opening: str, close: str) -> Iterator[Span]:
+def _between(lower: str, body: int, opening: str, close: str) -> Iterator[TextSpan]:
     at = lower.find(opening, body)
     while at >= 0:
         end = lower.find(close, at + len(opening))
@@ -344,7 +344,7 @@ def _between(lower: str, body: int, opening: str, close: str) -> Iterator[Span]:
         at = lower.find(opening, end)
 
 
-def _typographic(text: str, body: int) -> Iterator[Span]:
+def _typographic(text: str, body: int) -> Iterator[TextSpan]:
     """Pair quotation marks that tell opening from closing, up to the end of a paragraph."""
     at, limit = body, -1
     while start := _OPENING.search(text, at):
@@ -362,7 +362,7 @@ def _paragraph_end(text: str, at: int, known: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _straight(text: str, body: int) -> Iterator[Span]:
+def _straight(text: str, body: int) -> Iterator[TextSpan]:
     """Pair straight quotation marks.
 
     One that is never closed goes to the end of its paragraph; of its line, where it opens a value.
@@ -381,7 +381,7 @@ def _straight(text: str, body: int) -> Iterator[Span]:
         yield start, len(text) if end < 0 else end
 
 
-def _single(text: str, body: int) -> Iterator[Span]:
+def _single(text: str, body: int) -> Iterator[TextSpan]:
     """Pair single quotation marks within a paragraph; apostrophes have no partner."""
     at, limit = body, -1
     while start := _SINGLE.search(text, at):

@@ -57,7 +57,7 @@ _NEAR = 400  # characters before a mark that are looked at
 _BESIDE = 40  # characters after a mark that show whether it stands in a copied passage
 
 
-class _Mark(NamedTuple):
+class _ReasoningMark(NamedTuple):
     """A mark of reasoning: where it stands, and whether it closes."""
 
     start: int
@@ -87,13 +87,13 @@ def final_part(
     return 0
 
 
-def _marks(lower: str, *, tagged: bool) -> list[_Mark]:
+def _marks(lower: str, *, tagged: bool) -> list[_ReasoningMark]:
     """Return every mark in order."""
     if "<" not in lower and "[" not in lower and "\u25c1" not in lower and "\u3010" not in lower:
         return []
     pattern = _TAGGED_MARK if tagged else _MARK
     found = [
-        _Mark(m.start(), m.end(), _CLOSES.search(m["name"] or m["listed"]) is not None)
+        _ReasoningMark(m.start(), m.end(), _CLOSES.search(m["name"] or m["listed"]) is not None)
         for m in pattern.finditer(lower)
     ]
     if "channel" in lower or "<unused9" in lower:
@@ -101,7 +101,7 @@ def _marks(lower: str, *, tagged: bool) -> list[_Mark]:
             for name in names:
                 at = lower.find(name)
                 while at >= 0:
-                    found.append(_Mark(at, at + len(name), bool(closes)))
+                    found.append(_ReasoningMark(at, at + len(name), bool(closes)))
                     at = lower.find(name, at + 1)
         found.sort()
     return found

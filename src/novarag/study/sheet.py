@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from novarag.records import PassageGroup, Trial
 
-Place = tuple[str, str]
+SheetCell = tuple[str, str]
 """A question's id and its group's: what two systems were both asked."""
 
 _FORMAT = "novarag study key 1"
@@ -87,25 +87,25 @@ def letter(place: int) -> str:
     return ascii_uppercase[place]
 
 
-def place_of(group: PassageGroup) -> Place:
+def place_of(group: PassageGroup) -> SheetCell:
     """Return what a group is known by."""
     return group.question.id, group.id or ""
 
 
 def draw_places(
-    asked: Sequence[Iterable[Place]],
+    asked: Sequence[Iterable[SheetCell]],
     questions: int,
     *,
     seed: int,
     parts: Mapping[str, str] | None = None,
-) -> list[Place]:
+) -> list[SheetCell]:
     """Draw questions that every system was asked, and one group of each.
 
     `asked` holds what each system has replies to. The draw depends on what they share alone.
     `parts` names the set of each question: then as many are drawn from each, as far as it has them.
     """
     shared = set.intersection(*(set(places) for places in asked))
-    by_question: dict[str, list[Place]] = {}
+    by_question: dict[str, list[SheetCell]] = {}
     for place in sorted(shared):
         by_question.setdefault(place[0], []).append(place)
     if len(by_question) < questions:
@@ -147,7 +147,7 @@ def make_sheet(
     names = tuple(systems)
     if not 2 <= len(names) <= len(ascii_uppercase):
         raise UsageError(f"a study compares 2 to {len(ascii_uppercase)} systems, not {len(names)}")
-    first: list[dict[Place, Trial]] = [{} for _ in names]
+    first: list[dict[SheetCell, Trial]] = [{} for _ in names]
     for name, held in zip(names, first, strict=True):
         for trial in sorted(systems[name], key=lambda t: t.sample):
             held.setdefault(place_of(trial.group), trial)

@@ -89,15 +89,15 @@ def refuse_shared_keys(endpoints: Iterable[Endpoint]) -> None:
             )
 
 
-def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") -> Endpoint:
+def parse_endpoint(text: str, *, key_env: str | None = None, url_path: str = "/v1") -> Endpoint:
     """Read the address of a server and the name of its model.
 
     Args:
-        text: Both of them as `URL=NAME`, such as http://localhost:8000/v1=llama.
+        text: The text of both, as `URL=NAME`, such as http://localhost:8000/v1=llama.
         key_env: Environment variable that holds the key and must be set; None takes OPENAI_API_KEY
             for api.openai.com and NOVARAG_API_KEY for other hosts, and sends no key where that is
             not set.
-        path: The path that is added to an address without one.
+        url_path: The path that is added to an address without one.
 
     >>> parse_endpoint("http://localhost:8000=llama").url
     'http://localhost:8000/v1'
@@ -107,7 +107,7 @@ def parse_endpoint(text: str, *, key_env: str | None = None, path: str = "/v1") 
         raise UsageError(f"{text!r} is not URL=NAME, such as http://localhost:8000/v1=llama")
     if not _is_whole(model):
         raise UsageError(f"{model!r} holds half a character: write the name of the model in UTF-8")
-    host, address = _checked(url.strip(), path)
+    host, address = _checked(url.strip(), url_path)
     return Endpoint(
         url=address,
         model=model.strip(),

@@ -17,7 +17,7 @@ from novarag.calls import CallError, Outcome
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from novarag.calls import Reply, Sampling, Tell
+    from novarag.calls import AttemptListener, Reply, Sampling
     from novarag.ports import LLM
     from novarag.records import Completion
 
@@ -116,7 +116,7 @@ class FormLLM:
         form: str | None,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Ask for a reply of a form where the server can hold it to one, else freely."""
         if form is None or not await self.holding.may_ask():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
-    from novarag.calls import Tell
+    from novarag.calls import AttemptListener
     from novarag.web.dispatcher import EndpointQueue
     from novarag.web.endpoint import Endpoint
 
@@ -141,7 +141,7 @@ class Sender:
         read: Callable[[bytes], _Read],
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
         most: int | None = None,
     ) -> tuple[_Read, str]:
         """Ask until there is an answer or no hope of one; return what was read, and the attempt.
@@ -174,7 +174,7 @@ class Sender:
         queue: EndpointQueue,
         attempt: str,
         request: tuple[dict[str, str], bytes, _ExpectedReply[_Read]],
-        tell: Tell | None,
+        tell: AttemptListener | None,
     ) -> _Read:
         sent = monotonic()
         place = queue.endpoint.url

@@ -55,18 +55,18 @@ GOOD: dict[str, list[str]] = {
     "retrieval retrieve": ["pool.jsonl", "--search", "searching:search", "--out", "OUT.jsonl"],
     "retrieval annotate": ["groups.jsonl", "--replicates", "100", "--out", "OUT"],
     "run experiment": ["experiment.toml"],
-    "paper reproduce": ["main-k3", *_MODEL, *_QUICK, "--profile", "smoke", "--data", "data",
+    "paper reproduce": ["main-k3", *_MODEL, *_QUICK, "--extent", "smoke", "--data", "data",
                   "--out", "OUT"],
     "gateway serve": ["gateway.toml", "--check"],
-    "gateway propose": ["gateway.toml", "--model", "support"],
-    "gateway adopt": ["gateway.toml", "--model", "support"],
-    "gateway audit export": ["gateway.toml", "2026-11-16", "--to", "days"],
-    "gateway audit drop": ["gateway.toml", "2026-11-16", "--to", "days", "--yes"],
+    "gateway propose": ["gateway.toml", "--served", "support"],
+    "gateway adopt": ["gateway.toml", "--served", "support"],
+    "gateway audit export": ["gateway.toml", "2026-11-16", "--out", "days"],
+    "gateway audit drop": ["gateway.toml", "2026-11-16", "--out", "days", "--yes"],
     "gateway audit forget": ["gateway.toml", "acme", "--yes"],
     "gateway key add": ["acme", "--hash-only"],
     "gateway key list": ["--settings", "gateway.toml"],
     "gateway key revoke": ["0123456789ab", "--settings", "gateway.toml"],
-    "run send": ["answers.csv", "--to", "phoenix", "--span", "system", "--server",
+    "run send": ["answers.csv", "--sink", "phoenix", "--span", "system", "--server",
              "http://127.0.0.1:9", "--sent", "OUT"],
     "train build": ["pipeline.toml"],
     "train noise": ["pool.jsonl", *_MODEL, *_QUICK, "--out", "OUT"],
@@ -74,7 +74,7 @@ GOOD: dict[str, list[str]] = {
     "train audit": ["audited.jsonl"],
     "train filter": ["good/run", "--out", "OUT"],
     "train export": ["good/filtered", "--out", "OUT"],
-    "train fit": ["good/export", "--model", "folder", "--out", "OUT"],
+    "train fit": ["good/export", "--base", "folder", "--out", "OUT"],
     "train serve": ["good/trained"],
     "paper nova-clean": ["--data", "data", "--out", "OUT"],
     "paper data": ["retrieval", "text.txt", "--out", "OUT"],
@@ -106,7 +106,7 @@ MODELS = (
 URLS = ("http://127.0.0.1:9", "http://127.0.0.1:9/x", "127.0.0.1:9", "http://", "x.db", "folder",
         "loop", "answers.csv", "", "index.db/inside", "http://127.0.0.1:port", "a\nb.db",
         "http://" + "a" * 70 + ":9/x")  # fmt: skip
-_SPECIAL = {"model": MODELS, "writer": MODELS, "tuned": MODELS, "label_only": MODELS, "uri": URLS,
+_SPECIAL = {"model": MODELS, "writer": MODELS, "tuned": MODELS, "label_tuned": MODELS, "uri": URLS,
             "http": URLS, "app": URLS, "check_server": URLS, "index": URLS, "mirror": URLS,
             "server": URLS}  # fmt: skip
 _LEFT_OUT = {"help", "driver", "ray_address", "run", "workers"}
@@ -341,7 +341,7 @@ _RECORDS = {
 }
 """JSON files that verbs read, to be changed; others are given odd groups."""
 
-_OPTION_OF = {"schema.json": "--schema", "mix.json": "--mix", "criteria.json": "--criteria",
+_OPTION_OF = {"schema.json": "--schema", "mix.json": "--kind-shares", "criteria.json": "--criteria",
               "corpus.jsonl": "--passages"}  # fmt: skip
 
 

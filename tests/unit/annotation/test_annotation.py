@@ -291,7 +291,7 @@ class TestProfile:
         ]
 
     def profile(self, groups, **options):
-        told = {"least": 0.6, "expect": "retrieved", "replicates": 100, **options}
+        told = {"min_confidence": 0.6, "expect": "retrieved", "replicates": 100, **options}
         return make_profile(groups, annotate(groups), **told)
 
     def test_what_it_counts(self):
@@ -316,12 +316,12 @@ class TestProfile:
         assert found.witnesses["twin"] == 1
 
     def test_undecided_below_the_least(self):
-        found = self.profile(self.groups(), least=1.1)
+        found = self.profile(self.groups(), min_confidence=1.1)
         assert found.kinds["undecided"].value == 1
         assert found.conflicts.count == 0
 
     def test_what_was_not_seen_is_not_known_to_be_absent(self):
-        found = self.profile(self.groups(), least=1.1)
+        found = self.profile(self.groups(), min_confidence=1.1)
         unseen = 1 - 0.025 ** (1 / 6)  # six questions; the exact bound of none in six
         assert (found.conflicts.share.low, found.conflicts.share.high) == (0, unseen)
         sure = found.kinds["undecided"]

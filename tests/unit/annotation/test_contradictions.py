@@ -3,7 +3,7 @@
 import pytest
 
 from novarag.annotation import annotate, make_profile
-from novarag.annotation.denial import Span, _spelt_alike, denies
+from novarag.annotation.denial import ClaimSpan, _spelt_alike, denies
 from novarag.annotation.values import sizes_differ
 from novarag.records import Passage, PassageGroup, Question
 from novarag.taxonomy import PassageKind
@@ -129,7 +129,7 @@ def test_t5_a_value_in_a_sentence_on_all_that_was_asked_is_not_surely_related():
     found = annotate([group])
     assert found[0][1].confidence < 0.6
     assert "'150'" in found[0][1].evidence.reason
-    profile = make_profile([group], found, least=0.6, expect="retrieved", replicates=50)
+    profile = make_profile([group], found, min_confidence=0.6, expect="retrieved", replicates=50)
     assert all("150" not in e.passages[0] for e in profile.examples["relevant"])
 
 
@@ -145,7 +145,7 @@ def test_t5_a_value_in_a_sentence_on_all_that_was_asked_is_not_surely_related():
     ],
 )
 def test_t5_what_denies_an_answer(answer, claim, denied):
-    assert denies(Span(claim, 0, len(claim)), Span(answer, 0, len(answer))) is denied
+    assert denies(ClaimSpan(claim, 0, len(claim)), ClaimSpan(answer, 0, len(answer))) is denied
 
 
 def test_t5_sizes_in_other_units():

@@ -4,21 +4,28 @@ import pickle
 
 import pytest
 
-from novarag.answers.cells.cell import Looks, key_of, look_at, number_of
+from novarag.answers.cells.cell import CellLook, key_of, look_at, number_of
 from novarag.answers.cells.confidences import (
     ConfidenceSettings,
     Scale,
     say_confidences,
     settle_confidences,
 )
-from novarag.answers.cells.dialect import Delimited, Uneven, decode, delimited, joined, uneven
+from novarag.answers.cells.dialect import (
+    DelimitedText,
+    UnevenRows,
+    decode,
+    delimited,
+    joined,
+    uneven,
+)
 from novarag.answers.cells.exports import known_columns, shape_export
 from novarag.answers.cells.grades import GradeSettings, Grading, say_grades, settle_grades
 from novarag.answers.cells.shapes import shape_json, shape_log
 from novarag.answers.cells.unsettled import (
-    Found,
-    Setting,
-    Unsettled,
+    ColumnValue,
+    SettlingOption,
+    UnsettledColumn,
     UnsettledTable,
     find_column,
     listed,
@@ -32,7 +39,7 @@ def found(*cells):
     first = {}
     for row, cell in enumerate(cells, 1):
         first.setdefault((type(cell), cell), [cell, 0, row])[1] += 1
-    return [Found(*one) for one in first.values() if one[0] is not None]
+    return [ColumnValue(*one) for one in first.values() if one[0] is not None]
 
 
 def stated(*cells, **settings):
@@ -55,17 +62,17 @@ def opened(*cells, **settings):
 @pytest.mark.parametrize(
     ("cell", "looks", "number"),
     [
-        ("85%", Looks.SIGNED, 0.85), ("85 %", Looks.SIGNED, 0.85), ("8,5\u202f%", Looks.SIGNED, 0.085),
-        ("85 percent", Looks.SIGNED, 0.85), ("9/10", Looks.SIGNED, 0.9), ("0.7%", Looks.SIGNED, 0.007),
-        ("８５％", Looks.SIGNED, 0.85), ("0,85", Looks.FRACTION, 0.85), (".85", Looks.FRACTION, 0.85),
-        ("1e-05", Looks.FRACTION, 1e-05), ("85", Looks.MANY, 85.0), ("7.5", Looks.FEW, 7.5),
-        ("1,0", Looks.ONE, 1.0), ("-0.0", Looks.ZERO, 0.0), ("-1", Looks.OUTSIDE, -1.0),
-        ("101", Looks.OUTSIDE, 101.0), ("120%", Looks.OUTSIDE, 1.2), ("11/10", Looks.OUTSIDE, 1.1),
-        ("", Looks.EMPTY, None), (" N/A ", Looks.EMPTY, None), ("\u2014", Looks.EMPTY, None),
-        (None, Looks.EMPTY, None), (float("nan"), Looks.EMPTY, None), (float("inf"), Looks.OUTSIDE, None),
-        (True, Looks.WORD, None), ("high", Looks.WORD, None), ("80-90%", Looks.WORD, None),
-        ("~85%", Looks.WORD, None), ("8²", Looks.WORD, None), ("1.234,5", Looks.WORD, None),
-        ("9" * 100, Looks.WORD, None), ("9/7", Looks.WORD, None), (1, Looks.ONE, 1.0),
+        ("85%", CellLook.SIGNED, 0.85), ("85 %", CellLook.SIGNED, 0.85), ("8,5\u202f%", CellLook.SIGNED, 0.085),
+        ("85 percent", CellLook.SIGNED, 0.85), ("9/10", CellLook.SIGNED, 0.9), ("0.7%", CellLook.SIGNED, 0.007),
+        ("８５％", CellLook.SIGNED, 0.85), ("0,85", CellLook.FRACTION, 0.85), (".85", CellLook.FRACTION, 0.85),
+        ("1e-05", CellLook.FRACTION, 1e-05), ("85", CellLook.MANY, 85.0), ("7.5", CellLook.FEW, 7.5),
+        ("1,0", CellLook.ONE, 1.0), ("-0.0", CellLook.ZERO, 0.0), ("-1", CellLook.OUTSIDE, -1.0),
+        ("101", CellLook.OUTSIDE, 101.0), ("120%", CellLook.OUTSIDE, 1.2), ("11/10", CellLook.OUTSIDE, 1.1),
+        ("", CellLook.EMPTY, None), (" N/A ", CellLook.EMPTY, None), ("\u2014", CellLook.EMPTY, None),
+        (None, CellLook.EMPTY, None), (float("nan"), CellLook.EMPTY, None), (float("inf"), CellLook.OUTSIDE, None),
+        (True, CellLook.WORD, None), ("high", CellLook.WORD, None), ("80-90%", CellLook.WORD, None),
+        ("~85%", CellLook.WORD, None), ("8²", CellLook.WORD, None), ("1.234,5", CellLook.WORD, None),
+        ("9" * 100, CellLook.WORD, None), ("9/7", CellLook.WORD, None), (1, CellLook.ONE, 1.0),
     ],
 )  # fmt: skip
 def test_a_cell_by_itself(cell, looks, number):
@@ -175,7 +182,7 @@ def test_stars_and_scores_are_named_by_the_caller():
 def test_what_is_no_grade_is_left_open():
     [stars] = graded(1, 5, 1).unsettled
     assert stars.words(say_python).startswith("1 (2 rows, first in row 1), 5 (row 2) are numbers")
-    assert stars.settings[0] == Setting("right", ("4", "5"), stars.settings[0].means)
+    assert stars.settings[0] == SettlingOption("right", ("4", "5"), stars.settings[0].means)
     assert graded(1, -1).unsettled[0].settings[0].value == ("1",)
     assert graded(0, 1, -1).unsettled[0].settings[1].value == ("0",)
     assert graded(7).unsettled[0].why == "is a number other than 0 and 1"
@@ -213,10 +220,13 @@ def test_what_was_taken_for_what():
 
 
 def test_everything_open_is_told_at_once():
-    words = Unsettled(
-        "c", (Found("high", 1, 4, "a.csv"),), "is not a number", (Setting("unread", ("high",), ""),)
+    words = UnsettledColumn(
+        "c",
+        (ColumnValue("high", 1, 4, "a.csv"),),
+        "is not a number",
+        (SettlingOption("unread", ("high",), ""),),
     )
-    share = Unsettled("c", (Found("low", 2, 5),), "x", (Setting("values", {"low": "SHARE"}, ""), Setting("unread", ("low",), "")))  # fmt: skip
+    share = UnsettledColumn("c", (ColumnValue("low", 2, 5),), "x", (SettlingOption("values", {"low": "SHARE"}, ""), SettlingOption("unread", ("low",), "")))  # fmt: skip
     alone = UnsettledTable([words], source="a.csv")
     assert (
         str(alone)
@@ -229,11 +239,13 @@ def test_everything_open_is_told_at_once():
     assert both.example() == {"unread": ("high", "low")}
     again = pickle.loads(pickle.dumps(both))
     assert (str(again), again.parts) == (str(both), both.parts)
-    nowhere = Unsettled("c", (), "there is no such column", (Setting("confidence", "NAME", ""),))
+    nowhere = UnsettledColumn(
+        "c", (), "there is no such column", (SettlingOption("confidence", "NAME", ""),)
+    )
     assert UnsettledTable([words, nowhere], source="a").example() == {}
     assert isinstance(both, DataError)
     other = UnsettledTable(
-        [Unsettled("c", (Found("x", 1, 2, "b.csv"),), "y", ())], source="a and 1 more"
+        [UnsettledColumn("c", (ColumnValue("x", 1, 2, "b.csv"),), "y", ())], source="a and 1 more"
     )
     assert str(other).startswith("b.csv, row 2, ")
 
@@ -277,8 +289,8 @@ def test_separators_go_by_the_head_and_the_wanted_columns():
 
 
 def test_rows_that_do_not_fit():
-    table = Delimited("conf,up\n0,85,yes\n1,no\n\nx\n", ",")
-    assert uneven(table) == [Uneven(3, 1, 1), Uneven(1, 1, 3)]
+    table = DelimitedText("conf,up\n0,85,yes\n1,no\n\nx\n", ",")
+    assert uneven(table) == [UnevenRows(3, 1, 1), UnevenRows(1, 1, 3)]
     assert joined(table, 0) == [["0,85", "yes"], ["1", "no"], ["x"]]
 
 

@@ -34,7 +34,7 @@ def test_the_check_sees_the_other_half_alone(monkeypatch):
         confidence=rows.confidence, correct=np.where(first, rows.correct, False),
         question=rows.question, state=rows.state,
     )  # fmt: skip
-    before, after = (checked_thresholds._Halves.of(one, 0) for one in (rows, turned))
+    before, after = (checked_thresholds._HalfTests.of(one, 0) for one in (rows, turned))
     checks = [(before.check(risk), after.check(risk)) for risk in checked_thresholds.RISKS]
     assert [one and one.threshold for one, _ in checks] == [
         other and other.threshold for _, other in checks
@@ -63,7 +63,7 @@ def test_rows_that_were_picked_are_thinned_as_a_gate_thins_them():
     assert [c.threshold for c in found.thresholds] == [
         fit_gate(picked, risk=c.risk).threshold for c in found.thresholds
     ]
-    half = checked_thresholds._Halves.of(picked, 0)
+    half = checked_thresholds._HalfTests.of(picked, 0)
     check = half.check(0.3)
     over = half.held.confidence >= check.threshold - 1e-9
     assert check.kept == half.held.weights[over].sum() / half.held.weights.sum()

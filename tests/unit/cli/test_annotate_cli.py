@@ -1,4 +1,4 @@
-"""`novarag retrieval annotate`, its judges, its report, and `novarag measure --mix`."""
+"""`novarag retrieval annotate`, its judges, its report, and `novarag measure --kind-shares`."""
 
 import json
 import re
@@ -161,7 +161,7 @@ def test_entailment_has_a_vote(groups, tmp_path, monkeypatch):
         tmp_path / "o",
         "--nli",
         "toy_nli:weigh",
-        "--least",
+        "--min-confidence",
         0.5,
     )
     assert done.exit_code == 0, done.output
@@ -348,7 +348,7 @@ def test_what_was_there_stays_if_writing_fails(groups, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("novarag.report.profile.write_profile", broken)
-    run("retrieval", "annotate", groups, "--out", out, "--replicates", 100, "--least", 0.9)
+    run("retrieval", "annotate", groups, "--out", out, "--replicates", 100, "--min-confidence", 0.9)
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
@@ -388,16 +388,18 @@ def test_measure_weighs_to_a_mix(tmp_path):
     mix = tmp_path / "mix.json"
     mix.write_text('{"consistent": 0.9, "irrelevant": 0.1}', encoding="utf-8")
     answers = table(tmp_path / "answers.parquet")
-    done = run("measure", answers, "--mix", mix, "--replicates", 100, "--out", tmp_path / "out")
+    done = run(
+        "measure", answers, "--kind-shares", mix, "--replicates", 100, "--out", tmp_path / "out"
+    )
     assert done.exit_code == 0, done.output
     assert "Weighed to the mix" in done.output
     assert "are worth" in done.output
     assert "1 rows are not weighed" in done.output
     told = json.loads((tmp_path / "out/mixed.json").read_text("utf-8"))
     assert told["wanted"] == {"consistent": 0.9, "irrelevant": 0.1}
-    assert run("measure", answers, "--mix", mix, "--replicates", 100).exit_code == 0
+    assert run("measure", answers, "--kind-shares", mix, "--replicates", 100).exit_code == 0
     mix.write_text('{"group_mix": {"counterfactual": {"value": 1}}}', encoding="utf-8")
-    done = run("measure", answers, "--mix", mix, "--replicates", 100)
+    done = run("measure", answers, "--kind-shares", mix, "--replicates", 100)
     assert "not attainable" in str(done.exception)
 
 
@@ -408,10 +410,10 @@ def test_a_mix_is_checked_before_the_bootstrap(tmp_path, monkeypatch):
     monkeypatch.setattr("novarag.metrics.measure_table", never)
     answers, mix = table(tmp_path / "answers.parquet"), tmp_path / "mix.json"
     mix.write_text("{", encoding="utf-8")
-    done = run("measure", answers, "--mix", mix)
+    done = run("measure", answers, "--kind-shares", mix)
     assert isinstance(done.exception, DataError)
     mix.write_text('{"counterfactual": 1}', encoding="utf-8")
-    assert "not attainable" in str(run("measure", answers, "--mix", mix).exception)
+    assert "not attainable" in str(run("measure", answers, "--kind-shares", mix).exception)
 
 
 def test_a_mix_says_what_it_pools(tmp_path):
@@ -420,9 +422,9 @@ def test_a_mix_says_what_it_pools(tmp_path):
     pl.read_parquet(answers).with_columns(
         model=pl.Series(["a", "b"] * 60), one=pl.lit("x")
     ).write_parquet(answers)
-    several = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "model")
+    several = run("measure", answers, "--kind-shares", mix, "--replicates", 100, "--by", "model")
     assert "Weighed to the mix of the profile, every model pooled:" in several.output
-    alone = run("measure", answers, "--mix", mix, "--replicates", 100, "--by", "one")
+    alone = run("measure", answers, "--kind-shares", mix, "--replicates", 100, "--by", "one")
     assert "Weighed to the mix of the profile:" in alone.output
 
 

@@ -27,7 +27,7 @@ def desk(tmp_path, monkeypatch):
     ]
     Path("honest.csv").write_text("question,confidence,correct\n" + "\n".join(rows), "utf-8")
     stated = ("--risk", "20%", "--out", "stated.json")
-    assert call("gate", "honest.csv", "--model", "m", *stated).exit_code == 0
+    assert call("gate", "honest.csv", "--source", "m", *stated).exit_code == 0
     both = ("--risk", "50%", "--split", "c.json", "--out", "calibrated.json")
     assert call("gate", "answers.csv", *STATE, *both).exit_code == 0
     return tmp_path
@@ -67,7 +67,7 @@ def test_a_calibration_goes_with_a_gate_alone(desk):
 
 
 def test_answers_of_another_model_are_refused_unless_it_is_meant(desk):
-    words = ("apply", "stated.json", "honest.csv", "--model", "other", "--out", "o.csv")
+    words = ("apply", "stated.json", "honest.csv", "--source", "other", "--out", "o.csv")
     assert "the gate was set on the model 'm'" in str(call(*words).exception)
     assert call(*words, "--other-source").exit_code == 0
 

@@ -16,7 +16,7 @@ def test_a_file_is_calibrated_and_the_calibration_applied(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     write_example("answers.csv")
     fitted = call("calibrate", "answers.csv", "--state", "passages", "--out", "c.json",
-                  "--page", "c.html", "--model", "m", "--prompt", "p")  # fmt: skip
+                  "--page", "c.html", "--source", "m", "--prompt", "p")  # fmt: skip
     assert fitted.exit_code == 0, fitted.output
     assert "better than the stated confidence" in fitted.output
     assert "The calibration holds for the model 'm'" in fitted.output

@@ -85,7 +85,7 @@ def test_render_takes_a_file_and_shows_hashes(tmp_path):
 
 def test_read_prints_one_json_object():
     reply = "Passage Classifications: HR, I\nGroup Judgment: Consistent\nAnswer: \u00c9ire\nConfidence: 1%"
-    result = run(app, ["prompt", "read", "--strategy", "nova", "--k", "2"], input=reply)
+    result = run(app, ["prompt", "read", "--reader", "nova", "--k", "2"], input=reply)
     said = json.loads(result.stdout)
     assert said["answer"] == "\u00c9ire"
     assert said["confidence"] == 0.01
@@ -99,7 +99,7 @@ def test_read_prints_one_json_object():
 
 def test_read_takes_foreign_formats_and_reports_flaws():
     said = json.loads(
-        run(app, ["prompt", "read", "-s", "guess-probability"], input="Paris, 0.9").stdout
+        run(app, ["prompt", "read", "--reader", "guess-probability"], input="Paris, 0.9").stdout
     )
     assert (said["answer"], said["confidence"]) == ("Paris", 0.9)
     said = json.loads(run(app, ["prompt", "read"], input=b"\xff\xfe").stdout)
@@ -132,7 +132,7 @@ def test_a_strategy_may_be_imported():
     assert "Brent Rock" in run(app, ["prompt", "render", "-s", name]).stdout
     assert (
         json.loads(
-            run(app, ["prompt", "read", "-s", name], input="Answer: x\nConfidence: 3%").stdout
+            run(app, ["prompt", "read", "--reader", name], input="Answer: x\nConfidence: 3%").stdout
         )["confidence"]
         == 0.03
     )
@@ -144,7 +144,7 @@ def test_a_strategy_may_be_imported():
         (["prompt", "render", "-s", "cott"], "'cott' is not one of closed-book, cot,"),
         (["prompt", "render", "-s", "nowhere:X"], "cannot be imported"),
         (["prompt", "render", "-s", "novarag.strategies:read"], "is not a Strategy but a function"),
-        (["prompt", "read", "-s", "vibes"], "answer-tags"),
+        (["prompt", "read", "--reader", "vibes"], "answer-tags"),
         (["prompt", "render", "-s", ":X"], "cannot be imported"),
         (["prompt", "render", "-s", ".x:X"], "cannot be imported"),
         (["example", "nowhere/x.csv"], "nowhere/x.csv"),

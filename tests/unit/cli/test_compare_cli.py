@@ -72,6 +72,6 @@ def test_a_commit_in_place_of_files(desk):
     repository(desk)
     commit(desk)
     write_table(desk / "old.csv", answers(boast=0.8))
-    assert call("old.csv", "--base", "main").exit_code == 3
+    assert call("old.csv", "--commit", "main").exit_code == 3
     lost = call("old.csv")
-    assert "as --with, or the commit that has them as --base" in str(lost.exception)
+    assert "as --with, or the commit that has them as --commit" in str(lost.exception)

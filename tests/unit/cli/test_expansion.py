@@ -5,10 +5,11 @@ from dataclasses import fields
 import pytest
 import typer
 
-from novarag import Access
+from novarag import Access, Columns
 from novarag.cli import app
 from novarag.cli.access import ONE_PROCESS, SHARDS_ALONE
 from novarag.cli.expansion import expand
+from novarag.cli.tables import GRADES
 from novarag.cli.verbs import VERBS
 
 FIELDS = {field.name: field.default for field in fields(Access)}
@@ -32,6 +33,20 @@ def test_a_verb_that_asks_has_the_options_of_access_with_its_defaults(verb):
     found = {p.name: p.default for p in command(verb).params if p.name in FIELDS}
     wanted = {n: v for n, v in FIELDS.items() if n not in WITHOUT.get(verb, ())}
     assert found == wanted
+
+
+READING = {
+    "measure": {"weight"}, "calibrate": set(), "gate": set(), "apply": set(),
+    "compare": {"weight", "signal", "state"}, "grading pick": GRADES,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "without"), READING.items())
+def test_a_verb_that_reads_tables_has_the_options_of_columns_with_its_defaults(verb, without):
+    wanted = {field.name: getattr(Columns(), field.name) for field in fields(Columns)}
+    wanted |= {name: None for name, value in wanted.items() if value in ((), {})}  # not given
+    found = {p.name: p.default for p in command(verb).params if p.name in wanted}
+    assert found == {name: value for name, value in wanted.items() if name not in without}
 
 
 def test_an_option_of_access_says_the_same_in_every_verb():

@@ -62,7 +62,7 @@ def test_a_dev_share_too_small_is_said(tmp_path):
     [
         (["--format", "csv"], UnknownNameError, "canonical"),
         (["--max-length", "100"], UsageError, "needs --tokenizer"),
-        (["--model", "third"], UsageError, "small/model"),
+        (["--source", "third"], UsageError, "small/model"),
         (["--dev", "2"], UsageError, "below 1"),
         (["--strategy", "no.such:THING"], UsageError, "cannot be imported"),
     ],

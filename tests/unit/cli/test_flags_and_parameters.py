@@ -47,6 +47,7 @@ FIELDS_PYTHON_ONLY = {
     ("settings", "alpha"): "twice the rank; for experiments with the trainer",
     ("settings", "dropout"): "for experiments with the trainer",
     ("settings", "schedule"): "for experiments with the trainer",
+    ("source", "model"): "the flag is --source, as the parameter is",
 }
 """Fields that no verb has a flag for, and why."""
 

@@ -78,8 +78,8 @@ def test_a_calibration_leads_to_an_answer(desk):
 
 def test_what_was_said_of_a_table_is_said_again():
     said = Columns(correct="stars", right=("4", "5"), percent=True, values={"high": 0.9})
-    assert table_words(["a b.csv"], said, strategy="cot") == (
-        "'a b.csv' --correct stars --percent --value high=90% --right 4,5 --strategy cot"
+    assert table_words(["a b.csv"], said, reader="cot") == (
+        "'a b.csv' --correct stars --percent --value high=90% --right 4,5 --reader cot"
     )
     assert table_words(["-"], said) is None  # standard input is gone
 

@@ -221,7 +221,7 @@ def test_the_papers_own_prompts_are_asked_by_their_names(shipped):
 
 
 def test_a_smoke_page_says_in_its_first_line_what_it_shows(shipped):
-    assert reproduce("plain", "--profile", "smoke").exit_code == 0
+    assert reproduce("plain", "--extent", "smoke").exit_code == 0
     first = (shipped / "out/page.md").read_text().partition("\n")[0]
     assert first.startswith("# Mine")
     assert first.endswith(": a smoke run, which shows only that tables run")

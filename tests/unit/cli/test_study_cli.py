@@ -83,7 +83,7 @@ def test_a_sheet_that_people_may_be_rating_is_not_replaced(runs, tmp_path):
 def test_criteria_of_ones_own(runs, tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('points = 7\n[[criteria]]\nname = "fun"\ntitle = "Fun"\nasks = "Is it fun?"\n')
-    assert sheet(runs, tmp_path / "s", "--criteria", str(own), "--answers").exit_code == 0
+    assert sheet(runs, tmp_path / "s", "--criteria", str(own), "--show-answers").exit_code == 0
     page = (tmp_path / "s" / "sheet.html").read_text()
     assert page.count('type="radio"') == 12 * 3 * 7
     assert "Is it fun?" in page

@@ -38,7 +38,7 @@ def engine(monkeypatch):
 
 
 def train(export, base, out, *more):
-    return run(app, ["train", "fit", str(export), "--model", str(base), "--out", str(out), *more])
+    return run(app, ["train", "fit", str(export), "--base", str(base), "--out", str(out), *more])
 
 
 def test_from_an_export_to_a_model(engine, export, base, tmp_path):
@@ -57,7 +57,7 @@ def test_from_an_export_to_a_model(engine, export, base, tmp_path):
 def test_the_same_line_again_goes_on(engine, export, base, tmp_path):
     engine.kill_after = 3
     with pytest.raises(Killed):
-        run(app, ["train", "fit", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
+        run(app, ["train", "fit", str(export), "--base", str(base), "--out", str(tmp_path / "m")],
             catch_exceptions=False)  # fmt: skip
     engine.kill_after = None
     result = train(export, base, tmp_path / "m")
@@ -98,7 +98,7 @@ def test_usage_is_checked_before_anything_is_imported(export, base, tmp_path, mo
     with pytest.raises(UsageError, match=r"\.\[train\]"):
         run(
             app,
-            ["train", "fit", str(export), "--model", str(base), "--out", str(tmp_path / "m")],
+            ["train", "fit", str(export), "--base", str(base), "--out", str(tmp_path / "m")],
             catch_exceptions=False,
         )
 

@@ -347,7 +347,7 @@ def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
     with pytest.raises(UnknownNameError):
         load_pool("nq", data=tmp_path)
     with pytest.raises(UnknownNameError):
-        load_originals("nq", split="train", data=tmp_path)
+        load_originals("nq", part="train", data=tmp_path)
 
 
 @pytest.mark.parametrize(

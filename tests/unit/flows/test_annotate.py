@@ -99,7 +99,7 @@ def test_a_claim_stands_beside_its_kind(tmp_path):
     found = annotate([group], tmp_path / "out", **QUICK)
     assert found.groups[0].passages[1].claim == "for the Washington Redskins"
     assert tuple(load_groups(found.files[0])) == found.groups
-    assert annotate(group, least=1, **QUICK).groups[0].passages[1].claim is None
+    assert annotate(group, min_confidence=1, **QUICK).groups[0].passages[1].claim is None
 
 
 def test_inside_a_running_loop_from_a_thread_and_awaited():
@@ -141,7 +141,7 @@ def test_witnesses_are_handed_in_as_objects():
         threads.append(threading.current_thread())
         return [(0.9, 0.1, 0.0) for _ in pairs]
 
-    found = annotate(GROUPS, judge=judge, nli=weigh, encoder=Letters(), least=0.5, **QUICK)
+    found = annotate(GROUPS, judge=judge, nli=weigh, encoder=Letters(), min_confidence=0.5, **QUICK)
     assert judge.asked == 3
     assert kinds(found)[1] == [PassageKind.GOLD]
     assert found.verdicts[1][0].by == ("nli", "judge")
@@ -173,8 +173,8 @@ def test_what_cannot_work_is_said_in_words_of_python(tmp_path):
         annotate(GROUPS, tmp_path / "file")
     with pytest.raises(UsageError, match="give another `out`"):
         annotate(GROUPS, tmp_path)
-    with pytest.raises(UsageError, match="`least` is a confidence from 0 to 1, not 60"):
-        annotate(GROUPS, least=60)
+    with pytest.raises(UsageError, match="`min_confidence` is a confidence from 0 to 1, not 60"):
+        annotate(GROUPS, min_confidence=60)
     with pytest.raises(UnknownNameError, match="surprises"):
         annotate(GROUPS, expect="surprises")
     with pytest.raises(UsageError, match="simulated:base answers questions and cannot judge"):

@@ -190,7 +190,9 @@ class TestWhoIsAsked:
             raise error
 
         for call in (fail, fail_later):
-            with pytest.raises(ServiceError, match="the function given as `llm` raised") as caught:
+            with pytest.raises(
+                ServiceError, match="the function given as `model` raised"
+            ) as caught:
                 answer(QUESTION, PASSAGES, call)
             assert not caught.value.retryable
             assert str(caught.value).isprintable()

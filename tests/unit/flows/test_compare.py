@@ -88,9 +88,9 @@ def test_what_is_missing_is_said():
     with pytest.raises(UsageError, match="as `old`, or the commit that has them as `base`"):
         compare(answers())
     with pytest.raises(UsageError, match="as `old`, or the commit that has them as `base`"):
-        compare(answers(), answers(), base="main")
+        compare(answers(), answers(), commit="main")
     with pytest.raises(UsageError, match="`base` is for files and folders"):
-        compare(answers(), base="main")
+        compare(answers(), commit="main")
     with pytest.raises(UsageError, match="graded answers of both sides, or of none"):
         compare(answers(), [])
     with pytest.raises(UsageError, match="nothing to compare"):
@@ -183,51 +183,51 @@ def home(tmp_path, monkeypatch):
 
 def test_a_file_against_a_commit(home):
     write_table(home / "data" / "answers.csv", answers(boast=0.8))
-    found = compare("data/answers.csv", base="main")
+    found = compare("data/answers.csv", commit="main")
     assert found.broken == ("brier",)
     assert found.old == ("main:answers.csv",)
     commit(home)
-    assert compare("data/answers.csv", base="HEAD").broken == ()
-    assert compare("data/answers.csv", base="HEAD~1").broken == ("brier",)
-    assert compare("data", base="main").broken == ("brier",)  # a folder of tables
+    assert compare("data/answers.csv", commit="HEAD").broken == ()
+    assert compare("data/answers.csv", commit="HEAD~1").broken == ("brier",)
+    assert compare("data", commit="main").broken == ("brier",)  # a folder of tables
     assert git(home, "status", "--porcelain") == ""
     assert git(home, "worktree", "list").count("\n") == 0
 
 
 def test_a_commit_that_has_no_such_file_leaves_all_open(home):
     write_table(home / "more.csv", answers())
-    found = compare("more.csv", base="main")
+    found = compare("more.csv", commit="main")
     assert {one.held for one in found.budgets} == {BudgetStanding.CANNOT_TELL}
     assert found.budgets[0].why == "there are no answers before the change"
     assert not found.fails
-    assert compare("more.csv", base="main", strict=True).fails
+    assert compare("more.csv", commit="main", strict=True).fails
     with pytest.raises(UsageError, match=r"there is no .*never\.csv"):
-        compare("never.csv", base="main")
+        compare("never.csv", commit="main")
 
 
 def test_probes_against_a_commit(home, probes):
     shutil.copytree(probes / "modest", home / "card")
-    first = compare("card", base="main")
+    first = compare("card", commit="main")
     assert first.notes == ("There is no probe before the change.",)
     assert not first.broken
     commit(home)
     shutil.copy(probes / "boaster" / "probe.json", home / "card" / "probe.json")
-    assert "falls:lost-support" in compare("card", base="HEAD").broken
+    assert "falls:lost-support" in compare("card", commit="HEAD").broken
 
 
 @pytest.mark.parametrize("base", ["nowhere", "--upload-pack=touch x", "", "HEAD:data", "-h"])
 def test_what_is_no_commit_is_refused_in_a_line(home, base):
     with pytest.raises(UsageError, match="`base` cannot be looked at: fatal"):
-        compare("data/answers.csv", base=base)
+        compare("data/answers.csv", commit=commit)
 
 
 def test_outside_of_a_repository_and_without_git(tmp_path, monkeypatch, home):
     lost = write_table(tmp_path / "answers.csv", answers())
     with pytest.raises(UsageError, match="not a git repository"):
-        compare(lost, base="main")
+        compare(lost, commit="main")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="there is no git here"):
-        compare("data/answers.csv", base="main")
+        compare("data/answers.csv", commit="main")
 
 
 def test_names_of_files_are_taken_as_they_are(home, tmp_path):
@@ -248,7 +248,7 @@ def test_inside_a_hook_of_git(home, monkeypatch):
     monkeypatch.setenv("GIT_DIR", ".git")
     monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
     monkeypatch.chdir(home / "data")
-    assert compare("answers.csv", base="main").broken == ()
+    assert compare("answers.csv", commit="main").broken == ()
 
 
 def test_files_go_through_the_filters_of_a_checkout(home, tmp_path):

@@ -15,7 +15,7 @@ from novarag.runner.access import reach
 from novarag.runner.runner import Runner
 from novarag.runner.sources import source_of
 from novarag.runner.stop import Stop
-from novarag.runs import Board, Job, Settings, drive, open_run, open_store, plan
+from novarag.runs import Job, ProgressBoard, Settings, drive, open_run, open_store, plan
 from novarag.strategies import VANILLA
 from novarag.strategies.follow_up import P_TRUE, propose, proposed
 from novarag.uncertainty import METHODS, Method, Need
@@ -65,7 +65,7 @@ def asked(folder, asking, groups, said, sampling=None, samples=1):
     job = Job(store=store, manifest=manifest, strategy=asking)
 
     async def run():
-        await drive(job, lambda: Saying(said), board=Board(), stop=asyncio.Event())
+        await drive(job, lambda: Saying(said), board=ProgressBoard(), stop=asyncio.Event())
 
     asyncio.run(run())
     return open_run(folder)

@@ -241,7 +241,7 @@ def test_a_preview_counts_and_asks_nothing():
     assert found.unmade == {"contradiction": 10}
     tokens = [p.prompt_tokens for p in found.profiles]
     assert 0 < tokens[0] < tokens[1] < tokens[2]
-    assert preview_probe(rows(10), FALLBACK, questions=4).profiles[0].calls == 12
+    assert preview_probe(rows(10), FALLBACK, question_count=4).profiles[0].calls == 12
 
 
 # — once, and no more —
@@ -258,16 +258,16 @@ def counting(calls):
 def test_the_same_call_asks_nothing_again_and_more_questions_only_theirs(tmp_path):
     calls = []
     bot = counting(calls)
-    first = probe(rows(20), app=bot, questions=8, out=tmp_path / "p")
+    first = probe(rows(20), app=bot, question_count=8, out=tmp_path / "p")
     assert len(calls) == 8 * 7
-    again = probe(rows(20), app=bot, questions=8, out=tmp_path / "p")
+    again = probe(rows(20), app=bot, question_count=8, out=tmp_path / "p")
     assert len(calls) == 8 * 7
     assert [f.score for f in again.card.findings] == [f.score for f in first.card.findings]
     more = probe(rows(20), app=bot, out=tmp_path / "p")
     assert len(calls) == 20 * 7
     assert [one.replies for one in more.replies[:8]] == [one.replies for one in first.replies]
     with pytest.raises(UsageError, match="questions=20"):
-        probe(rows(20), app=bot, questions=8, out=tmp_path / "p")
+        probe(rows(20), app=bot, question_count=8, out=tmp_path / "p")
 
 
 def test_contradictions_may_come_later(tmp_path):

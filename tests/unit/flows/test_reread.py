@@ -13,7 +13,17 @@ from novarag.checksums import checksum
 from novarag.cli import app
 from novarag.flows.reread import reread_run as reread
 from novarag.records import Completion
-from novarag.runs import Board, Job, Run, Settings, crash_points, drive, open_store, plan, settle
+from novarag.runs import (
+    Job,
+    ProgressBoard,
+    Run,
+    Settings,
+    crash_points,
+    drive,
+    open_store,
+    plan,
+    settle,
+)
 from novarag.runs.finished import shard_name, table_name
 from novarag.runs.journal import journal_name
 from novarag.runs.lease import Lease
@@ -87,7 +97,7 @@ def made(folder, groups=12):
     )  # fmt: skip
     manifest = plan(store, lambda: asked, settings)
     job = Job(store=store, manifest=manifest, strategy=NOVA)
-    asyncio.run(drive(job, Model, board=Board(), stop=asyncio.Event()))
+    asyncio.run(drive(job, Model, board=ProgressBoard(), stop=asyncio.Event()))
     return job
 
 

@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
 
 def test_from_runs_to_a_report(runs, tmp_path):
     told, out = [], tmp_path / "sheet"
-    sheet = novarag.make_rating_sheet(runs, out, questions=6, on_event=told.append)
+    sheet = novarag.make_rating_sheet(runs, out, question_count=6, on_event=told.append)
     assert sheet.key.systems == ("vanilla", "nova")
     assert repr(sheet) == f"Sheet {sheet.id}: 6 questions, replies of vanilla, nova"
     assert {event.path for event in told} == {out / "sheet.html", out / "key.json"}
@@ -54,7 +54,7 @@ def test_from_runs_to_a_report(runs, tmp_path):
 
 def test_without_a_place_nothing_is_written(runs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    sheet = novarag.make_rating_sheet(runs, questions=3, criteria=RUBRIC, answers=True)
+    sheet = novarag.make_rating_sheet(runs, question_count=3, criteria=RUBRIC, show_answers=True)
     assert (len(sheet.entries), sheet.answers) == (3, True)
     assert list(tmp_path.iterdir()) == []
 
@@ -62,7 +62,7 @@ def test_without_a_place_nothing_is_written(runs, tmp_path, monkeypatch):
 def test_what_is_refused_names_the_parameter(runs, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file; `out` takes a folder"):
-        novarag.make_rating_sheet(runs, tmp_path / "file", questions=3)
+        novarag.make_rating_sheet(runs, tmp_path / "file", question_count=3)
     with pytest.raises(UsageError, match="two at least"):
         novarag.make_rating_sheet(str(runs[0]))
     with pytest.raises(UsageError, match=r"give the one `make_rating_sheet\(\.\.\.\)` wrote"):

@@ -94,7 +94,7 @@ def test_what_is_passed_on_scored_listed_and_said_is_as_documented(tmp_path, mon
             for more in ({"reply": REPLY}, {"answer": "1871", "confidence": 0.9}):
                 status, _, scored = await post(client, ENOUGH | more, SCORE)
                 assert status == 200
-                assert set(scored) == set(reply_models.Scored.model_fields)
+                assert set(scored) == set(reply_models.ScoreReply.model_fields)
                 check_reply(SCORE, 200, scored)
             said = {"id": scored["id"], "verdict": "right"}
             check_reply(FEEDBACK, 200, (await post(client, said, FEEDBACK))[2])

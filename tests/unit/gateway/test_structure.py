@@ -1,10 +1,9 @@
-"""The gateway's own shape: no circles of modules, not even for types, and no name defined twice."""
+"""The shape of the gateway: no circles of modules, not even for types."""
 
 import ast
 import asyncio
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from tests.support.gateways import Upstream, ask, fronted, post
 
 SRC = Path(novarag.__file__).parent
 GATEWAY = "novarag.gateway"
-SHARED = {"Scored", "Verdict"}
-"""Names of the OpenAPI document, which clients are generated from; other rooms have them too."""
 
 
 def modules():
@@ -49,20 +46,6 @@ def test_no_two_modules_import_each_other_not_even_for_types():
         for name in ends:
             del left[name]
     assert not left, f"these hang on each other: {sorted(left)}"
-
-
-def test_no_class_of_the_gateway_is_defined_twice():
-    homes = defaultdict(set)
-    for name, tree in MODULES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                homes[node.name].add(name)
-    twice = {
-        name: places
-        for name, places in homes.items()
-        if len(places) > 1 and any(place.startswith(GATEWAY) for place in places)
-    }
-    assert twice.keys() <= SHARED, twice
 
 
 @pytest.mark.parametrize("module", ["http.server", "audit.recorder", "admin.running"])

@@ -71,7 +71,7 @@ def test_refused_and_without_an_interval_nothing_is_said():
 
 def test_a_usable_confidence_names_the_strictest_threshold_that_was_certified():
     made = Decisions(
-        sure=0.9, used=400, chosen_on=200, checked_on=200,
+        confidence_level=0.9, used=400, chosen_on=200, checked_on=200,
         thresholds=(
             CheckedThreshold(risk=0.02, threshold=None, need=900),
             CheckedThreshold(risk=0.05, threshold=0.95, failed=True),

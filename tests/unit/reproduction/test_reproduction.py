@@ -29,7 +29,7 @@ from novarag.strategies import STRATEGIES
 from novarag.taxonomy import PassageKind
 from novarag.uncertainty import METHODS
 
-FEW = Precision(replicates=100, least=10)
+FEW = Precision(replicates=100, min_rows=10)
 PLAIN = GridSetting(groups="released")
 
 
@@ -191,10 +191,10 @@ def test_cells_have_figures_costs_and_an_average_over_all_datasets():
     assert dict(found.cells[2].paper["ece"])["Llama-3.1-8B-Instruct"] == 0.411
     alone = measure_grid(told, rows[:1], FEW)
     assert [c.dataset for c in alone.cells] == ["nq"]  # no average over a part of the datasets
-    refused = measure_grid(told, rows, Precision(replicates=100, least=50))
+    refused = measure_grid(told, rows, Precision(replicates=100, min_rows=50))
     assert "fewer than the 50" in refused.cells[0].refusal
     mixed = [rows[0], asked("Vanilla", good.head(12), dataset="hotpotqa")]
-    partly = measure_grid(told, mixed, Precision(replicates=100, least=20)).cells
+    partly = measure_grid(told, mixed, Precision(replicates=100, min_rows=20)).cells
     assert partly[2].figures == {}  # an average over one of two is none
     assert partly[2].refusal == "hotpotqa has too few rows"
     assert partly[3].dataset == "pooled"

@@ -9,7 +9,7 @@ import novarag
 SOURCE_FOLDER = Path(novarag.__file__).parent
 
 ASKING = {
-    "Board", "Driver", "Job", "Memory", "Settings", "drive", "frame_secret", "is_finished",
+    "Driver", "Job", "Memory", "ProgressBoard", "Settings", "drive", "frame_secret", "is_finished",
     "open_store", "plan", "run_shard", "settle", "unfinished",
 }  # fmt: skip
 """What plans a run, opens the place of one, drives it, or says whether anything is left."""

@@ -34,8 +34,8 @@ from novarag.llm.simulated import open_simulated
 from novarag.noise import NoisePlan
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.runs import (
-    Board,
     Job,
+    ProgressBoard,
     Settings,
     drive,
     open_run,
@@ -123,7 +123,7 @@ def make_run(place):
     asked = {"template_hash": NOVA.template.hash, "samples": 4, "model": "simulated:tuned"}
     job = begun(place, NOVA, GROUPS, **asked)
     connect = partial(open_simulated, "tuned", GROUPS)
-    asyncio.run(drive(job, connect, board=Board(), stop=asyncio.Event()))
+    asyncio.run(drive(job, connect, board=ProgressBoard(), stop=asyncio.Event()))
 
 
 def make_half(place):
@@ -141,7 +141,9 @@ def make_noise(place):
     questions = [replace(g, passages=g.passages[:1]) for g in GROUPS[1::3]]
     groups = list(noising.requests(questions))
     job = begun(place, noising, groups, template_hash=noising.fingerprint, noise=noising)
-    asyncio.run(drive(job, lambda: Scripted(CANDIDATES), board=Board(), stop=asyncio.Event()))
+    asyncio.run(
+        drive(job, lambda: Scripted(CANDIDATES), board=ProgressBoard(), stop=asyncio.Event())
+    )
     sort_drafts(open_run(place), noising)
 
 

@@ -8,9 +8,9 @@ from novarag import CallError, Outcome, UsageError
 from novarag.llm.simulated import open_simulated
 from novarag.records import Passage, PassageGroup, Question
 from novarag.runs import (
-    Board,
     Job,
     Memory,
+    ProgressBoard,
     Settings,
     drive,
     everywhere,
@@ -47,7 +47,7 @@ def connect():
 def asked(store, connect=connect):
     manifest = plan(store, lambda: GROUPS, SETTINGS)
     job = Job(store=store, manifest=manifest, strategy=NOVA, patience=0.1)
-    return asyncio.run(drive(job, connect, board=Board(), stop=asyncio.Event()))
+    return asyncio.run(drive(job, connect, board=ProgressBoard(), stop=asyncio.Event()))
 
 
 def test_it_gives_what_a_folder_gives(tmp_path):

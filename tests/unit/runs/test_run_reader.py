@@ -12,7 +12,17 @@ from novarag.calls import Attempt, Cost, Reply, Usage
 from novarag.checksums import checksum, file_checksum
 from novarag.records import Completion, Passage, PassageGroup, Question
 from novarag.rows import TRIALS, to_row
-from novarag.runs import Board, Job, Settings, drive, open_run, open_store, plan, settle, summarize
+from novarag.runs import (
+    Job,
+    ProgressBoard,
+    Settings,
+    drive,
+    open_run,
+    open_store,
+    plan,
+    settle,
+    summarize,
+)
 from novarag.runs.finished import DamagedMarker, exchange_trials, shard_name, table_name
 from novarag.runs.manifest import groups_name
 from novarag.sealed_json import parse_files, seal, seal_files, unseal, unseal_files
@@ -64,7 +74,7 @@ def place(tmp_path):
         strategy="nova", template_hash=NOVA.template.hash, model="m", samples=2, shard_size=4
     )
     job = Job(store=store, manifest=plan(store, lambda: GROUPS, settings), strategy=NOVA)
-    asyncio.run(drive(job, Model, board=Board(), stop=asyncio.Event()))
+    asyncio.run(drive(job, Model, board=ProgressBoard(), stop=asyncio.Event()))
     return tmp_path / "run"
 
 

@@ -28,9 +28,9 @@ from novarag import (
 from novarag.calls import Attempt
 from novarag.records import Completion
 from novarag.runs import (
-    Board,
     Driver,
     Job,
+    ProgressBoard,
     Settings,
     drive,
     open_store,
@@ -119,7 +119,7 @@ def go(job, model=None, **options):
         drive(
             job,
             lambda: model,
-            board=Board(),
+            board=ProgressBoard(),
             stop=options.pop("stop", None) or asyncio.Event(),
             **options,
         )
@@ -285,7 +285,7 @@ def test_a_run_that_is_stopped_goes_on(place):
     async def stopped():
         stop = asyncio.Event()
         model = Model(delay=0.01)
-        running = asyncio.create_task(drive(job, lambda: model, board=Board(), stop=stop))
+        running = asyncio.create_task(drive(job, lambda: model, board=ProgressBoard(), stop=stop))
         await until(lambda: model.prompts)
         stop.set()
         return await running, model
@@ -308,7 +308,7 @@ def test_a_model_that_never_comes_back_is_not_waited_for_after_a_stop(tmp_path):
     async def stopped():
         stop = asyncio.Event()
         model = Model(delay=600)
-        running = asyncio.create_task(drive(job, lambda: model, board=Board(), stop=stop))
+        running = asyncio.create_task(drive(job, lambda: model, board=ProgressBoard(), stop=stop))
         await until(lambda: len(model.prompts) == 3)
         stop.set()
         return await asyncio.wait_for(running, PATIENCE)
@@ -618,7 +618,7 @@ async def broken():
 
 def test_a_model_that_does_not_open(tmp_path):
     with pytest.raises(OSError, match="no"):
-        asyncio.run(drive(begin(tmp_path), broken, board=Board(), stop=asyncio.Event()))
+        asyncio.run(drive(begin(tmp_path), broken, board=ProgressBoard(), stop=asyncio.Event()))
 
 
 def test_after_a_stop_nobody_whose_turn_comes_late_is_sent(tmp_path):
@@ -638,7 +638,7 @@ def test_after_a_stop_nobody_whose_turn_comes_late_is_sent(tmp_path):
     async def run():
         stop, model = asyncio.Event(), Turnstile()
         running = asyncio.create_task(
-            drive(replace(job, concurrency=20), lambda: model, board=Board(), stop=stop)
+            drive(replace(job, concurrency=20), lambda: model, board=ProgressBoard(), stop=stop)
         )
         await until(lambda: len(model.prompts) >= 3)
         sent = len(model.prompts)

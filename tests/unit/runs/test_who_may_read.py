@@ -11,7 +11,7 @@ import pytest
 
 from novarag import Access, ScriptedLLM, UsageError, ask, open_run
 from novarag.examples import EXAMPLE_GROUP
-from novarag.runs import Board, drive, everywhere, open_store, settle
+from novarag.runs import ProgressBoard, drive, everywhere, open_store, settle
 from tests.support.journal_damage import Model, job_in
 
 LLM = ScriptedLLM({"Brent Rock": "Answer: 1871\nConfidence: 60%"})
@@ -53,7 +53,7 @@ def test_a_run_stays_as_open_as_it_was(tmp_path):
     job.store.open_to_group()
     assert modes(tmp_path / "run") == ({0o750}, {0o640})
     again = job_in(str(tmp_path / "run"))
-    asyncio.run(drive(again, Model, board=Board(), stop=asyncio.Event()))
+    asyncio.run(drive(again, Model, board=ProgressBoard(), stop=asyncio.Event()))
     everywhere(again.store).write("elsewhere/x", b"")
     assert modes(tmp_path / "run") == ({0o750}, {0o640})
 

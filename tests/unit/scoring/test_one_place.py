@@ -17,7 +17,7 @@ MADE = {"Answer", "Decision", "token_signal"}
 ELSEWHERE = {
     "calibration/gate.py": {"Decision"},  # what a gate returns to the scorer
     "answers/opening/beside.py": {"token_signal"},  # of past replies, to fit calibrations on
-    "flows/teaching.py": {"token_signal"},
+    "flows/teacher_targets.py": {"token_signal"},
     "gateway/http/reply_models.py": WORDS,  # the words themselves, as a type
     "gateway/audit/codes.py": WORDS,  # and as numbers of a database
 }

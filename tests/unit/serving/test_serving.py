@@ -184,7 +184,7 @@ def test_models_of_two_bases_are_refused(tmp_path, one, base):
 
 def test_names_are_told_apart(tmp_path, one):
     assert "two models are named 'one'" in refused(one, f"one={one}")
-    assert "two models are named 'one'" in refused(one, "--base", "one")
+    assert "two models are named 'one'" in refused(one, "--base-name", "one")
     assert "'a b' cannot be the name of a model" in refused(f"a b={one}")
     assert "cannot be the name" in refused(one.rename(tmp_path / "x,y"))
     odd = (tmp_path / "x,y").rename(tmp_path / "a=b")
@@ -195,13 +195,13 @@ def test_names_are_told_apart(tmp_path, one):
 def test_a_base_that_changed_or_moved_is_refused(tmp_path, one, base):
     moved = base.rename(tmp_path / "moved")
     said = refused(one)
-    assert "If the base was moved, name its place with --model" in said
-    assert serve(one, "--model", moved).exit_code == 0
-    assert "--model" not in refused(one, "--model", tmp_path / "nowhere")
+    assert "If the base was moved, name its place with --base" in said
+    assert serve(one, "--base", moved).exit_code == 0
+    assert "--base" not in refused(one, "--base", tmp_path / "nowhere")
     (moved / "model.safetensors").write_bytes(b"tuned")
-    said = refused(one, "--model", moved)
+    said = refused(one, "--base", moved)
     assert f"{moved} is not the model that one was trained on (tiny)" in said
-    assert "name the right one with --model" in said
+    assert "name the right one with --base" in said
 
 
 def test_another_template_in_the_base_is_refused_by_its_first_token(one, base):
@@ -282,7 +282,7 @@ def test_options_that_do_not_go_together(one):
     )
     assert "--compile goes with --cpu and --merged" in refused(one, "--cpu", "--compile")
     assert "serve one model with --merged" in refused(one, one, "--merged")
-    assert "leave out --model" in refused(one, "--merged", "--model", "x")
+    assert "leave out --base" in refused(one, "--merged", "--base", "x")
     assert "give --port by itself" in refused(one, "--", "--port=3")
     assert "give --host by itself" in refused(one, "--", "--host", "::")
 

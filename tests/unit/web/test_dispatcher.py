@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from novarag.runs.progress import Board
+from novarag.runs.progress import ProgressBoard
 from novarag.web.dispatcher import Dispatcher
 from novarag.web.endpoint import parse_endpoint
 from tests.support.waiting import PATIENCE, until
@@ -101,7 +101,7 @@ def test_a_throttled_request_leaves_late_and_can_be_called_back():
 
 
 def test_a_board_adds_up_shards_wherever_they_run():
-    board = Board()
+    board = ProgressBoard()
     here = board.open(0)
     here.answered(10, 20)
     board.show(1, {"answered_requests": 3, "before": 2, "completion_tokens": 9})

@@ -11,7 +11,7 @@ Cell = str | float | bool | None
 """What a file may hold where a confidence or a grade is wanted; whole numbers are floats too."""
 
 
-class Looks(Enum):
+class CellLook(Enum):
     """What a cell looks like, before the rest of its column is known."""
 
     EMPTY = "empty"
@@ -25,10 +25,10 @@ class Looks(Enum):
     WORD = "no number"
 
 
-class Seen(NamedTuple):
+class ObservedCell(NamedTuple):
     """A cell as it looks; `number` is a share where it is signed, None for words and nothing."""
 
-    looks: Looks
+    looks: CellLook
     number: float | None = None
 
 
@@ -55,57 +55,61 @@ _RATIO = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,9})?) ?/ ?(5|10|100)", re.ASCII)
 _LONGEST = 60  # characters; no number that anybody states is longer
 
 
-def look_at(cell: Cell) -> Seen:
+def look_at(cell: Cell) -> ObservedCell:
     """Say what a cell looks like.
 
     >>> [look_at(cell).number for cell in ("85 %", "0,85", ".85", "85", "high", "n/a")]
     [0.85, 0.85, 0.85, 85.0, None, None]
     """
     if cell is None:
-        return Seen(Looks.EMPTY)
+        return ObservedCell(CellLook.EMPTY)
     if isinstance(cell, bool):
-        return Seen(Looks.WORD)
+        return ObservedCell(CellLook.WORD)
     if isinstance(cell, (int, float)):
-        return Seen(Looks.EMPTY) if isnan(cell) else _bare(float(cell))
+        return ObservedCell(CellLook.EMPTY) if isnan(cell) else _bare(float(cell))
     return _look_at_text(cell.strip(_SPACES).translate(_WIDE))
 
 
-def _look_at_text(text: str) -> Seen:
+def _look_at_text(text: str) -> ObservedCell:
     if text.lower() in MISSING:
-        return Seen(Looks.EMPTY)
+        return ObservedCell(CellLook.EMPTY)
     if len(text) > _LONGEST:
-        return Seen(Looks.WORD)
+        return ObservedCell(CellLook.WORD)
     if found := _NUMBER.fullmatch(text):
         number = _float(found[1])
         return _signed(part_of(number, 100.0)) if found[2] else _bare(number)
     if found := _RATIO.fullmatch(text):
         return _signed(part_of(_float(found[1]), float(found[2])))
-    return Seen(Looks.WORD)
+    return ObservedCell(CellLook.WORD)
 
 
 def _float(text: str) -> float:
     return float(text.replace(",", "."))
 
 
-def _signed(share: float) -> Seen:
-    return Seen(Looks.SIGNED, share) if 0 <= share <= 1 else Seen(Looks.OUTSIDE, share)
+def _signed(share: float) -> ObservedCell:
+    return (
+        ObservedCell(CellLook.SIGNED, share)
+        if 0 <= share <= 1
+        else ObservedCell(CellLook.OUTSIDE, share)
+    )
 
 
-def _bare(number: float) -> Seen:
-    return Seen(looks_of(number), number if isfinite(number) else None)
+def _bare(number: float) -> ObservedCell:
+    return ObservedCell(look_of(number), number if isfinite(number) else None)
 
 
-def looks_of(number: float) -> Looks:
+def look_of(number: float) -> CellLook:
     """Say where a bare number stands."""
     if number == 0:
-        return Looks.ZERO
+        return CellLook.ZERO
     if not 0 < number <= 100:
-        return Looks.OUTSIDE
+        return CellLook.OUTSIDE
     if number < 1:
-        return Looks.FRACTION
+        return CellLook.FRACTION
     if number == 1:
-        return Looks.ONE
-    return Looks.FEW if number <= 10 else Looks.MANY
+        return CellLook.ONE
+    return CellLook.FEW if number <= 10 else CellLook.MANY
 
 
 def part_of(number: float, top: float) -> float:

@@ -9,8 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from novarag.answers.cells.cell import Cell, Looks, key_of, look_at, part_of
-from novarag.answers.cells.unsettled import SHOWN, Found, Setting, Unsettled, listing, shown
+from novarag.answers.cells.cell import Cell, CellLook, key_of, look_at, part_of
+from novarag.answers.cells.unsettled import (
+    SHOWN,
+    ColumnValue,
+    SettlingOption,
+    UnsettledColumn,
+    listing,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,48 +65,52 @@ class Confidences:
     """A confidence column, decided: its scale, how often each look was seen, what is open."""
 
     scale: Scale
-    counts: Mapping[Looks, int]
+    counts: Mapping[CellLook, int]
     named: Mapping[str, float | None]
-    unsettled: tuple[Unsettled, ...]
+    unsettled: tuple[UnsettledColumn, ...]
 
     def value(self, cell: Cell) -> float | None:
         """Return what a cell means: a share, or None where the reply could not be read."""
         if self.named and (key := key_of(cell)) in self.named:
             return self.named[key]
         seen = look_at(cell)
-        if seen.number is None or seen.looks is Looks.SIGNED:
+        if seen.number is None or seen.looks is CellLook.SIGNED:
             return seen.number
         share = self.scale.share(seen.number)
         return share if 0 <= share <= 1 else None  # refused, unless whatever is no share is unread
 
 
-class _Tally(NamedTuple):
+class _LookCounts(NamedTuple):
     """The different cells of a column by their looks."""
 
     column: str
-    found: dict[Looks, list[Found]]
+    found: dict[CellLook, list[ColumnValue]]
 
-    def has(self, *looks: Looks) -> bool:
+    def has(self, *looks: CellLook) -> bool:
         return any(self.found.get(one) for one in looks)
 
-    def of(self, *looks: Looks) -> tuple[Found, ...]:
+    def of(self, *looks: CellLook) -> tuple[ColumnValue, ...]:
         """Return cells of these looks, the earliest first."""
         cells = [one for look in looks for one in self.found.get(look, ())]
         return tuple(sorted(cells, key=lambda one: (one.source, one.row)))
 
     def open(
-        self, looks: Looks | tuple[Looks, ...], why: str, *settings: Setting, advice: str = ""
-    ) -> Unsettled:
+        self,
+        looks: CellLook | tuple[CellLook, ...],
+        why: str,
+        *settings: SettlingOption,
+        advice: str = "",
+    ) -> UnsettledColumn:
         wanted = looks if isinstance(looks, tuple) else (looks,)
-        return Unsettled(self.column, self.of(*wanted), why, settings, advice)
+        return UnsettledColumn(self.column, self.of(*wanted), why, settings, advice)
 
 
 def settle_confidences(
-    column: str, cells: Iterable[Found], settings: ConfidenceSettings
+    column: str, cells: Iterable[ColumnValue], settings: ConfidenceSettings
 ) -> Confidences:
     """Decide what a column's cells mean; `cells` has each different one once."""
     named = settings.named
-    tally = _Tally(column, {})
+    tally = _LookCounts(column, {})
     for one in cells:
         if not named or key_of(_cell(one)) not in named:
             tally.found.setdefault(look_at(_cell(one)).looks, []).append(one)
@@ -111,12 +122,12 @@ def settle_confidences(
     return Confidences(scale, counts, named, tuple(opened))
 
 
-def _cell(one: Found) -> Cell:
+def _cell(one: ColumnValue) -> Cell:
     value = one.value
     return value if value is None or isinstance(value, (str, float, int, bool)) else str(value)
 
 
-def _scale(tally: _Tally, settings: ConfidenceSettings) -> tuple[Scale, list[Unsettled]]:
+def _scale(tally: _LookCounts, settings: ConfidenceSettings) -> tuple[Scale, list[UnsettledColumn]]:
     if settings.mixed:
         return Scale(1.0, mixed=True), _ones_if_mixed(tally)
     if settings.out_of is not None:
@@ -126,40 +137,40 @@ def _scale(tally: _Tally, settings: ConfidenceSettings) -> tuple[Scale, list[Uns
     return _found_scale(tally)
 
 
-def _found_scale(tally: _Tally) -> tuple[Scale, list[Unsettled]]:
+def _found_scale(tally: _LookCounts) -> tuple[Scale, list[UnsettledColumn]]:
     """Find the scale of bare numbers from all of them."""
-    if not tally.has(Looks.FEW, Looks.MANY):
+    if not tally.has(CellLook.FEW, CellLook.MANY):
         return Scale(1.0), _beside_signs(tally)
-    if tally.has(Looks.FRACTION):
+    if tally.has(CellLook.FRACTION):
         return Scale(1.0), _both_scales(tally)
-    if not tally.has(Looks.MANY):
+    if not tally.has(CellLook.MANY):
         return Scale(HUNDRED), [_small_scale(tally)]
-    if tally.has(Looks.ONE) and not tally.has(Looks.FEW):
-        return Scale(HUNDRED), [_one(tally, Setting("percent", True, "for 1 %"))]
+    if tally.has(CellLook.ONE) and not tally.has(CellLook.FEW):
+        return Scale(HUNDRED), [_one(tally, SettlingOption("percent", True, "for 1 %"))]
     return Scale(HUNDRED), []
 
 
-def _one(tally: _Tally, *settings: Setting) -> Unsettled:
-    whole = Setting("values", {"1": 1.0}, "for 100 %")
-    return tally.open(Looks.ONE, "may be 1 % or 100 %", *settings, whole)
+def _one(tally: _LookCounts, *settings: SettlingOption) -> UnsettledColumn:
+    whole = SettlingOption("values", {"1": 1.0}, "for 100 %")
+    return tally.open(CellLook.ONE, "may be 1 % or 100 %", *settings, whole)
 
 
-def _beside_signs(tally: _Tally) -> list[Unsettled]:
+def _beside_signs(tally: _LookCounts) -> list[UnsettledColumn]:
     """Leave bare fractions open where others have a percent sign: 0.85 may lack its own."""
-    if not (tally.has(Looks.SIGNED) and tally.has(Looks.FRACTION, Looks.ONE)):
+    if not (tally.has(CellLook.SIGNED) and tally.has(CellLook.FRACTION, CellLook.ONE)):
         return []
-    bare = _bare(tally.of(Looks.FRACTION, Looks.ONE)[0])
+    bare = _bare(tally.of(CellLook.FRACTION, CellLook.ONE)[0])
     why = "without a sign, beside cells with one, may be fractions or percents"
     return [
         tally.open(
-            (Looks.FRACTION, Looks.ONE), why,
-            Setting("out_of", 1, f"if {bare} is {_percent(bare)}"),
-            Setting("percent", True, f"if it is {bare} %"),
+            (CellLook.FRACTION, CellLook.ONE), why,
+            SettlingOption("out_of", 1, f"if {bare} is {_percent(bare)}"),
+            SettlingOption("percent", True, f"if it is {bare} %"),
         )
     ]  # fmt: skip
 
 
-def _bare(one: Found) -> str:
+def _bare(one: ColumnValue) -> str:
     return f"{one.value:.15g}" if isinstance(one.value, float) else str(one.value)
 
 
@@ -167,93 +178,95 @@ def _percent(bare: str) -> str:
     return f"{100 * (look_at(bare).number or 0):.6g} %"
 
 
-def _both_scales(tally: _Tally) -> list[Unsettled]:
-    bare = _bare(tally.of(Looks.FRACTION)[0])
-    large = tally.of(Looks.FEW, Looks.MANY)
+def _both_scales(tally: _LookCounts) -> list[UnsettledColumn]:
+    bare = _bare(tally.of(CellLook.FRACTION)[0])
+    large = tally.of(CellLook.FEW, CellLook.MANY)
     beside = f"{sum(one.count for one in large):,} {'row' if len(large) == 1 else 'rows'} over 1"
     first = f"{shown(large[0].value)} in row {large[0].row:,}"
     why = f"beside {beside} ({first}) may be fractions or percents"
     both = tally.open(
-        Looks.FRACTION, why,
-        Setting("mixed", True, f"if {bare} is {_percent(bare)}"),
-        Setting("percent", True, f"if it is {bare} %"),
+        CellLook.FRACTION, why,
+        SettlingOption("mixed", True, f"if {bare} is {_percent(bare)}"),
+        SettlingOption("percent", True, f"if it is {bare} %"),
     )  # fmt: skip
     return [both, *_ones_if_mixed(tally)]
 
 
-def _ones_if_mixed(tally: _Tally) -> list[Unsettled]:
-    if not tally.has(Looks.ONE):
+def _ones_if_mixed(tally: _LookCounts) -> list[UnsettledColumn]:
+    if not tally.has(CellLook.ONE):
         return []
-    return [_one(tally, Setting("values", {"1": 0.01}, "for 1 %"))]
+    return [_one(tally, SettlingOption("values", {"1": 0.01}, "for 1 %"))]
 
 
-def _small_scale(tally: _Tally) -> Unsettled:
-    cells = tally.of(Looks.ONE, Looks.FEW)
+def _small_scale(tally: _LookCounts) -> UnsettledColumn:
+    cells = tally.of(CellLook.ONE, CellLook.FEW)
     largest = max(map(_number, cells))
-    tops = [Setting("out_of", top, "") for top in (5, 10) if largest <= top]
-    percent = Setting("percent", True, "if they are percents")
+    tops = [SettlingOption("out_of", top, "") for top in (5, 10) if largest <= top]
+    percent = SettlingOption("percent", True, "if they are percents")
     why = "are over 1 and up to 10, so they may be of 5, of 10 or percents"
-    return tally.open((Looks.ONE, Looks.FEW), why, *tops, percent)
+    return tally.open((CellLook.ONE, CellLook.FEW), why, *tops, percent)
 
 
-def _fractions_as_percents(tally: _Tally) -> list[Unsettled]:
-    if tally.has(Looks.FEW, Looks.MANY, Looks.SIGNED) or not tally.has(Looks.FRACTION, Looks.ONE):
+def _fractions_as_percents(tally: _LookCounts) -> list[UnsettledColumn]:
+    if tally.has(CellLook.FEW, CellLook.MANY, CellLook.SIGNED) or not tally.has(
+        CellLook.FRACTION, CellLook.ONE
+    ):
         return []
     why = "are the largest: no value is above 1, so these look like fractions"
     return [
         tally.open(
-            (Looks.FRACTION, Looks.ONE), why,
-            Setting("out_of", 100, "if they are percents all the same"),
+            (CellLook.FRACTION, CellLook.ONE), why,
+            SettlingOption("out_of", 100, "if they are percents all the same"),
             advice="else leave `percent` out",
         )
     ]  # fmt: skip
 
 
-def _outside(tally: _Tally, top: float) -> list[Unsettled]:
+def _outside(tally: _LookCounts, top: float) -> list[UnsettledColumn]:
     """Leave open numbers that are no part of what numbers are of."""
-    numbers = (Looks.FRACTION, Looks.ONE, Looks.FEW, Looks.MANY, Looks.OUTSIDE)
+    numbers = (CellLook.FRACTION, CellLook.ONE, CellLook.FEW, CellLook.MANY, CellLook.OUTSIDE)
     found = tuple(one for one in tally.of(*numbers) if not 0 <= _number(one) <= top)
     if not found:
         return []
-    settings = [Setting("unread", _marks(found), "if no reply could be read there")]
+    settings = [SettlingOption("unread", _marks(found), "if no reply could be read there")]
     if min(map(_number, found)) > 0:
         settings.insert(0, _larger(max(map(_number, found)), top))
     why = f"{_is(found)} outside 0 to {top:g}"
-    return [Unsettled(tally.column, found, why, tuple(settings))]
+    return [UnsettledColumn(tally.column, found, why, tuple(settings))]
 
 
-def _larger(most: float, top: float) -> Setting:
+def _larger(most: float, top: float) -> SettlingOption:
     if top == 1 and most <= HUNDRED:
-        return Setting("percent", True, "if this column holds percents")
-    return Setting("out_of", "NUMBER", "if numbers are parts of that")
+        return SettlingOption("percent", True, "if this column holds percents")
+    return SettlingOption("out_of", "NUMBER", "if numbers are parts of that")
 
 
-def _words(tally: _Tally) -> list[Unsettled]:
+def _words(tally: _LookCounts) -> list[UnsettledColumn]:
     """Leave words open: nobody but the caller knows what share "high" is."""
-    found = tally.of(Looks.WORD)
+    found = tally.of(CellLook.WORD)
     if not found:
         return []
     meanings = {str(one.value): "SHARE" for one in found[:3]}
     settings = (
-        Setting("values", meanings, "with the share that each means, such as 90%"),
-        Setting("unread", _marks(found), "if no reply could be read there"),
-        Setting("reply", tally.column, "to read whole replies"),
+        SettlingOption("values", meanings, "with the share that each means, such as 90%"),
+        SettlingOption("unread", _marks(found), "if no reply could be read there"),
+        SettlingOption("reply", tally.column, "to read whole replies"),
     )
     why = f"{_is(found)} not a number" if len(found) == 1 else "are not numbers"
-    return [Unsettled(tally.column, found, why, settings)]
+    return [UnsettledColumn(tally.column, found, why, settings)]
 
 
-def _number(one: Found) -> float:
+def _number(one: ColumnValue) -> float:
     """Return the number of a cell that has one; what is infinite has none."""
     number = look_at(_cell(one)).number
     return -1.0 if number is None else number
 
 
-def _is(found: tuple[Found, ...] | list[Found]) -> str:
+def _is(found: tuple[ColumnValue, ...] | list[ColumnValue]) -> str:
     return "is" if len(found) == 1 else "are"
 
 
-def _marks(found: tuple[Found, ...] | list[Found]) -> tuple[str, ...]:
+def _marks(found: tuple[ColumnValue, ...] | list[ColumnValue]) -> tuple[str, ...]:
     if sum(one.different for one in found) > SHOWN:
         return (WHATEVER,)
     return tuple(map(_bare, found))
@@ -261,13 +274,20 @@ def _marks(found: tuple[Found, ...] | list[Found]) -> tuple[str, ...]:
 
 # — what was taken for what —
 
-_BARE = (Looks.ZERO, Looks.FRACTION, Looks.ONE, Looks.FEW, Looks.MANY, Looks.OUTSIDE)
+_BARE = (
+    CellLook.ZERO,
+    CellLook.FRACTION,
+    CellLook.ONE,
+    CellLook.FEW,
+    CellLook.MANY,
+    CellLook.OUTSIDE,
+)
 
 
 def say_confidences(column: str, taken: Confidences, counts: Mapping[str, int]) -> str:
     """Say how a confidence column was read; `counts` has empty and named cells as they stand."""
     bare = sum(taken.counts.get(look, 0) for look in _BARE)
-    signed = taken.counts.get(Looks.SIGNED, 0)
+    signed = taken.counts.get(CellLook.SIGNED, 0)
     parts = [f"{signed:,} with their sign, such as 85%"] if signed else []
     parts += [f"{bare:,} {_say_scale(taken)}"] if bare else []
     parts += [_say_named(taken, counts)] if taken.named else []

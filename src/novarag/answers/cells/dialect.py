@@ -26,7 +26,7 @@ _BEGIN = 1_000_000  # characters that these, and the head, are looked for in
 _LARGEST = 2**31 - 1  # characters of a cell; the library's own limit is 131,072
 
 
-class Delimited(NamedTuple):
+class DelimitedText(NamedTuple):
     """Delimited text from its head on, and its separator."""
 
     text: str
@@ -35,13 +35,13 @@ class Delimited(NamedTuple):
     @property
     def head(self) -> list[str]:
         """The names of its columns."""
-        begin = Delimited(self.text[:_BEGIN], self.separator)
+        begin = DelimitedText(self.text[:_BEGIN], self.separator)
         return next(begin.rows(), []) if len(self.text) > _BEGIN else next(self.rows(), [])
 
     @property
     def is_cut(self) -> bool:
         """Whether the head goes on where it is no longer looked for."""
-        begin = Delimited(self.text[:_BEGIN], self.separator)
+        begin = DelimitedText(self.text[:_BEGIN], self.separator)
         return len(self.text) > _BEGIN and len(list(islice(begin.rows(), 2))) < 2
 
     def rows(self) -> Iterator[list[str]]:
@@ -49,7 +49,7 @@ class Delimited(NamedTuple):
         return (row for row in _reader(self.text, self.separator) if row)
 
 
-def delimited(text: str, wanted: Sequence[str] = ()) -> Delimited:
+def delimited(text: str, wanted: Sequence[str] = ()) -> DelimitedText:
     r"""Find the separator of a text: the one whose rows are all as long as the head.
 
     Among several, the one whose head has the `wanted` columns, then that with most columns.
@@ -59,8 +59,8 @@ def delimited(text: str, wanted: Sequence[str] = ()) -> Delimited:
     """
     text = _lines(text)
     if text[:4].lower() == "sep=" and text[5:7].lstrip("\r")[:1] == "\n":  # as spreadsheets want it
-        return Delimited(text[5:].lstrip("\r\n"), text[4])
-    return Delimited(text, max(SEPARATORS, key=lambda one: _fit(text, one, wanted)))
+        return DelimitedText(text[5:].lstrip("\r\n"), text[4])
+    return DelimitedText(text, max(SEPARATORS, key=lambda one: _fit(text, one, wanted)))
 
 
 def _lines(text: str) -> str:
@@ -86,7 +86,7 @@ def _fit(text: str, separator: str, wanted: Sequence[str]) -> tuple[bool, int, b
     return len(head) > 1, known, even, len(head)
 
 
-class Uneven(NamedTuple):
+class UnevenRows(NamedTuple):
     """Rows that are not as long as the head: how many cells they have, how many, where first."""
 
     cells: int
@@ -94,20 +94,20 @@ class Uneven(NamedTuple):
     first: int
 
 
-def uneven(table: Delimited) -> list[Uneven]:
+def uneven(table: DelimitedText) -> list[UnevenRows]:
     """Find the rows that are not as long as the head."""
     width, counts, first = len(table.head), Counter[int](), dict[int, int]()
     for number, row in enumerate(islice(table.rows(), 1, None), start=1):
         if len(row) != width:
             counts[len(row)] += 1
             first.setdefault(len(row), number)
-    return [Uneven(cells, rows, first[cells]) for cells, rows in counts.most_common()]
+    return [UnevenRows(cells, rows, first[cells]) for cells, rows in counts.most_common()]
 
 
-def joined(table: Delimited, at: int) -> list[list[str]]:
+def joined(table: DelimitedText, at: int) -> list[list[str]]:
     r"""Return the rows below the head; one with a cell too many has its number at `at` joined.
 
-    >>> joined(Delimited("conf,up\n0,85,yes\n1,no\n", ","), 0)
+    >>> joined(DelimitedText("conf,up\n0,85,yes\n1,no\n", ","), 0)
     [['0,85', 'yes'], ['1', 'no']]
     """
     width = len(table.head)
@@ -133,14 +133,14 @@ _MARKS = (
 _FIRST_BYTES = 4096  # enough to know UTF-16 by its zeros
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text, and the encoding that it was in."""
 
     text: str
     encoding: str
 
 
-def decode(content: bytes) -> Decoded:
+def decode(content: bytes) -> DecodedText:
     r"""Decode a text file; ValueError where the bytes are no text.
 
     >>> decode("85 %;naïve".encode("utf-16")).text, decode(b"na\xefve").encoding
@@ -148,13 +148,15 @@ def decode(content: bytes) -> Decoded:
     """
     for mark, name in _MARKS:
         if content.startswith(mark):
-            return Decoded(_strict(content[len(mark) :], name), name.upper().removesuffix("-LE"))
+            return DecodedText(
+                _strict(content[len(mark) :], name), name.upper().removesuffix("-LE")
+            )
     if wide := _unmarked(content[:_FIRST_BYTES]):
-        return Decoded(_strict(content, wide), wide.upper().removesuffix("-LE"))
+        return DecodedText(_strict(content, wide), wide.upper().removesuffix("-LE"))
     if b"\0" in content:
         raise ValueError("it holds bytes that are no text")
     try:
-        return Decoded(content.decode("utf-8"), "UTF-8")
+        return DecodedText(content.decode("utf-8"), "UTF-8")
     except UnicodeDecodeError:
         return _one_byte(content)
 
@@ -177,8 +179,8 @@ def _unmarked(sample: bytes) -> str | None:
     return None
 
 
-def _one_byte(content: bytes) -> Decoded:
+def _one_byte(content: bytes) -> DecodedText:
     try:
-        return Decoded(content.decode("cp1252"), "Windows-1252")
+        return DecodedText(content.decode("cp1252"), "Windows-1252")
     except UnicodeDecodeError:  # five bytes mean nothing there
-        return Decoded(content.decode("latin-1"), "Latin-1")
+        return DecodedText(content.decode("latin-1"), "Latin-1")

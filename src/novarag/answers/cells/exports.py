@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from novarag.answers.cells.shapes import Row, Shaped, are_objects, flat
+from novarag.answers.cells.shapes import JsonRow, ShapedRows, are_objects, flat
 from novarag.texts import parse_json
 
 _INSPECT_GRADES = {"C": "correct", "I": "incorrect"}
 
 
-def shape_export(value: object) -> Shaped | None:
+def shape_export(value: object) -> ShapedRows | None:
     """Turn an export of a tool into rows; None where it is none that is known."""
     for shape in (_promptfoo, _deepeval, _inspect, _langfuse_scores, _langfuse_traces):
         if found := shape(value):
@@ -40,7 +40,7 @@ _FLAT: tuple[tuple[str, frozenset[str], dict[str, str]], ...] = (
 )  # fmt: skip
 
 
-def _objects(value: object, *places: str) -> list[Row]:
+def _objects(value: object, *places: str) -> list[JsonRow]:
     """Return the list of objects at a place within objects, or the value itself if it is one."""
     for place in places:
         if isinstance(value, dict) and place in value:
@@ -48,7 +48,7 @@ def _objects(value: object, *places: str) -> list[Row]:
     return value if isinstance(value, list) and are_objects(value) else []
 
 
-def _all_have(rows: Iterable[Row], *keys: str) -> bool:
+def _all_have(rows: Iterable[JsonRow], *keys: str) -> bool:
     return all(key in row for row in rows for key in keys)
 
 
@@ -62,7 +62,7 @@ def _parsed(text: object) -> object:
         return text
 
 
-def _shaped(rows: list[Row], said: str, meant: Mapping[str, Sequence[str]]) -> Shaped:
+def _shaped(rows: list[JsonRow], said: str, meant: Mapping[str, Sequence[str]]) -> ShapedRows:
     """Name columns by the first of their places that a row has."""
     there = {name for row in rows for name in row}
     names = {
@@ -70,10 +70,10 @@ def _shaped(rows: list[Row], said: str, meant: Mapping[str, Sequence[str]]) -> S
         for ours, places in meant.items()
         if any(place in there for place in places)
     }
-    return Shaped(rows, said, names)
+    return ShapedRows(rows, said, names)
 
 
-def _promptfoo(value: object) -> Shaped | None:
+def _promptfoo(value: object) -> ShapedRows | None:
     found = _objects(value, "results", "results")
     if not found or not _all_have(found, "success", "gradingResult", "vars"):
         return None
@@ -88,12 +88,12 @@ def _promptfoo(value: object) -> Shaped | None:
     )  # fmt: skip
 
 
-def _output(one: Row) -> object:
+def _output(one: JsonRow) -> object:
     response = one.get("response")
     return _parsed(response.get("output")) if isinstance(response, dict) else None
 
 
-def _deepeval(value: object) -> Shaped | None:
+def _deepeval(value: object) -> ShapedRows | None:
     found = _objects(value, "testCases") if isinstance(value, dict) else []
     found = found or (_objects(value, "test_results") if isinstance(value, dict) else [])
     if not found or not _all_have(found, "success"):
@@ -111,19 +111,19 @@ def _deepeval(value: object) -> Shaped | None:
     )  # fmt: skip
 
 
-def _metrics(case: Row) -> Row:
+def _metrics(case: JsonRow) -> JsonRow:
     data = case.get("metricsData") or case.get("metrics_data") or []
     return {"metrics": {str(one.get("name")): one.get("score") for one in data}}
 
 
-def _inspect(value: object) -> Shaped | None:
+def _inspect(value: object) -> ShapedRows | None:
     if not isinstance(value, dict) or "eval" not in value:
         return None
     samples = _objects(value, "samples")
     return shape_samples(samples) if _all_have(samples, "id", "epoch") and samples else None
 
 
-def shape_samples(samples: Sequence[Row]) -> Shaped:
+def shape_samples(samples: Sequence[JsonRow]) -> ShapedRows:
     """Turn samples of a log of inspect_ai into rows."""
     rows = [_sample(one) for one in samples]
     stated = sorted({n for row in rows for n in row if n.endswith(".confidence")})
@@ -137,8 +137,12 @@ def shape_samples(samples: Sequence[Row]) -> Shaped:
     return _shaped(rows, "a log of inspect_ai", meant)
 
 
-def _sample(one: Row) -> Row:
-    row: Row = {"id": one.get("id"), "epoch": one.get("epoch"), "input": _text(one.get("input"))}
+def _sample(one: JsonRow) -> JsonRow:
+    row: JsonRow = {
+        "id": one.get("id"),
+        "epoch": one.get("epoch"),
+        "input": _text(one.get("input")),
+    }
     for name, score in (one.get("scores") or {}).items():
         graded = score.get("value")
         row[f"scores.{name}"] = (
@@ -153,11 +157,11 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _langfuse_scores(value: object) -> Shaped | None:
+def _langfuse_scores(value: object) -> ShapedRows | None:
     found = _objects(value, "data")
     if not found or not _all_have(found, "id", "name", "value", "dataType", "source"):
         return None
-    traces: dict[str, Row] = {}
+    traces: dict[str, JsonRow] = {}
     again = 0
     for score in sorted(found, key=lambda one: str(one.get("timestamp") or "")):
         row = traces.setdefault(_subject(score), {"trace": _subject(score)})
@@ -169,19 +173,19 @@ def _langfuse_scores(value: object) -> Shaped | None:
     return _shaped(list(traces.values()), said, {"question": ["trace"]})
 
 
-def _subject(score: Row) -> str:
+def _subject(score: JsonRow) -> str:
     subject = score.get("subject")
     named = subject.get("traceId") or subject.get("id") if isinstance(subject, dict) else None
     return str(score.get("traceId") or named or score["id"])
 
 
-def _score(score: Row) -> object:
+def _score(score: JsonRow) -> object:
     if score.get("dataType") == "NUMERIC":
         return score["value"]
     return score.get("stringValue") or score["value"]
 
 
-def _langfuse_traces(value: object) -> Shaped | None:
+def _langfuse_traces(value: object) -> ShapedRows | None:
     found = _objects(value, "data")
     if not found or not _all_have(found, "id", "timestamp", "scores", "output"):
         return None
@@ -195,7 +199,7 @@ def _langfuse_traces(value: object) -> Shaped | None:
     )  # fmt: skip
 
 
-def _trace(one: Row) -> Row:
+def _trace(one: JsonRow) -> JsonRow:
     kept: dict[str, Any] = {
         k: one.get(k) for k in ("id", "name", "sessionId", "userId", "metadata")
     }

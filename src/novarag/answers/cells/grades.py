@@ -12,7 +12,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from novarag.answers.cells.cell import MISSING, Cell, key_of, number_of
-from novarag.answers.cells.unsettled import SHOWN, Found, Setting, Unsettled, listing
+from novarag.answers.cells.unsettled import (
+    SHOWN,
+    ColumnValue,
+    SettlingOption,
+    UnsettledColumn,
+    listing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,7 +77,7 @@ class Grades:
 
     settings: GradeSettings
     counts: Mapping[Grading, Mapping[str, int]]
-    unsettled: tuple[Unsettled, ...]
+    unsettled: tuple[UnsettledColumn, ...]
 
     def value(self, cell: Cell) -> bool | None:
         """Return whether a cell means right; None where nobody graded."""
@@ -84,9 +90,9 @@ class Grades:
 _BINARY = {"1": Grading.RIGHT, "0": Grading.WRONG}
 
 
-def settle_grades(column: str, cells: Iterable[Found], settings: GradeSettings) -> Grades:
+def settle_grades(column: str, cells: Iterable[ColumnValue], settings: GradeSettings) -> Grades:
     """Decide what a column's cells mean; `cells` has each different one once."""
-    found: dict[Grading, list[Found]] = {}
+    found: dict[Grading, list[ColumnValue]] = {}
     for one in sorted(cells, key=lambda one: (one.source, one.row)):
         found.setdefault(_said(_cell(one), settings), []).append(one)
     opened = []
@@ -104,12 +110,12 @@ def settle_grades(column: str, cells: Iterable[Found], settings: GradeSettings) 
     return Grades(settings, counts, tuple(opened))
 
 
-def _cell(one: Found) -> Cell:
+def _cell(one: ColumnValue) -> Cell:
     value = one.value
     return value if value is None or isinstance(value, (str, float, int, bool)) else str(value)
 
 
-def _counted(found: Iterable[Found]) -> dict[str, int]:
+def _counted(found: Iterable[ColumnValue]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for one in found:
         shown = "" if one.value is None else str(one.value)
@@ -159,17 +165,19 @@ def _holds(key: str, named: str) -> bool:
     return over.get(bound[1], number < limit)
 
 
-def _numbers(column: str, found: list[Found]) -> Unsettled:
+def _numbers(column: str, found: list[ColumnValue]) -> UnsettledColumn:
     """Leave numbers open that are not 0 and 1 alone."""
     keys = sorted({key_of(_cell(one)) for one in found}, key=lambda key: number_of(key) or 0.0)
     why = "are numbers other than 0 and 1"
     if len(found) == 1:
         why = "is a number other than 0 and 1"
-    settings = [Setting("right", _good(keys), "if that means right; all others are then wrong")]
+    settings = [
+        SettlingOption("right", _good(keys), "if that means right; all others are then wrong")
+    ]
     if "0" in keys or "-1" in keys:
         left = "0" if "0" in keys else "-1"
-        settings.append(Setting("ungraded", (left,), "beside that, if nobody graded there"))
-    return Unsettled(column, tuple(found), why, tuple(settings))
+        settings.append(SettlingOption("ungraded", (left,), "beside that, if nobody graded there"))
+    return UnsettledColumn(column, tuple(found), why, tuple(settings))
 
 
 def _good(keys: list[str]) -> tuple[str, ...]:
@@ -180,17 +188,21 @@ def _good(keys: list[str]) -> tuple[str, ...]:
     return (_HALF,) if max(numbers) <= 1 else (f">={keys[-1]}",)
 
 
-def _strangers(column: str, found: list[Found], known: Mapping[Grading, list[Found]]) -> Unsettled:
+def _strangers(
+    column: str, found: list[ColumnValue], known: Mapping[Grading, list[ColumnValue]]
+) -> UnsettledColumn:
     why = "is neither right nor wrong" if len(found) == 1 else "are neither right nor wrong"
     listed = tuple(key for key in (str(one.value) for one in found[:SHOWN]) if key)
     right = tuple(str(one.value) for one in known.get(Grading.RIGHT, ())) or listed[:1]
     alone = "if that alone means right; all others are then wrong"
-    settings = [Setting("right", right[:SHOWN], alone)]
+    settings = [SettlingOption("right", right[:SHOWN], alone)]
     if len(found) <= SHOWN:  # where right and wrong are known, these are likely neither
         first = bool(known.get(Grading.RIGHT) and known.get(Grading.WRONG))
-        settings.insert(0 if first else 1, Setting("ungraded", listed, "if nobody graded there"))
+        settings.insert(
+            0 if first else 1, SettlingOption("ungraded", listed, "if nobody graded there")
+        )
     advice = "" if len(found) <= SHOWN else "or name another column as `correct`"
-    return Unsettled(column, tuple(found), why, tuple(settings), advice)
+    return UnsettledColumn(column, tuple(found), why, tuple(settings), advice)
 
 
 def say_grades(column: str, taken: Grades, empty: int = 0) -> str:

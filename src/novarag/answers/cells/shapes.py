@@ -11,25 +11,25 @@ from novarag.texts import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
 _DEEPEST = 6  # objects in objects, for names such as a.b.c
 
 
-class Shaped(NamedTuple):
+class ShapedRows(NamedTuple):
     """Rows of a JSON file: what it was taken for, and what columns are called there."""
 
-    rows: list[Row]
+    rows: list[JsonRow]
     said: str
     names: Mapping[str, str] = {}
 
 
-def flat(row: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> Row:
+def flat(row: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> JsonRow:
     """Turn objects in an object into columns with dotted names; lists stay as they are.
 
     >>> flat({"q": 1, "said": {"confidence": 0.9}})
     {'q': 1, 'said.confidence': 0.9}
     """
-    found: Row = {}
+    found: JsonRow = {}
     for name, value in row.items():
         if isinstance(value, Mapping) and value and depth < _DEEPEST:
             found |= flat(value, prefix=f"{prefix}{name}.", depth=depth + 1)
@@ -43,61 +43,61 @@ def are_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
-def shape_json(value: object) -> Shaped:
+def shape_json(value: object) -> ShapedRows:
     """Turn a JSON value into rows; ValueError where it holds none, or several lists of them."""
     if isinstance(value, list):
         if not all(isinstance(one, dict) for one in value):
             raise ValueError("its list holds other things than objects")
-        return Shaped([flat(one) for one in value], "JSON, a list of objects")
+        return ShapedRows([flat(one) for one in value], "JSON, a list of objects")
     if not isinstance(value, dict):
         raise ValueError(f"it holds a {type(value).__name__}, not rows")  # noqa: TRY004 - of a file
     return _of_columns(value) or _of_object(value)
 
 
-def _of_columns(value: Row) -> Shaped | None:
+def _of_columns(value: JsonRow) -> ShapedRows | None:
     """Read tables as pandas and others write them: by column, split, or by index."""
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list):
         rows = [dict(zip(map(str, names), one, strict=False)) for one in data]
-        return Shaped(rows, "JSON, columns and data")
+        return ShapedRows(rows, "JSON, columns and data")
     if "schema" in value and are_objects(data):
-        return Shaped([flat(one) for one in data or ()], "JSON, a schema and data")
+        return ShapedRows([flat(one) for one in data or ()], "JSON, a schema and data")
     inner = list(value.values())
     if len(value) > 1 and all(isinstance(one, list) for one in inner):
         if len({len(one) for one in inner}) == 1 and not any(map(are_objects, inner)):
             rows = [dict(zip(value, cells, strict=True)) for cells in zip(*inner, strict=True)]
-            return Shaped(rows, "JSON, a list for each column")
+            return ShapedRows(rows, "JSON, a list for each column")
         return None
     if inner and all(isinstance(one, dict) for one in inner):
         return _of_index(value)
     return None
 
 
-def _of_index(value: Row) -> Shaped | None:
+def _of_index(value: JsonRow) -> ShapedRows | None:
     """Read an object of objects: by column if all have the same numbered keys, else by row."""
     keys = [tuple(one) for one in value.values()]
     numbered = all(name.isdigit() for name in keys[0]) and keys[0]
     if numbered and len(set(keys)) == 1:
         rows = [{name: cells[key] for name, cells in value.items()} for key in keys[0]]
-        return Shaped(rows, "JSON, an object for each column")
+        return ShapedRows(rows, "JSON, an object for each column")
     if all(name.isdigit() for name in value):
-        return Shaped([flat(one) for one in value.values()], "JSON, an object for each row")
+        return ShapedRows([flat(one) for one in value.values()], "JSON, an object for each row")
     return None
 
 
-def _of_object(value: Row) -> Shaped:
+def _of_object(value: JsonRow) -> ShapedRows:
     lists = {name: rows for name, rows in value.items() if are_objects(rows)}
     if len(lists) == 1:
         name, rows = next(iter(lists.items()))
-        return Shaped([flat(one) for one in rows], f"JSON, the list {name!r}")
+        return ShapedRows([flat(one) for one in rows], f"JSON, the list {name!r}")
     if lists:
         raise ValueError(f"it holds several lists of objects ({', '.join(lists)})")
-    return Shaped([flat(value)], "JSON, one object")
+    return ShapedRows([flat(value)], "JSON, one object")
 
 
-def shape_lines(rows: Iterable[Row], said: str) -> Shaped:
+def shape_lines(rows: Iterable[JsonRow], said: str) -> ShapedRows:
     """Turn objects of lines into flat rows."""
-    return Shaped([flat(row) for row in rows], said)
+    return ShapedRows([flat(row) for row in rows], said)
 
 
 # — logs —
@@ -107,7 +107,7 @@ _PAIR = re.compile(r'([A-Za-z_][\w.-]{0,80})=("(?:[^"\\]|\\.){0,4000}"|[^\s"]{0,
 _LEAST_PAIRS = 2  # one `a=b` alone may be prose
 
 
-def shape_log(lines: Iterable[str]) -> Shaped:
+def shape_log(lines: Iterable[str]) -> ShapedRows:
     r"""Turn lines into rows; ValueError where none holds a record. Others are counted.
 
     >>> shape_log(["10:31 INFO {\"conf\": 0.9}", "started", "conf=0.8 up=yes"]).rows
@@ -123,10 +123,10 @@ def shape_log(lines: Iterable[str]) -> Shaped:
     if not rows:
         raise ValueError("no line holds a record")
     left = f", {without:,} lines without a record passed over" if without else ""
-    return Shaped(rows, f"a log of {len(rows):,} records{left}")
+    return ShapedRows(rows, f"a log of {len(rows):,} records{left}")
 
 
-def _record(line: str) -> Row | None:
+def _record(line: str) -> JsonRow | None:
     start = line.find("{")
     if start >= 0 and line.rstrip().endswith("}"):
         try:

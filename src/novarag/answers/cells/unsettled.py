@@ -24,7 +24,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ColumnValue:
     """One value of a column: as it stands there, in how many rows, and where first.
 
     `different` is over 1 where it stands for several that are not listed by themselves.
@@ -37,7 +37,7 @@ class Found:
     different: int = 1
 
 
-class Setting(NamedTuple):
+class SettlingOption(NamedTuple):
     """A setting that settles a value, and what it then means.
 
     A value of "NAME" or "SHARE" is for the caller to fill in.
@@ -48,16 +48,16 @@ class Setting(NamedTuple):
     means: str
 
 
-class Unsettled(NamedTuple):
+class UnsettledColumn(NamedTuple):
     """Values of one column that could mean two things, or nothing known, for one reason.
 
     `why` follows the values: "may be 1 % or 100 %". Each setting settles all of them.
     """
 
     column: str
-    found: tuple[Found, ...]
+    found: tuple[ColumnValue, ...]
     why: str
-    settings: tuple[Setting, ...]
+    settings: tuple[SettlingOption, ...]
     advice: str = ""
 
     @property
@@ -81,7 +81,7 @@ class Unsettled(NamedTuple):
         return "; ".join(part for part in (said, self.advice) if part)
 
 
-def _listed(one: Found, *, place: bool) -> str:
+def _listed(one: ColumnValue, *, place: bool) -> str:
     rows = "" if one.count == 1 else f"{one.count:,} rows"
     first = (f"first in row {one.row:,}" if rows else f"row {one.row:,}") if place else ""
     beside = ", ".join(part for part in (rows, first) if part)
@@ -132,7 +132,7 @@ def _to_fill_in(value: Value) -> bool:
 class UnsettledTable(DataError):  # noqa: N818 - a state of a table
     """A table cannot be read before something is settled; `parts` has all of it at once."""
 
-    def __init__(self, parts: Sequence[Unsettled], *, source: str) -> None:
+    def __init__(self, parts: Sequence[UnsettledColumn], *, source: str) -> None:
         self.parts = tuple(parts)
         first = self.parts[0]
         at = min((one.row for one in first.found), default=None)
@@ -199,23 +199,23 @@ def _spelling(name: str) -> str:
 
 def no_column(
     wanted: str, names: Sequence[str], *, parameter: str, fitting: Sequence[str] = ()
-) -> Unsettled:
+) -> UnsettledColumn:
     """Say that there is no such column, or that several may be meant.
 
     `fitting` names the columns whose values would do; a single one is proposed.
     """
     several = find_column(wanted, names)
     if isinstance(several, tuple) and several:
-        settings = tuple(Setting(parameter, name, "") for name in several[:5])
-        return Unsettled(wanted, (), "several columns may be meant", settings)
+        settings = tuple(SettlingOption(parameter, name, "") for name in several[:5])
+        return UnsettledColumn(wanted, (), "several columns may be meant", settings)
     near = get_close_matches(wanted, names, n=1)
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     advice = f"the columns are {listed(names)}"
     why = f"there is no such column{meant}"
-    fix = Setting(parameter, "NAME", "")
+    fix = SettlingOption(parameter, "NAME", "")
     if len(fitting) == 1:
-        fix = Setting(parameter, fitting[0], "if that says it, as its values do")
-    return Unsettled(wanted, (), why, (fix,), advice)
+        fix = SettlingOption(parameter, fitting[0], "if that says it, as its values do")
+    return UnsettledColumn(wanted, (), why, (fix,), advice)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from novarag.runs import Run
     from novarag.strategies import Labels
 
-    Place = str | Path | Run | BinaryIO
+    AnswersPlace = str | Path | Run | BinaryIO
 
 _MANIFEST = "manifest.json"
 _ROW_NAME = r", row \d+$"
@@ -156,16 +156,16 @@ def note_missing(run: Run, notes: list[str]) -> None:
         notes.append(f"{name}: {run.dead:,} requests failed and are not among these answers.")
 
 
-def _places(answers: object) -> Sequence[Place]:
+def _places(answers: object) -> Sequence[AnswersPlace]:
     """Return files, runs and open files as a list; nothing where they are something else."""
     several = answers if isinstance(answers, (list, tuple)) else [answers]
     named = all(
         isinstance(one, (str, Path)) or hasattr(one, "readinto") or _is_run(one) for one in several
     )
-    return cast("Sequence[Place]", several) if named else ()
+    return cast("Sequence[AnswersPlace]", several) if named else ()
 
 
-def _name(place: Place) -> str:
+def _name(place: AnswersPlace) -> str:
     if isinstance(place, (str, Path)):
         return Path(place).name
     return Path(place.place).name if _is_run(place) else STDIN
@@ -188,7 +188,7 @@ def _trials(answers: object) -> tuple[Trial, ...]:
 
 
 def _parts(
-    place: Place, columns: Columns, notes: list[str], *, graded: bool
+    place: AnswersPlace, columns: Columns, notes: list[str], *, graded: bool
 ) -> Iterator[tuple[Run | None, OpenTable]]:
     """Yield the tables of a place: a file, those of a folder, the finished shards of a run."""
     run = run_at(place)

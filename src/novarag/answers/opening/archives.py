@@ -45,7 +45,7 @@ _NO_RESULT = re.compile(
 )
 
 
-class Unpacked(NamedTuple):
+class ArchiveTable(NamedTuple):
     """The table of an archive, what it was taken for, and what its columns are called."""
 
     frame: pl.DataFrame
@@ -53,7 +53,7 @@ class Unpacked(NamedTuple):
     names: dict[str, str]
 
 
-def read_archive(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
+def read_archive(content: bytes, source: str, wanted: Sequence[str]) -> ArchiveTable:
     """Read a workbook, or a log of inspect_ai."""
     try:
         with ZipFile(BytesIO(content)) as archive:
@@ -98,7 +98,7 @@ def _check_sheet(content: bytes, source: str) -> None:
         raise _wrong(source, "formulas stand in it without their results", _SAVE)
 
 
-def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
+def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> ArchiveTable:
     try:
         from python_calamine import CalamineError, load_workbook
     except ImportError:
@@ -120,7 +120,7 @@ def _workbook(content: bytes, source: str, wanted: Sequence[str]) -> Unpacked:
         raise _wrong(source, f"several sheets may be meant ({listed})", hint)
     rows = filled[fitting[0]]
     others = f" of {len(sheets)}" if len(sheets) > 1 else ""
-    return Unpacked(_framed(rows, source), f"Excel, sheet {fitting[0]!r}{others}", {})
+    return ArchiveTable(_framed(rows, source), f"Excel, sheet {fitting[0]!r}{others}", {})
 
 
 def _sheets(book: Any, source: str) -> dict[str, list[list[Any]]]:  # noqa: ANN401 - untyped library
@@ -152,12 +152,12 @@ def _cell(value: object) -> object:
     return str(value) if isinstance(value, (date, time, timedelta)) else value
 
 
-def _samples(archive: ZipFile, content: bytes) -> Unpacked:
+def _samples(archive: ZipFile, content: bytes) -> ArchiveTable:
     parts = sorted(archive.infolist(), key=lambda part: (len(part.filename), part.filename))
     found = [p for p in parts if p.filename.startswith("samples/") and p.filename.endswith(".json")]
     samples = [parse_json(_unpacked(archive, content, part)) for part in found]
     shaped = shape_samples([one for one in samples if isinstance(one, dict)])
-    return Unpacked(frame_of(shaped.rows), shaped.said, dict(shaped.names))
+    return ArchiveTable(frame_of(shaped.rows), shaped.said, dict(shaped.names))
 
 
 def _unpacked(archive: ZipFile, content: bytes, part: ZipInfo) -> bytes:
@@ -214,14 +214,14 @@ def sheet_extent(content: bytes) -> Extent:
     parser.StartDoctypeDeclHandler = _refuse
     try:
         parser.Parse(content, True)
-    except _Enough:
+    except _TooManyCells:
         pass
     except ExpatError as error:
         raise ValueError(f"a sheet is not XML: {error}") from None
     return walk.extent
 
 
-class _Enough(Exception):  # noqa: N818 - no accident
+class _TooManyCells(Exception):  # noqa: N818 - no accident
     """There are more cells than are loaded, wherever the others stand."""
 
 
@@ -267,7 +267,7 @@ class _Walk:
         self.top, self.bottom = min(self.top, row), max(self.bottom, row)
         self.left, self.right = min(self.left, column), max(self.right, column)
         if self.filled > MOST_CELLS:
-            raise _Enough
+            raise _TooManyCells
 
 
 def _parse(named: str) -> tuple[int, int]:

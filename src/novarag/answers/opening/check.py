@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.answers.cells.cell import Looks, key_of, look_at
+from novarag.answers.cells.cell import CellLook, key_of, look_at
 from novarag.answers.cells.confidences import say_confidences, settle_confidences
 from novarag.answers.cells.grades import say_grades, settle_grades
 from novarag.answers.cells.unsettled import (
-    Found,
-    Setting,
-    Unsettled,
+    ColumnValue,
+    SettlingOption,
+    UnsettledColumn,
     UnsettledTable,
     find_column,
     no_column,
@@ -70,7 +70,7 @@ def check_tables(
     `labels` say how raw replies are laid out, where `columns` name a column of them. With
     `graded=False` the tables need not say which answers are right.
     """
-    check = _Check(tables, columns)
+    check = _TableCheck(tables, columns)
     if columns.reply is not None and labels is not None:
         check.read_replies(columns.reply, labels)
     else:
@@ -92,14 +92,14 @@ def check_tables(
     return CheckedTable(table, tuple(check.taken))
 
 
-class _Check:
+class _TableCheck:
     """Tables on their way: frames get columns, lines say what was taken, parts may stay open."""
 
     def __init__(self, tables: Sequence[OpenTable], columns: Columns) -> None:
         self.tables, self.columns = tables, columns
         self.frames = [table.frame for table in tables]
         self.taken = [f"{table.source}: {table.said}" for table in tables if table.said]
-        self.open: list[Unsettled] = []
+        self.open: list[UnsettledColumn] = []
 
     def settled(self) -> None:
         """Raise what is open, all at once."""
@@ -114,8 +114,8 @@ class _Check:
             fitting = grade_columns(table.frame) if parameter == "correct" else ()
             part = no_column(wanted, table.frame.columns, parameter=parameter, fitting=fitting)
         elif table.frame[found].dtype.is_nested() and parameter != "gold":
-            fix = (Setting(parameter, "NAME", "of a column with plain values"),)
-            part = Unsettled(found, (), "this column holds lists or objects", fix)
+            fix = (SettlingOption(parameter, "NAME", "of a column with plain values"),)
+            part = UnsettledColumn(found, (), "this column holds lists or objects", fix)
         else:
             return found
         if part not in self.open:
@@ -129,7 +129,9 @@ class _Check:
             return []
         return [t.frame[str(name)] for t, name in zip(self.tables, names, strict=True)]
 
-    def cells(self, raw: list[pl.Series], take: Callable[..., list[Found]]) -> list[Found]:
+    def cells(
+        self, raw: list[pl.Series], take: Callable[..., list[ColumnValue]]
+    ) -> list[ColumnValue]:
         """Return the different cells of the same column of each table."""
         pairs = zip(raw, self.tables, strict=True)
         return [found for column, table in pairs for found in take(column, table.source)]
@@ -223,7 +225,7 @@ def say_questions(column: pl.Series) -> str:
     )
 
 
-def _none(check: _Check) -> list[list[pl.Series]]:
+def _none(check: _TableCheck) -> list[list[pl.Series]]:
     return [[] for _ in check.frames]
 
 
@@ -240,7 +242,7 @@ def _rows(table: OpenTable) -> pl.Series:
     return pl.Series([f"{table.source}, row {i}" for i in range(1, table.frame.height + 1)])
 
 
-def _apart(cells: list[Found], raw: list[pl.Series], taken: Confidences) -> Counter[str]:
+def _apart(cells: list[ColumnValue], raw: list[pl.Series], taken: Confidences) -> Counter[str]:
     """Count cells that are empty or whose meaning was named, as they stand in the table."""
     counts = Counter({"": sum(column.null_count() for column in raw)})
     for one in cells:
@@ -250,14 +252,14 @@ def _apart(cells: list[Found], raw: list[pl.Series], taken: Confidences) -> Coun
     return +counts
 
 
-_APART = (Looks.EMPTY, Looks.WORD, Looks.OUTSIDE)
+_APART = (CellLook.EMPTY, CellLook.WORD, CellLook.OUTSIDE)
 
 
-def _empty_questions(found: list[Found], name: str) -> list[Unsettled]:
+def _empty_questions(found: list[ColumnValue], name: str) -> list[UnsettledColumn]:
     if not found:
         return []
     advice = "name the question of every row; rows of one question are resampled together"
-    return [Unsettled(name, tuple(found), "the question is empty", (), advice)]
+    return [UnsettledColumn(name, tuple(found), "the question is empty", (), advice)]
 
 
 def _read_replies(column: pl.Series, labels: Labels, *, graded: bool) -> list[pl.Series]:

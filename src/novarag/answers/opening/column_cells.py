@@ -13,7 +13,7 @@ import polars as pl
 from novarag.answers.cells.cell import number_of
 from novarag.answers.cells.confidences import HUNDRED
 from novarag.answers.cells.grades import GradeSettings, Grading, settle_grades
-from novarag.answers.cells.unsettled import Found
+from novarag.answers.cells.unsettled import ColumnValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,13 +54,13 @@ def _no_texts(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, [None] * len(column), dtype=pl.String)
 
 
-def confidence_cells(column: pl.Series, source: str) -> list[Found]:
+def confidence_cells(column: pl.Series, source: str) -> list[ColumnValue]:
     """Return the different cells of a confidence column, those without anything left out."""
     numbers, texts = split(column)
     return [*different(numbers, source), *different(texts, source)]
 
 
-def confidence_kinds(column: pl.Series, source: str) -> list[Found]:
+def confidence_kinds(column: pl.Series, source: str) -> list[ColumnValue]:
     """Return the least and the largest number of each look, and all texts: enough to decide by."""
     numbers, texts = split(column)
     cells = numbers.to_numpy()
@@ -81,21 +81,23 @@ def confidence_kinds(column: pl.Series, source: str) -> list[Found]:
         at = np.flatnonzero(kinds == kind)
         if at.size:
             least, most = at[np.argmin(cells[at])], at[np.argmax(cells[at])]
-            found.append(Found(float(cells[least]), 1, int(least) + 1, source))
-            found.append(Found(float(cells[most]), at.size - 1, int(most) + 1, source, at.size))
+            found.append(ColumnValue(float(cells[least]), 1, int(least) + 1, source))
+            found.append(
+                ColumnValue(float(cells[most]), at.size - 1, int(most) + 1, source, at.size)
+            )
     return [*found, *different(texts, source)]
 
 
-def different(column: pl.Series, source: str) -> list[Found]:
+def different(column: pl.Series, source: str) -> list[ColumnValue]:
     """Return the different cells of a column, each with its count and first row; nulls left out."""
     counted = _counted(column.alias("value"))
-    return [Found(value, count, row, source) for value, count, row in counted.iter_rows()]
+    return [ColumnValue(value, count, row, source) for value, count, row in counted.iter_rows()]
 
 
-def empty_cells(column: pl.Series, source: str) -> list[Found]:
+def empty_cells(column: pl.Series, source: str) -> list[ColumnValue]:
     """Return one cell that stands for those without anything in a column of texts, if any."""
     rows = (column.is_null() | (column.str.strip_chars() == "")).arg_true()
-    return [Found("", len(rows), int(rows[0]) + 1, source)] if len(rows) else []
+    return [ColumnValue("", len(rows), int(rows[0]) + 1, source)] if len(rows) else []
 
 
 def _counted(column: pl.Series) -> pl.DataFrame:
@@ -158,7 +160,7 @@ def grade_columns(frame: pl.DataFrame) -> tuple[str, ...]:
 def _are_grades(column: pl.Series) -> bool:
     if column.dtype.is_nested() or column.n_unique() > _MOST_GRADES:
         return False
-    cells = [Found(value, 1, 1) for value in column.unique().to_list()]
+    cells = [ColumnValue(value, 1, 1) for value in column.unique().to_list()]
     found = settle_grades(column.name, cells, GradeSettings())
     graded = found.counts.get(Grading.RIGHT) and found.counts.get(Grading.WRONG)
     return bool(graded) and not found.unsettled

@@ -48,8 +48,8 @@ class Columns:
     decimal_comma: bool = False
     reply: str | None = None
     scale: NumberScale | str | None = None
-    answer: str = "answer"
     gold: str | None = None
+    answer: str = "answer"
     state: str | None = None
     signal: str | None = None
     weight: str | None = None

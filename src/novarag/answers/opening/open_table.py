@@ -15,10 +15,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from novarag.answers.cells.dialect import SEPARATORS, Delimited, decode, delimited, joined, uneven
+from novarag.answers.cells.dialect import (
+    SEPARATORS,
+    DelimitedText,
+    decode,
+    delimited,
+    joined,
+    uneven,
+)
 from novarag.answers.cells.exports import known_columns, shape_export
-from novarag.answers.cells.shapes import Shaped, shape_json, shape_lines, shape_log
-from novarag.answers.cells.unsettled import Found, Setting, Unsettled, UnsettledTable, find_column
+from novarag.answers.cells.shapes import ShapedRows, shape_json, shape_lines, shape_log
+from novarag.answers.cells.unsettled import (
+    ColumnValue,
+    SettlingOption,
+    UnsettledColumn,
+    UnsettledTable,
+    find_column,
+)
 from novarag.answers.opening.files import (
     existing,
     frame_of,
@@ -231,12 +244,12 @@ def _names_all(head: Sequence[str], wanted: Sequence[str]) -> bool:
     return len(head) > 1 and all(isinstance(find_column(name, head), str) for name in wanted)
 
 
-def _framed(shaped: Shaped, table: _Content) -> OpenTable:
+def _framed(shaped: ShapedRows, table: _Content) -> OpenTable:
     frame = frame_of(shaped.rows, table.source)
     return OpenTable(table.source, frame, f"{frame.height:,} rows, {shaped.said}", shaped.names)
 
 
-def _log(text: str, table: _Content) -> Shaped:
+def _log(text: str, table: _Content) -> ShapedRows:
     try:
         return shape_log(_lines(text))
     except ValueError as error:
@@ -244,7 +257,7 @@ def _log(text: str, table: _Content) -> Shaped:
         raise _wrong(table.source, f"this is no table: {error}", hint) from error
 
 
-def _shape(text: str, table: _Content) -> Shaped:
+def _shape(text: str, table: _Content) -> ShapedRows:
     """Read JSON: whole, or a line each; a file of lines is often called .json."""
     if table.ending not in {".jsonl", ".ndjson"}:
         try:
@@ -268,7 +281,7 @@ def _is_lines(text: str) -> bool:
         return False
 
 
-def _read_delimited(found: Delimited, table: _Content) -> OpenTable:
+def _read_delimited(found: DelimitedText, table: _Content) -> OpenTable:
     head = found.head
     _check_head(head, table.source)
     if found.is_cut:
@@ -293,7 +306,7 @@ def _check_head(head: Sequence[str], source: str) -> None:
     need_names(head, source)
 
 
-def _joined(found: Delimited, table: _Content) -> pl.DataFrame:
+def _joined(found: DelimitedText, table: _Content) -> pl.DataFrame:
     at = find_column(table.wanted[0], found.head) if table.wanted else ()
     place = found.head.index(at) if isinstance(at, str) else 0
     rows = joined(found, place)
@@ -310,23 +323,25 @@ def _joined(found: Delimited, table: _Content) -> pl.DataFrame:
     )
 
 
-def _check_rows(found: Delimited, table: _Content) -> None:
+def _check_rows(found: DelimitedText, table: _Content) -> None:
     """Refuse rows that are longer than the head, and say what may have made them so."""
     width = len(found.head)
     long = [one for one in uneven(found) if one.cells > width]
     if not long:
         return
-    cells = tuple(Found(f"{one.cells} cells", one.rows, one.first, table.source) for one in long)
-    settings: tuple[Setting, ...] = ()
+    cells = tuple(
+        ColumnValue(f"{one.cells} cells", one.rows, one.first, table.source) for one in long
+    )
+    settings: tuple[SettlingOption, ...] = ()
     if found.separator == "," and not table.decimal_comma and long[0].cells == width + 1:
-        settings = (Setting("decimal_comma", True, "if a comma stands in its numbers"),)
+        settings = (SettlingOption("decimal_comma", True, "if a comma stands in its numbers"),)
     advice = f"put cells that hold {SEPARATORS[found.separator]} into quotes"
     why = f"where the head has {width}"
-    part = Unsettled(found.head[0], cells, why, settings, advice)
+    part = UnsettledColumn(found.head[0], cells, why, settings, advice)
     raise UnsettledTable([part], source=table.source)
 
 
-def _short(frame: pl.DataFrame, found: Delimited) -> str:
+def _short(frame: pl.DataFrame, found: DelimitedText) -> str:
     """Say how many rows end early, if the last column has holes at all."""
     if not frame.width or not frame[frame.columns[-1]].null_count():
         return ""

@@ -12,7 +12,7 @@ from novarag.texts import plain_text
 
 def adopt(
     settings: Annotated[Path, typer.Argument(help="Settings file of the gateway (.toml).")],
-    model: Annotated[str, typer.Option(help="The model of that file whose proposal goes live.")],
+    served: Annotated[str, typer.Option(help="Name by which that file serves the model.")],
 ) -> None:
     """Put a proposed calibration, gate or both in force; what was in force is kept beside.
 
@@ -20,5 +20,5 @@ def adopt(
     """
     from novarag.gateway.admin.adopt import adopt_proposal
 
-    for line in adopt_proposal(settings, model=model).lines():
+    for line in adopt_proposal(settings, served=served).lines():
         print(plain_text(line, longest=400))

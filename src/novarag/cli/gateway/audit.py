@@ -23,25 +23,25 @@ Confirmation = Annotated[
 def export(
     settings: SettingsFile,
     day: Annotated[str, typer.Argument(help="The day in UTC: 2026-01-31.")],
-    to: ExportFolder,
+    out: ExportFolder,
 ) -> None:
     """Write the decisions and the feedback of one day to Parquet files; nothing is deleted."""
     from novarag.gateway.admin.retention import export_audit
 
-    _print(export_audit(settings, day, to=to))
+    _print(export_audit(settings, day, out=out))
 
 
 def drop(
     settings: SettingsFile,
     before: Annotated[str, typer.Option(help="The first day that stays, in UTC: 2026-01-31.")],
-    to: ExportFolder,
+    out: ExportFolder,
     yes: Confirmation = False,
 ) -> None:
     """Export all days before a day, then delete them from the database."""
     from novarag.gateway.admin.retention import drop_audit
 
-    _confirmed(yes, f"all days before {before} would be exported to {to} and deleted")
-    _print(drop_audit(settings, before=before, to=to))
+    _confirmed(yes, f"all days before {before} would be exported to {out} and deleted")
+    _print(drop_audit(settings, before=before, out=out))
 
 
 def forget(

@@ -34,7 +34,7 @@ def add(
     expires: Annotated[
         str | None, typer.Option(help="Day or time of its end, such as 2027-01-31, in UTC.")
     ] = None,
-    note: Annotated[str, typer.Option(help="What it is for, kept beside it.")] = "",
+    note: Annotated[str, typer.Option(help="Note on what the key is for, kept beside it.")] = "",
     hash_only: Annotated[
         bool,
         typer.Option("--hash-only", help="Store nothing; print lines for the settings file."),

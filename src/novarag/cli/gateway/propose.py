@@ -23,7 +23,7 @@ def propose(
     settings: Annotated[
         Path, typer.Argument(help="Settings file of the gateway, whose [audit] has the feedback.")
     ],
-    model: Annotated[str, typer.Option(help="The model of that file whose answers were judged.")],
+    served: Annotated[str, typer.Option(help="Name by which that file serves the model.")],
     risk: Annotated[
         float | None,
         typer.Option(
@@ -73,7 +73,14 @@ def propose(
 
     Nothing goes live: `novarag gateway adopt` puts the proposal in force.
     """
-    more = {"model": model, "since": since, "until": until, "out": out, "page": page, "seed": seed}
+    more = {
+        "served": served,
+        "since": since,
+        "until": until,
+        "out": out,
+        "page": page,
+        "seed": seed,
+    }
     if risk is None:
         if by_state or calibration or split:
             raise UsageError("`by_state`, `calibration` and `split` are of a gate: give its `risk`")
@@ -96,7 +103,7 @@ def _propose_calibration(settings: Path, more: dict[str, Any]) -> None:
     print_notes([*calibration_notes(made.calibration), *gain, *made.notes])
     if more["out"] is None:
         print_next_step(
-            f"novarag gateway adopt {quote(str(settings))} --model {quote(more['model'])}",
+            f"novarag gateway adopt {quote(str(settings))} --served {quote(more['served'])}",
             "puts it in force",
         )
 

@@ -18,13 +18,15 @@ from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
-    from novarag.flows.pick import Picked
+    from novarag.flows.pick import PickedAnswers
 
 
-_Answer = Annotated[str, typer.Option(help="Column with the answer to grade, without --reply.")]
+_AnswerToGrade = Annotated[
+    str, typer.Option(help="Column with the answer to grade, without --reply.")
+]
 
 
-@reads_tables(without=GRADES, answer=_Answer)
+@reads_tables(without=GRADES, answer=_AnswerToGrade)
 def pick(
     log: Annotated[
         list[str],
@@ -33,7 +35,7 @@ def pick(
     out: Annotated[Path, typer.Option(help="Folder for sheet.html and picked.json.")],
     columns: Columns,
     n: Annotated[int, typer.Option("--n", min=1, help="How many answers to pick.")] = PICK.rows,
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     show: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,7 +64,7 @@ def pick(
     with screen() as on_event:
         made = pick_answers(
             given_tables(log), out, n=n, columns=columns,
-            reader=strategy, show=show, calibration=calibration, spread=spread, seed=seed,
+            reader=reader, show=show, calibration=calibration, spread=spread, seed=seed,
             on_event=on_event,
         )  # fmt: skip
     _print_strata(made)
@@ -70,7 +72,7 @@ def pick(
     print(f"      novarag grading grades {out} RATINGS.json … --out graded.csv")
 
 
-def _print_strata(made: Picked) -> None:
+def _print_strata(made: PickedAnswers) -> None:
     print(f"{'state':16}{'confidence':>14}{'questions':>12}{'picked':>8}{'weight':>9}")
     for one in made.strata:
         name = plain_text(made.states[one.state], longest=15) if one.state >= 0 else ""

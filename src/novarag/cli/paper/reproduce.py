@@ -43,11 +43,11 @@ def reproduce(
         list[str] | None,
         typer.Option(help="The model trained by NOVA, as --model; default: the base, prompted."),
     ] = None,
-    label_only: Annotated[
+    label_tuned: Annotated[
         list[str] | None,
         typer.Option(help="The model trained on labels only, as --model. Default: likewise."),
     ] = None,
-    profile: Annotated[
+    extent: Annotated[
         Literal["full", "smoke"], typer.Option(help="All questions, or 20 in every cell.")
     ] = "full",
     data: Annotated[
@@ -62,7 +62,7 @@ def reproduce(
     ] = None,
     note: Annotated[
         list[str] | None,
-        typer.Option(help="What the page should say of the models, such as their size."),
+        typer.Option(help="Note on the models for the page, such as their size."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of groups and intervals.")] = 0,
     max_tokens: Annotated[
@@ -91,7 +91,7 @@ def reproduce(
     with asking() as (on_event, stop):
         try:
             made = flow(
-                tables, model, out, tuned=tuned, label_only=label_only, profile=profile, data=data,
+                tables, model, out, tuned=tuned, label_tuned=label_tuned, extent=extent, data=data,
                 index=index, encoder=encoder, page=page, notes=note or (), seed=seed,
                 max_tokens=max_tokens, method_strategy=method_strategy, wording=wording,
                 access=access, on_event=printing(on_event, None), stop=stop,

@@ -27,14 +27,16 @@ def sheet(
         Path | None,
         typer.Option(help="What to rate, in .toml or .json. Default: the paper's five criteria."),
     ] = None,
-    answers: Annotated[
-        bool, typer.Option("--answers", help="Show raters the accepted answers too.")
+    show_answers: Annotated[
+        bool, typer.Option("--show-answers", help="Show raters the accepted answers too.")
     ] = False,
 ) -> None:
     """Write a blind rating sheet of replies to the same questions: one page that works offline."""
     from novarag.flows.study import make_rating_sheet
 
-    make_rating_sheet(runs, out, questions=questions, seed=seed, criteria=criteria, answers=answers)
+    make_rating_sheet(
+        runs, out, question_count=questions, seed=seed, criteria=criteria, show_answers=show_answers
+    )
     page = out / "sheet.html"
     print(f"wrote {page}: {questions} questions, {len(runs)} replies each, in blind order")
     print(f"send {page} to each rater; keep {out / 'key.json'} to yourself")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read(
-    strategy: ReaderName = "nova",
+    reader: ReaderName = "nova",
     k: Annotated[
         int | None, typer.Option("--k", min=0, help="How many passages the prompt showed.")
     ] = None,
@@ -25,7 +25,7 @@ def read(
     from novarag.flows.read import read_reply
 
     text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    reading = read_reply(text, strategy, k=k, scale=scale)
+    reading = read_reply(text, reader, k=k, scale=scale)
     print(json.dumps(_as_json(reading), ensure_ascii=False))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import EntailmentSpec, KeyEnv, Timeout
+from novarag.cli.options import EncoderSpec, EntailmentSpec, KeyEnv, Timeout
 from novarag.defaults import DESK
 
 
@@ -22,7 +22,7 @@ def annotate(
     out: Annotated[
         Path, typer.Option(help="Folder for annotated.jsonl, profile.json and the report.")
     ],
-    least: Annotated[
+    min_confidence: Annotated[
         float,
         typer.Option(min=0, max=1, help="Confidence from which a passage gets a kind."),
     ] = 0.6,
@@ -42,10 +42,7 @@ def annotate(
         typer.Option(help="Have the server hold the judge to the form of its reply."),
     ] = True,
     nli: EntailmentSpec = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder for embedding relevance, as for `novarag retrieval index`."),
-    ] = None,
+    encoder: EncoderSpec = None,
     key_env: KeyEnv = None,
     timeout: Timeout = DESK.timeout,
     replicates: Annotated[
@@ -58,8 +55,8 @@ def annotate(
 
     with screen() as on_event:
         found = say(
-            groups, out, least=least, expect=expect, judge=judge or None, structured=structured,
-            nli=nli, encoder=encoder, key_env=key_env, timeout=timeout, replicates=replicates,
-            seed=seed, on_event=on_event,
+            groups, out, min_confidence=min_confidence, expect=expect, judge=judge or None,
+            structured=structured, nli=nli, encoder=encoder, key_env=key_env, timeout=timeout,
+            replicates=replicates, seed=seed, on_event=on_event,
         )  # fmt: skip
     print(found)

@@ -51,7 +51,8 @@ def estimate(
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     structured: Annotated[
-        bool, typer.Option("--structured", help="Hold replies to their form; vLLM can.")
+        bool,
+        typer.Option("--structured", help="Have the server hold replies to their form; vLLM can."),
     ] = False,
     replicates: Annotated[
         int, typer.Option(min=100, help="Bootstrap replicates behind each interval.")

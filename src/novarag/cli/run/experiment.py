@@ -19,7 +19,7 @@ from novarag.flows.events import StepResult
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from novarag.flows.events import Event, Tell
+    from novarag.flows.events import Event, EventListener
     from novarag.runner.access import Access
 
 
@@ -55,7 +55,7 @@ def experiment(
     print(f"next: open {done.report}")
 
 
-def _printing(on_event: Tell) -> Tell:
+def _printing(on_event: EventListener) -> EventListener:
     """Print what each step found on standard output, and show the rest."""
     from novarag.metrics import Measurement
     from novarag.report import answer_first

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from novarag.cli.options import ForeignStrategy, RunPlace
+from novarag.cli.options import ForeignStrategy, RunArgument
 from novarag.cli.translate import said
 
 
-def recover(run: RunPlace, strategy: ForeignStrategy = None) -> None:
+def recover(run: RunArgument, strategy: ForeignStrategy = None) -> None:
     """Check every file of a run, mend what its journals can mend, and say what is left to ask."""
     from novarag.flows.runs import recover as flow
 

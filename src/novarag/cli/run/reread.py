@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import ForeignStrategy, RunPlace
+from novarag.cli.options import ForeignStrategy, RunArgument
 from novarag.cli.translate import said
 
 
 def reread(
-    run: RunPlace,
+    run: RunArgument,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes at work. Default: one for each core.")
     ] = None,

@@ -25,7 +25,7 @@ def send(
             " 'confidence' or a 'novarag' object."
         ),
     ],
-    to: Annotated[
+    sink: Annotated[
         str,
         typer.Option(
             help="langfuse, mlflow or phoenix; or package.module:CLASS of a sink of your own. Keys"
@@ -67,7 +67,7 @@ def send(
 
     with screen() as on_event:
         done = send_answers(
-            answers, to, columns=columns, trace=trace, span=span, retriever_span=retriever_span,
+            answers, sink, columns=columns, trace=trace, span=span, retriever_span=retriever_span,
             server=server, sent=sent, again=again, on_event=on_event,
         )  # fmt: skip
     for line in done.lines():

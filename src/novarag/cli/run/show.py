@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from novarag.cli.console import screen
-from novarag.cli.options import ForeignStrategy, RunPlace, parse_price
+from novarag.cli.options import ForeignStrategy, RunArgument, parse_price
 from novarag.cli.translate import for_the_shell
 from novarag.formatting import fixed_percent, whole_percent
 from novarag.texts import plain_text
@@ -23,7 +23,7 @@ _ASKED = frozenset({"--per-request"})
 
 
 def show(
-    run: RunPlace,
+    run: RunArgument,
     replies: Annotated[int, typer.Option(min=0, help="How many replies to show.")] = 10,
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="Print every trial as a line of JSON instead.")

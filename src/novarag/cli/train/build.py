@@ -18,7 +18,7 @@ from novarag.errors import UnfinishedError
 from novarag.flows.events import StepResult
 
 if TYPE_CHECKING:
-    from novarag.flows.events import Event, Tell
+    from novarag.flows.events import Event, EventListener
     from novarag.runner.access import Access
 
 
@@ -51,7 +51,7 @@ def build(
     print(f"next: train on {built.out / 'export'}; its README.md says what is in it")
 
 
-def _printing(on_event: Tell) -> Tell:
+def _printing(on_event: EventListener) -> EventListener:
     """Print what each step found on standard output, and show the rest."""
     from novarag.cli.train.export import print_export
     from novarag.cli.train.filter import print_filtered

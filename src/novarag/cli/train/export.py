@@ -49,17 +49,20 @@ def export(
         float, typer.Option(help="Share of questions to set aside in a dev split; 0: none.")
     ] = EXPORT.dev,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the dev split.")] = 0,
-    model: Annotated[
-        str | None, typer.Option(help="Whose replies to export, if there are several models.")
+    source: Annotated[
+        str | None,
+        typer.Option(help="Name of the model whose replies to export, if there are several."),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help="Model to train, for the LLaMA-Factory files: a name or a path."),
+        typer.Option(
+            help="Model that is trained: a folder or a name on the hub; for LLaMA-Factory."
+        ),
     ] = None,
     levels: Annotated[
         int,
         typer.Option(
-            help="Levels that the targets of `share` and `teacher` are written in: 10 or 101."
+            help="Levels of confidence, 10 or 101, in the targets of `share` and `teacher`."
         ),
     ] = 10,
     strategy: Annotated[
@@ -74,7 +77,7 @@ def export(
         sys.path.insert(0, "")  # one beside the user's data, as `python -m` would find it
     done = export_training_set(
         filtered, out, formats=formats, label_only=label_only, tokenizer=tokenizer,
-        max_length=max_length, dev=dev, seed=seed, model=model, base=base,
+        max_length=max_length, dev=dev, seed=seed, source=source, base=base,
         levels=levels, strategies=strategy or (),
     )  # fmt: skip
     print_export(done)

@@ -24,8 +24,11 @@ _USUAL = TrainingSettings()
 
 def fit(
     export: Annotated[Path, typer.Argument(help="Folder that `novarag train export` wrote.")],
-    model: Annotated[
-        str, typer.Option(help="The model whose replies these are: a folder, or a name on the hub.")
+    base: Annotated[
+        str,
+        typer.Option(
+            help="Model that is trained: a folder or a name on the hub; it gave these replies."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the adapter, its card and its report.")],
     merge: Annotated[
@@ -83,7 +86,7 @@ def fit(
         typer.Option(help="Of the whole completion, or of the confidence alone (the other three)."),
     ] = "text",
     levels: Annotated[
-        int, typer.Option(help="Levels of a confidence that is trained alone: 10 or 101.")
+        int, typer.Option(help="Levels of confidence, 10 or 101, where it is trained alone.")
     ] = _USUAL.levels,
 ) -> None:
     """Train a model on an export with LoRA; run the same line again to go on after a kill.
@@ -106,7 +109,7 @@ def fit(
             else:
                 on_event(event)
 
-        done = train_model(export, model, out, settings=settings, merge=merge, on_event=hear)
+        done = train_model(export, base, out, settings=settings, merge=merge, on_event=hear)
     if done.lead:
         _sum_up(done)
 

@@ -64,7 +64,9 @@ def noise(
             "--verbalised", help="Verbalised sampling: ask for each passage's probability too."
         ),
     ] = _DEFAULT.verbalised,
-    temperature: Annotated[float, typer.Option(min=0, help="Temperature.")] = _DEFAULT.temperature,
+    temperature: Annotated[
+        float, typer.Option(min=0, help="Temperature of the sampling.")
+    ] = _DEFAULT.temperature,
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
     price: TokenPrice = None,

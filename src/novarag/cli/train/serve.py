@@ -42,11 +42,14 @@ def serve(
             " name, or by NAME with NAME=FOLDER. After `--`, more arguments for vLLM.",
         ),
     ],
-    base: Annotated[str, typer.Option(help="Name to serve the base by.")] = _USUAL.base,
-    model: Annotated[
+    base: Annotated[
         str | None,
-        typer.Option(help="Folder or name of the base, if it is not where it was in training."),
+        typer.Option(
+            help="Model that is trained: a folder or a name on the hub, if it is not where it was"
+            " in training."
+        ),
     ] = None,
+    base_name: Annotated[str, typer.Option(help="Name to serve the base by.")] = _USUAL.base,
     merged: Annotated[
         bool, typer.Option("--merged", help="Serve the merged weights of one MODEL, alone.")
     ] = False,
@@ -95,7 +98,7 @@ def serve(
     if check_server is not None and run:
         raise UsageError("--run checks the server that it starts; leave out --check-server")
     plan = serving_plan(
-        models, base=base, model=model, merged=merged, cpu=cpu, compiled=compiled,
+        models, base=base, base_name=base_name, merged=merged, cpu=cpu, compiled=compiled,
         max_model_len=max_model_len, host=host, port=port, vllm=vllm, extra=ctx.obj,
     )  # fmt: skip
     for note in plan.notes:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from novarag.calibration.gate import Gate
     from novarag.flows.attack.judge import Judge
     from novarag.flows.attack.plan import Suite
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.ports import Asking
     from novarag.runner.access import Access, Model, ModelAccess
     from novarag.runner.sources import Groups
@@ -52,7 +52,7 @@ async def attack_async(
     gate: str | Path | Gate | None = None,
     calibration: str | Path | Calibration | None = None,
     other_source: bool = False,
-    margin: float = MARGIN,
+    min_change: float = MARGIN,
     max_calls: int | None = None,
     temperature: float = 0.0,
     max_tokens: int | None = None,
@@ -61,7 +61,7 @@ async def attack_async(
     out: str | Path | None = None,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> AttackResult:
     """Put attacks among the passages of every group, and count what they change.
@@ -93,7 +93,7 @@ async def attack_async(
             nothing is decided then.
         other_source: Take a calibration or a gate that was made from answers of another model or
             prompt, which is refused otherwise.
-        margin: A confidence has changed where it differs by more than this share of one.
+        min_change: A confidence has changed where it differs by more than this share of one.
         max_calls: The most calls; attacks are then spread evenly over groups, and groups are left
             out where it is too small for one attack on each.
         temperature: Temperature of the sampling.
@@ -114,7 +114,7 @@ async def attack_async(
         source_of(groups).groups(), suite=suite, classes=classes, places=places,
         defences=_defences(defences, gateway), action=action, max_calls=max_calls, seed=seed,
     )  # fmt: skip
-    _check(plan, mode.asking, margin)
+    _check(plan, mode.asking, min_change)
     judge, decides = judge_of(
         mode.asking, reached.name, threshold=threshold, gate=gate, calibration=calibration,
         other_source=other_source,
@@ -138,7 +138,7 @@ async def attack_async(
         some, lost = await _cases(plan, defence, runs, judge)
         cases += some
         missing += lost
-    result = _result(plan, runs, cases, missing, margin=margin, decides=decides)
+    result = _result(plan, runs, cases, missing, margin=min_change, decides=decides)
     if out is not None:
         _write(result, Path(out), on_event)
     return result
@@ -236,12 +236,12 @@ def _reach(
     return strategy_mode(strategy), reach(model, access)
 
 
-def _check(plan: AttackPlan, asking: Asking, margin: float) -> None:
+def _check(plan: AttackPlan, asking: Asking, min_change: float) -> None:
     """Refuse what would fail after the first calls were paid for."""
     from novarag.strategies import Strategy
 
-    if not 0 <= margin < 1:
-        raise UsageError(f"`margin` is a share of one, and at least 0, not {margin}")
+    if not 0 <= min_change < 1:
+        raise UsageError(f"`min_change` is a share of one, and at least 0, not {min_change}")
     if not any(not attack.is_control for attack in plan.attacks):
         raise DataError("there are no attacks but controls.", hint="add one to the suite.")
     if isinstance(asking, Strategy):
@@ -314,7 +314,7 @@ def _result(
     )
 
 
-def _write(result: AttackResult, out: Path, on_event: Tell) -> None:
+def _write(result: AttackResult, out: Path, on_event: EventListener) -> None:
     from novarag.flows.kept import write_kept
     from novarag.report.attack import attack_json, write_attack_page
 

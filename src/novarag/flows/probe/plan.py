@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from novarag.probes.profiles import ProbeProfile
     from novarag.records import Passage, PassageGroup
 
-    Rows = str | Path | Iterable[PassageGroup | Mapping[str, object]]
+    GroupRows = str | Path | Iterable[PassageGroup | Mapping[str, object]]
 
 ORIGINAL, REPEAT, CONTRADICTION = "original", "repeat", "contradiction"
 
@@ -61,12 +61,12 @@ class ProbePlan:
 
 
 def make_plan(
-    groups: Rows,
+    groups: GroupRows,
     profile: ProbeProfile,
     *,
     questions: int | None = None,
     refuse_above: int | None = None,
-    contradictions: Rows | None = None,
+    contradictions: GroupRows | None = None,
     seed: int = 0,
 ) -> ProbePlan:
     """Choose questions by seed, one group each; refuse a plan that takes more calls than it may."""
@@ -79,7 +79,7 @@ def make_plan(
     if not first:
         raise DataError("there are no groups.", hint="give a file with rows.", source=source)
     if questions is not None and questions < 1:
-        raise UsageError(f"`questions` begins at 1, not {questions}")
+        raise UsageError(f"`question_count` begins at 1, not {questions}")
     chosen = sorted(first.values(), key=lambda g: stable_hash(str(seed), "probe", g.question.id))
     against = contradictions_in(everything)
     if contradictions is not None:
@@ -104,7 +104,9 @@ def check_calls(plan: ProbePlan, refuse_above: int | None) -> None:
     if refuse_above < 1:
         raise UsageError(f"`refuse_above` is {refuse_above} calls, which asks nothing")
     fits = {name: refuse_above // profile.calls for name, profile in PROFILES.items()}
-    choices = [f"`questions={n}`" for name, n in fits.items() if name == plan.profile.name and n]
+    choices = [
+        f"`question_count={n}`" for name, n in fits.items() if name == plan.profile.name and n
+    ]
     choices += [
         f"`profile={name}` for {min(n, len(plan.groups)):,}"
         for name, n in fits.items()
@@ -117,7 +119,7 @@ def check_calls(plan: ProbePlan, refuse_above: int | None) -> None:
     )
 
 
-def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
+def iter_rows(groups: GroupRows) -> Iterator[PassageGroup]:
     """Read groups from a file, or take groups and rows of cells as they are."""
     from novarag.datasets.groups import iter_groups, parse_group
 
@@ -131,7 +133,7 @@ def iter_rows(groups: Rows) -> Iterator[PassageGroup]:
             yield as_group(group)
 
 
-def _pools(given: Rows) -> Iterator[PassageGroup]:
+def _pools(given: GroupRows) -> Iterator[PassageGroup]:
     """Read passages that contradict: of a file, of rows, or of a run of noise."""
     from novarag.answers.opening.answers import run_at
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from novarag.calls import Cost, Sampling
-    from novarag.flows.events import Tell
-    from novarag.flows.probe.plan import ProbePlan, Rows
+    from novarag.flows.events import EventListener
+    from novarag.flows.probe.plan import GroupRows, ProbePlan
     from novarag.flows.probe.replies import VariantReplies
     from novarag.probes import MatchingRisk, ProbeCard
     from novarag.probes import ProbeReplies as Replied
@@ -74,15 +74,15 @@ class ProbeResult:
 
 
 async def probe_async(
-    groups: Rows,
+    groups: GroupRows,
     model: Model | None = None,
     *,
     app: App | None = None,
     profile: str = PROBE.profile,
-    questions: int | None = None,
+    question_count: int | None = None,
     refuse_above: int | None = None,
     strategy: str | Strategy = PROBE.strategy,
-    contradictions: Rows | None = None,
+    contradictions: GroupRows | None = None,
     writer: Model | None = None,
     matching_risk: float | MatchingRisk | None = None,
     temperature: float | None = None,
@@ -96,7 +96,7 @@ async def probe_async(
     junit: str | Path | None = None,
     shard_size: int = ASK.shard_size,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> ProbeResult:
     """Ask a system again beside changed passages, and judge what moved; no label is needed.
@@ -111,8 +111,8 @@ async def probe_async(
             are refused.
         profile: How much is asked: "quick", "standard" or "full", with at most 3, 8 or 20 calls a
             question.
-        questions: How many questions to ask, drawn by `seed`; None asks all. A later call with more
-            keeps what was asked in `out`.
+        question_count: How many questions to ask, drawn by `seed`; None asks all. A later call
+            with more keeps what was asked in `out`.
         refuse_above: The most calls; a plan that takes more is refused before anything is asked.
         strategy: How prompts are written and replies are read: a name such as "nova",
             "package.module:OBJECT", or a `Strategy`. An `app` writes its own prompts; a text that
@@ -157,7 +157,7 @@ async def probe_async(
     plan = make_plan(
         groups,
         asked,
-        questions=questions,
+        questions=question_count,
         refuse_above=refuse_above,
         contradictions=contradictions,
         seed=seed,
@@ -270,7 +270,7 @@ def _write(
     out: str | Path | None,
     page: str | Path | None,
     junit: str | Path | None,
-    on_event: Tell,
+    on_event: EventListener,
 ) -> None:
     """Write the page, its figures as JSON, and the card as JUnit."""
     from novarag.atomic import write_whole
@@ -334,13 +334,13 @@ class ProbePreview:
 
 
 def preview_probe(
-    groups: Rows,
+    groups: GroupRows,
     model: Model | None = None,
     *,
     app: App | None = None,
-    questions: int | None = None,
+    question_count: int | None = None,
     strategy: str | Strategy = PROBE.strategy,
-    contradictions: Rows | None = None,
+    contradictions: GroupRows | None = None,
     max_tokens: int | None = None,
     seed: int = 0,
 ) -> ProbePreview:
@@ -354,7 +354,7 @@ def preview_probe(
             `app` takes its place.
         app: An application in place of a `model`: its address, or a function of (question,
             passages).
-        questions: How many questions would be asked, drawn by `seed`; None is all.
+        question_count: How many questions would be asked, drawn by `seed`; None is all.
         strategy: How prompts are written and replies are read: a name such as "nova",
             "package.module:OBJECT", or a `Strategy`. An `app` writes its own prompts; a text that
             it replies with is read so.
@@ -371,7 +371,7 @@ def preview_probe(
     reached = _reach(model, app, None)
     asking = _asking(strategy, app=app is not None, frame=False).asking
     plan = make_plan(
-        groups, PROFILES["full"], questions=questions, contradictions=contradictions, seed=seed
+        groups, PROFILES["full"], questions=question_count, contradictions=contradictions, seed=seed
     )
     lengths, unmade = {}, {}
     for variant in plan.samples():

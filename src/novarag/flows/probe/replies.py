@@ -73,7 +73,7 @@ class VariantAsker:
         if ends and ends[-1] > size:
             raise UsageError(
                 f"{self.runner.folder} was begun with {ends[-1]:,} questions; give"
-                f" `questions={ends[-1]}` or more, or another `out`"
+                f" `question_count={ends[-1]}` or more, or another `out`"
             )
         for first, last in pairwise(sorted({0, *ends, size})):
             part = replace(plan, groups=plan.groups[first:last])

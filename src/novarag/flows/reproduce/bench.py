@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from novarag.calls import Cost
     from novarag.config.asking import ReplySettings
     from novarag.config.grid import TableGrid, TableSystem
-    from novarag.flows.events import Event, Tell
+    from novarag.flows.events import Event, EventListener
     from novarag.records import Passage, PassageGroup, Trial
     from novarag.retrieval.encoding import Encoder
     from novarag.retrieval.milvus import MilvusIndex
@@ -72,7 +72,7 @@ class Bench:
     index: str | None = None
     encoder: str | None = None
     seed: int = 0
-    on_event: Tell = silent
+    on_event: EventListener = silent
     _drawn: dict[Ask, dict[Need, Run]] = field(default_factory=dict)
     _groups: dict[Path, list[PassageGroup]] = field(default_factory=dict)
 

@@ -69,7 +69,7 @@ class Precision:
     """How intervals are made, and from how many rows on there are figures."""
 
     replicates: int = TABLE.replicates
-    least: int = TABLE.least
+    min_rows: int = TABLE.min_rows
     seed: int = TABLE.seed
 
 
@@ -104,7 +104,7 @@ def _measured(tables: Sequence[pl.DataFrame], how: Precision) -> Measurement:
         by="dataset",
         replicates=how.replicates,
         seed=how.seed,
-        least=how.least,
+        min_rows=how.min_rows,
     )
 
 

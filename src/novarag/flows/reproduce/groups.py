@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.config.grid import GridSetting
     from novarag.records import Passage, Question
 
-    Search = Callable[[str, Sequence[str], int], Awaitable[Sequence[Sequence[Passage]]]]
+    IndexSearch = Callable[[str, Sequence[str], int], Awaitable[Sequence[Sequence[Passage]]]]
 
 SOURCES = ("released", "clean", "mix", "retrieved", "closed-book", "file")
 
@@ -38,14 +38,14 @@ class DataScope:
     data: Path | None = None
     questions: int | None = None
     seed: int = 0
-    search: Search | None = None
+    search: IndexSearch | None = None
 
 
 async def make_groups(setting: GridSetting, dataset: str, where: DataScope) -> list[PassageGroup]:
     """Make the groups of a setting for one dataset; the same arguments give the same groups."""
     match setting.groups:
         case "released":
-            whole = load_benchmark(dataset, split=setting.split, k=setting.k, data=where.data)
+            whole = load_benchmark(dataset, part=setting.split, k=setting.k, data=where.data)
             found = [assemble(g.question, g.passages, seed=where.seed, id=g.id) for g in whole]
         case "clean":
             pools = _pools(dataset, where.data)[setting.split]

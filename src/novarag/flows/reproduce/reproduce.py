@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from novarag.config.grid import TableGrid
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.flows.reproduce.bench import Bench
     from novarag.flows.reproduce.page import TableResult
     from novarag.runner.access import Access, Model
@@ -42,7 +42,7 @@ class ReproductionProfile:
 
     questions: int | None = None
     replicates: int = TABLE.replicates
-    least: int = TABLE.least
+    min_rows: int = TABLE.min_rows
     replies: ReplySettings = field(default_factory=ReplySettings)
     says: str = ""
     shows: str = ""
@@ -58,7 +58,7 @@ PROFILES = {
     "smoke": ReproductionProfile(
         questions=20,
         replicates=500,
-        least=10,
+        min_rows=10,
         replies=ReplySettings(structured=True, max_tokens=200, step_length=60),
         says="A smoke run: 20 questions a cell, one group each, replies held to their form. It"
         " shows that every table runs; its figures say little of the model.",
@@ -99,8 +99,8 @@ async def reproduce_async(
     out: str | Path,
     *,
     tuned: Model | None = None,
-    label_only: Model | None = None,
-    profile: str = "full",
+    label_tuned: Model | None = None,
+    extent: str = "full",
     data: str | Path | None = None,
     index: str | None = None,
     encoder: str | None = None,
@@ -111,7 +111,7 @@ async def reproduce_async(
     method_strategy: str = TABLE.method_strategy,
     wording: str = OWN,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> Reproduction:
     """Make tables and figures of the paper again, with the models at hand.
@@ -126,16 +126,16 @@ async def reproduce_async(
             off; `UnfinishedError` says that it was.
         tuned: The model trained by NOVA, given as `model` is; with None the base answers for it,
             prompted, and the table says so.
-        label_only: The model trained on labels only, given as `model` is; with None the base
+        label_tuned: The model trained on labels only, given as `model` is; with None the base
             answers for it, likewise.
-        profile: "full" asks all questions; "smoke" asks 20 in every cell, to see that tables run.
+        extent: "full" asks all questions; "smoke" asks 20 in every cell, to see that tables run.
         data: The folder that holds naacl/; None takes it from the variable NOVARAG_DATA.
         index: An index of a corpus, a file or the address of a server, for tables with real
             retrieval.
         encoder: Name of the encoder that the index was made with, for tables with dense retrieval:
             a folder, a model of the hub, or `URL=NAME` of a server.
         page: A file for the page, with its pictures beside it; None is page.md in `out`.
-        notes: What the page should say of the models, such as their size.
+        notes: Notes on the models for the page, such as their size.
         seed: Seed of the groups that are drawn, of the questions of a smoke run, and of the
             bootstrap.
         max_tokens: Longest reply, in tokens; None is 2,048, as in the paper, and 200 in a smoke
@@ -155,12 +155,12 @@ async def reproduce_async(
     for name in names:
         if name not in EXPERIMENTS:
             raise UnknownNameError(name, [ALL, *EXPERIMENTS])
-    if profile not in PROFILES:
-        raise UnknownNameError(profile, PROFILES)
-    how = replace(PROFILES[profile], notes=tuple(notes), wording=wording)
+    if extent not in PROFILES:
+        raise UnknownNameError(extent, PROFILES)
+    how = replace(PROFILES[extent], notes=tuple(notes), wording=wording)
     if max_tokens is not None:
         how = replace(how, replies=replace(how.replies, max_tokens=max_tokens))
-    roles = {BASE: model, TUNED: tuned, LABELS: label_only}
+    roles = {BASE: model, TUNED: tuned, LABELS: label_tuned}
     bench = Bench(
         out=Path(out),
         models={role: reach(m, access) for role, m in roles.items() if m},
@@ -178,7 +178,7 @@ async def reproduce_async(
     if ALL in wanted:
         left_out = {name: lacks for name, grid in grids.items() if (lacks := bench.lacking(grid))}
         grids = {name: grid for name, grid in grids.items() if name not in left_out}
-    more = {"--seed": seed or None, "--profile": profile if profile != "full" else None}
+    more = {"--seed": seed or None, "--extent": extent if extent != "full" else None}
     other = method_strategy if method_strategy != TABLE.method_strategy else None
     more |= {"--method-strategy": other, "--max-tokens": max_tokens}
     more |= {"--wording": wording if wording != OWN else None}
@@ -199,7 +199,7 @@ def _command(
     more: Mapping[str, object],
 ) -> str:
     """Say by which command a table is made again; an index is named where it is searched."""
-    options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-only"}
+    options = {BASE: "--model", TUNED: "--tuned", LABELS: "--label-tuned"}
     said = [f"{options[role]} {m}" for role, models in roles.items() for m in _addresses(models)]
     searched = any(setting.groups == "retrieved" for setting in grid.settings)
     for option, value in more.items():
@@ -221,7 +221,7 @@ async def run_table_async(
     sources: Sequence[str | Path],
     *,
     access: Access | None = None,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
     stop: Stop | None = None,
 ) -> Reproduction:
     """Make one table that files describe, with the models they name.
@@ -252,7 +252,7 @@ async def run_table_async(
         seed=grid.seed,
         on_event=on_event,
     )
-    profile = ReproductionProfile(replicates=grid.replicates, least=grid.least)
+    profile = ReproductionProfile(replicates=grid.replicates, min_rows=grid.min_rows)
     name = Path(sources[0]).stem
     command = f"novarag run experiment {' '.join(map(str, sources))}"
     file = Path(grid.out) / f"{name}.md"
@@ -280,7 +280,7 @@ async def _make_page(
     from novarag.report.tables_page import tables_html
 
     await bench.ask(list(grids.values()), stop)
-    how = Precision(replicates=profile.replicates, least=profile.least, seed=bench.seed)
+    how = Precision(replicates=profile.replicates, min_rows=profile.min_rows, seed=bench.seed)
     made = []
     for number, (name, grid) in enumerate(grids.items(), start=1):
         bench.on_event(Note(f"measuring {number} of {len(grids)}: {name}"))

@@ -46,7 +46,7 @@ class Adoption:
         ]
 
 
-def adopt_proposal(settings: str | Path, *, model: str) -> Adoption:
+def adopt_proposal(settings: str | Path, *, served: str) -> Adoption:
     """Put the proposed calibration, the proposed gate or both in the place of those in force.
 
     Each file is replaced whole, and what was in force is kept beside it. Proposals of another model
@@ -55,14 +55,14 @@ def adopt_proposal(settings: str | Path, *, model: str) -> Adoption:
 
     Args:
         settings: The settings file of the gateway (TOML).
-        model: The name of the model in that file whose proposals go live.
+        served: The name by which that file serves the model whose proposals go live.
     """
-    _, files = find_model(settings, model)
+    _, files = find_model(settings, served)
     parts = [part for part in PARTS if files.proposed(part).exists()]
     if not parts:
         raise UsageError(
-            f"nothing is proposed for {model!r}: there is no {files.proposed('calibration')}. Make"
-            f" one with `propose_calibration('{settings}', model='{model}')`"
+            f"nothing is proposed for {served!r}: there is no {files.proposed('calibration')}. Make"
+            f" one with `propose_calibration('{settings}', served='{served}')`"
         )
     _check_proposal(files, parts)
     kept = []
@@ -74,7 +74,7 @@ def adopt_proposal(settings: str | Path, *, model: str) -> Adoption:
     for part in parts:
         files.proposed(part).unlink()
     return Adoption(
-        model=model,
+        model=served,
         files=tuple(files.place(part) for part in parts),
         kept=tuple(kept),
         missing=tuple(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from novarag.calibration.gate import Gate
     from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
     from novarag.calibration.reference import DriftReference
-    from novarag.flows.events import Tell
+    from novarag.flows.events import EventListener
     from novarag.gateway.settings import GatewaySettings, ModelSettings
 
 CHOSEN = (
@@ -88,13 +88,13 @@ class Proposal:
 def propose_calibration(  # noqa: PLR0913 - settings, by keyword
     settings: str | Path,
     *,
-    model: str,
+    served: str,
     since: date | datetime | str | None = None,
     until: date | datetime | str | None = None,
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Proposal:
     """Fit a calibration on the feedback in a gateway's audit, beside the one in force.
 
@@ -103,7 +103,7 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
 
     Args:
         settings: The settings file of the gateway (TOML).
-        model: The name of the model in that file whose answers were judged.
+        served: The name by which that file serves the model whose answers were judged.
         since: The first day of the answers that are taken, or a time, in UTC where it names no
             zone; None goes back by the `days` of the part [audit].
         until: The last day of these answers, which counts whole, or a time; None means now.
@@ -113,7 +113,7 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
         seed: Seed that deals the questions out to the folds of the cross-validation.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
     """
-    whole, files = find_model(settings, model)
+    whole, files = find_model(settings, served)
     from novarag.gateway.audit.asking import ask_database
 
     span = _read_span(whole, since, until)
@@ -129,7 +129,7 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
         on_event(FileWritten(write_calibration_page(made, rows, Path(page))))
     gain, notes = _measure_gain(rows, files.in_force(), seed=seed)
     return Proposal(
-        model=model,
+        model=served,
         calibration=made,
         path=path,
         gain=gain,
@@ -140,7 +140,7 @@ def propose_calibration(  # noqa: PLR0913 - settings, by keyword
 def propose_gate(  # noqa: PLR0913 - settings, by keyword
     settings: str | Path,
     *,
-    model: str,
+    served: str,
     risk: float,
     confidence_level: float = 0.9,
     by_state: bool = False,
@@ -151,7 +151,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     out: str | Path | None = None,
     page: str | Path | None = None,
     seed: int = 0,
-    on_event: Tell = silent,
+    on_event: EventListener = silent,
 ) -> Gate:
     """Set a gate on the feedback in a gateway's audit, beside the one in force.
 
@@ -160,7 +160,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
 
     Args:
         settings: The settings file of the gateway (TOML).
-        model: The name of the model in that file whose answers were judged.
+        served: The name by which that file serves the model whose answers were judged.
         risk: The share of the answers given that may be wrong, at most, such as 0.1.
         confidence_level: The probability that the promise holds over the draw of graded rows.
         by_state: Also try a threshold for answers beside consistent evidence alone.
@@ -181,7 +181,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     """
     from novarag.flows.gate import gate
 
-    whole, files = find_model(settings, model)
+    whole, files = find_model(settings, served)
     from novarag.gateway.audit.asking import ask_database
 
     table, reference = ask_database(
@@ -201,7 +201,7 @@ def propose_gate(  # noqa: PLR0913 - settings, by keyword
     return made
 
 
-def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, ModelFiles]:
+def find_model(settings: str | Path, served: str) -> tuple[GatewaySettings, ModelFiles]:
     """Read a settings file, and find a model in it with its files."""
     require_extra()
     from novarag.calibration.graded_answers import AnswerSource
@@ -209,13 +209,13 @@ def find_model(settings: str | Path, model: str) -> tuple[GatewaySettings, Model
     from novarag.strategies import find_strategy
 
     whole = read_settings(settings)
-    if model not in whole.models:
+    if served not in whole.models:
         known = ", ".join(whole.models)
-        raise UsageError(f"{settings} has no model {model!r} (`model`); it has {known}")
-    found = whole.models[model]
+        raise UsageError(f"{settings} has no model {served!r} (`served`); it has {known}")
+    found = whole.models[served]
     source = AnswerSource(model=found.name, prompt=find_strategy(found.strategy).template.hash)
     return whole, ModelFiles(
-        name=model, settings=found, source=source, folder=Path(settings).parent
+        name=served, settings=found, source=source, folder=Path(settings).parent
     )
 
 

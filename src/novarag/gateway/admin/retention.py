@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from novarag.gateway.audit.retention import AuditExport
 
 
-def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> list[AuditExport]:
+def export_audit(settings: str | Path, day: date | str, *, out: str | Path) -> list[AuditExport]:
     """Write the decisions and the feedback of one day to Parquet files in a folder.
 
     Nothing is deleted, and files that are there are left: a day that is exported twice has two.
@@ -21,16 +21,16 @@ def export_audit(settings: str | Path, day: date | str, *, to: str | Path) -> li
     Args:
         settings: The settings file of the gateway (TOML). Its part [audit] names the database.
         day: The day in UTC, such as 2026-01-31.
-        to: A folder for the Parquet files.
+        out: A folder for the Parquet files.
     """
     dsn = _find_database(settings)
     from novarag.gateway.audit.asking import ask_database
     from novarag.gateway.audit.retention import export_day
 
-    return ask_database(export_day(dsn, _read_day(day, "day"), Path(to)))
+    return ask_database(export_day(dsn, _read_day(day, "day"), Path(out)))
 
 
-def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> list[AuditExport]:
+def drop_audit(settings: str | Path, *, before: date | str, out: str | Path) -> list[AuditExport]:
     """Export all days before a day to a folder, then delete them from the database.
 
     Gateways go on meanwhile. Feedback on answers of these days is lost for calibrations.
@@ -38,7 +38,7 @@ def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> l
     Args:
         settings: The settings file of the gateway (TOML). Its part [audit] names the database.
         before: The first day that stays, in UTC, such as 2026-01-31; it may be today at the latest.
-        to: A folder for the Parquet files.
+        out: A folder for the Parquet files.
     """
     dsn = _find_database(settings)
     from novarag.gateway.audit.asking import ask_database
@@ -47,7 +47,7 @@ def drop_audit(settings: str | Path, *, before: date | str, to: str | Path) -> l
     last = _read_day(before, "before")
     if last > datetime.now(UTC).date():
         raise UsageError(f"{last} (`before`) is not over yet; days up to yesterday can be dropped")
-    return ask_database(drop_days_before(dsn, last, Path(to)))
+    return ask_database(drop_days_before(dsn, last, Path(out)))
 
 
 def forget_tenant(settings: str | Path, tenant: str, *, exports: str | Path | None = None) -> int:

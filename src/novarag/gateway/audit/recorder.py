@@ -17,7 +17,7 @@ from novarag.gateway.audit.database import BatchWriter, open_connection
 from novarag.gateway.audit.payloads import DecisionRecord, from_payload, to_payload
 from novarag.gateway.audit.rows import AuditRow, TextPolicy
 from novarag.gateway.audit.spool import Spool, SpoolFull
-from novarag.gateway.upstream import Unavailable
+from novarag.gateway.upstream import UpstreamUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ _LOST = (
 _REFUSED = (asyncpg.PostgresError, asyncpg.InterfaceError, TypeError, ValueError, OverflowError)
 
 
-class AuditFull(Unavailable):
+class AuditFull(UpstreamUnavailable):
     """A request that is refused because its decision could not be kept."""
 
     kind = "AuditFull"

@@ -28,7 +28,7 @@ from novarag.gateway.http.requests import (
 from novarag.gateway.http.sse import read_event_data
 from novarag.gateway.http.usage import find_usage
 from novarag.gateway.settings import DecisionMode
-from novarag.gateway.upstream import Unavailable, read_events, read_retry_after
+from novarag.gateway.upstream import UpstreamUnavailable, read_events, read_retry_after
 
 if TYPE_CHECKING:
     from novarag.gateway.decisions import ModelRespondent, PolicyDecision
@@ -156,7 +156,7 @@ async def _pass_events(
             elif end is None:
                 await events.event(upstream.without_keys(event))
         if end is None:
-            raise Unavailable("the model's server ended its reply too early")
+            raise UpstreamUnavailable("the model's server ended its reply too early")
     served.keep_passed(200, usage)
     await events.event(end)
     await events.end()

@@ -9,7 +9,7 @@ import orjson
 from novarag.gateway.decisions import PolicyDecision
 from novarag.gateway.http.sse import read_event_data
 from novarag.gateway.http.usage import read_usage
-from novarag.gateway.upstream import Unavailable, read_events
+from novarag.gateway.upstream import UpstreamUnavailable, read_events
 from novarag.records import Completion
 from novarag.scoring import Exchange
 from novarag.scoring.policy import Action, settle
@@ -102,14 +102,14 @@ async def follow_stream(
     async for event in read_events(response, most):
         taken += len(event)
         if taken > most:
-            raise Unavailable(f"the reply is longer than {most:,} bytes")
+            raise UpstreamUnavailable(f"the reply is longer than {most:,} bytes")
         data = read_event_data(event)
         if data == b"[DONE]":
             ended = True
         elif data is not None and (shown := _take(live, data)) is not None:
             yield shown
     if not ended:
-        raise Unavailable("the model's server ended its reply too early")
+        raise UpstreamUnavailable("the model's server ended its reply too early")
 
 
 def _take(live: LiveAnswer, data: bytes) -> str | None:
@@ -125,9 +125,9 @@ def _take(live: LiveAnswer, data: bytes) -> str | None:
         piece = (choice.get("delta") or {}).get("content") or ""
         return live.feed("" + piece)
     except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
-        raise Unavailable("the model's server sent no proper reply") from None
+        raise UpstreamUnavailable("the model's server sent no proper reply") from None
 
 
 def _refuse_errors(chunk: Any) -> None:  # noqa: ANN401 - as the server sent it
     if "error" in chunk:
-        raise Unavailable("the model's server failed while it replied")
+        raise UpstreamUnavailable("the model's server failed while it replied")

@@ -115,7 +115,7 @@ ROUTES = (
     ),
     RouteDocument(
         method="post", path="/v1/score", summary="Score an answer", about=_SCORE,
-        body=requests.ScoreRequest, found={200: _describe_json(replies.Scored)},
+        body=requests.ScoreRequest, found={200: _describe_json(replies.ScoreReply)},
         problems=(*_OURS, 502),
     ),
     RouteDocument(
@@ -263,7 +263,7 @@ def _write_schemas() -> dict[str, Any]:
     """Write the schemas of all models: of requests as they are read, of replies as they are."""
     asked = (*_DECIDED, requests.FeedbackRequest)
     entry = (
-        replies.ChatCompletion, replies.ChatChunk, replies.Scored, replies.GuardrailReply,
+        replies.ChatCompletion, replies.ChatChunk, replies.ScoreReply, replies.GuardrailReply,
         replies.FeedbackKept, replies.ModelList, replies.ErrorReply,
     )  # fmt: skip
     named: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [

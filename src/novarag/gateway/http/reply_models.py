@@ -47,7 +47,7 @@ class Verdict(BaseModel):
     settings: str = Field(description="The version of the settings it was decided by.")
 
 
-class Scored(Verdict):
+class ScoreReply(Verdict):
     """A verdict, and the answer if it may be given."""
 
     answer: str | None
@@ -61,7 +61,7 @@ class GuardrailReply(BaseModel):
     blocked_reason: str | None = Field(None, description="The operator's words, and why.")
 
 
-class Spoken(BaseModel):
+class AssistantMessage(BaseModel):
     """A message of the assistant: the answer alone, or the operator's words."""
 
     role: Literal["assistant"]
@@ -72,7 +72,7 @@ class Choice(BaseModel):
     """The one choice of a completion."""
 
     index: Literal[0]
-    message: Spoken
+    message: AssistantMessage
     logprobs: None
     finish_reason: Literal["stop"]
 

@@ -50,7 +50,7 @@ class GivenPassage(_StrictModel):
     id: str | None = None
 
 
-class Given(_StrictModel):
+class RequestExtension(_StrictModel):
     """What a client says to the gateway itself, in the key `novarag` of its request."""
 
     passages: list[GivenPassage | Text] = []
@@ -81,7 +81,7 @@ class ChatRequest(_LooseModel):
     top_p: float | None = None
     seed: int | None = None
     stream_options: dict[str, Any] | None = None
-    novarag: Given | None = None
+    novarag: RequestExtension | None = None
 
 
 _SHAPES = ("tools", "functions", "response_format", "logprobs", "stop")
@@ -100,7 +100,7 @@ class ScoreRequest(_StrictModel):
     confidence: Score | None = None
 
 
-class Guarded(Given):
+class GuardrailExtension(RequestExtension):
     """How a guardrail scores, in the key `novarag` of the proxy's own parameters.
 
     `kind` says what the model of the proxy gives: a reply in the strategy's form, or an answer
@@ -114,7 +114,7 @@ class Guarded(Given):
 class GuardrailParams(_LooseModel):
     """What the proxy's file adds to each request."""
 
-    novarag: Guarded
+    novarag: GuardrailExtension
 
 
 class GuardrailRequest(_LooseModel):

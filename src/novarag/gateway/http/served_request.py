@@ -11,7 +11,7 @@ from novarag.gateway.audit.rows import RequestContext
 from novarag.gateway.http.replies import draw_id
 from novarag.gateway.observe.tallies import RequestOutcome, RequestTallies
 from novarag.gateway.observe.tracing import LEFT, EndedRequest
-from novarag.gateway.upstream import Unavailable
+from novarag.gateway.upstream import UpstreamUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +136,7 @@ class ServedRequest:
             )
 
     def _keep_failure(self, status: int) -> None:
-        with suppress(Unavailable):
+        with suppress(UpstreamUnavailable):
             self._keep(lambda context: context.make_failure_row(status, self.asked))
 
     def _keep(self, make_row: Callable[[RequestContext], AuditRow]) -> None:

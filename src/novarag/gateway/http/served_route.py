@@ -15,7 +15,7 @@ from novarag.gateway.http.served_request import ServedRequest
 from novarag.gateway.http.sse import write_event
 from novarag.gateway.observe.logs import log_event
 from novarag.gateway.observe.tracing import LEFT, RUNNING
-from novarag.gateway.upstream import Unavailable
+from novarag.gateway.upstream import UpstreamUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -82,7 +82,7 @@ class ServedRoute:
             served.keep_refusal(error.status)
             await begun.error(error.status, str(error), param=error.param)
             return type(error).__name__
-        except Unavailable as error:
+        except UpstreamUnavailable as error:
             served.keep_failure(error.status)
             await begun.error(error.status, str(error), after=error.after)
             return error.kind

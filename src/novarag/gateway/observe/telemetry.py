@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import UsageError
-from novarag.gateway.upstream import Unavailable
+from novarag.gateway.upstream import UpstreamUnavailable
 from novarag.imports import with_extra
 from novarag.version import __version__
 
@@ -132,7 +132,7 @@ class RequestTrace:
         try:
             yield carried
         except BaseException as error:
-            kind = error.kind if isinstance(error, Unavailable) else type(error).__name__
+            kind = error.kind if isinstance(error, UpstreamUnavailable) else type(error).__name__
             _mark_error(asking, kind)  # its message may hold texts
             raise
         finally:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from random import Random
     from types import TracebackType
 
-    from novarag.calls import Sampling, Tell
+    from novarag.calls import AttemptListener, Sampling
     from novarag.records import PassageGroup
     from novarag.taxonomy import EvidenceState, Utility
 
@@ -120,7 +120,7 @@ class SimulatedLLM:
         sampling: Sampling = GREEDY,
         *,
         key: str | None = None,
-        tell: Tell | None = None,
+        tell: AttemptListener | None = None,
     ) -> Reply:
         """Reply as often as asked, each sample drawn for itself; one reply where nothing varies."""
         attempt = Attempt(id=f"simulated-{key}", endpoint="simulated")

@@ -238,7 +238,7 @@ class _CheckpointWatch(TrainerCallback):  # type: ignore[misc]  # a library with
     """
 
     def __init__(self, trainer: SFTTrainer, on_event: Callable[[TrainingSnapshot], None]) -> None:
-        self._trainer, self._tell = trainer, on_event
+        self._trainer, self._on_event = trainer, on_event
         self._began, self._first, self._tokens, self._seconds = monotonic(), 0, 0, 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: object) -> None:  # noqa: ANN401, ARG002
@@ -267,7 +267,7 @@ class _CheckpointWatch(TrainerCallback):  # type: ignore[misc]  # a library with
         tokens, seconds = int(row.get("num_tokens", 0)), monotonic() - self._began
         row["tokens"], row["seconds"] = self._tokens + tokens, self._seconds + seconds
         if state.is_world_process_zero:
-            self._tell(
+            self._on_event(
                 TrainingSnapshot(
                     step=state.global_step,
                     steps=state.max_steps,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from novarag.sft.train.scored import LevelTokens, NumberPlace
     from novarag.sft.train.training import TrainingJob
 
-    Score = Callable[[Tensor, Tensor, Tensor], Tensor]
+    RankingLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 IGNORED = -100
 """The label of a token that is no part of the loss, as torch has it."""
@@ -57,7 +57,7 @@ def mean_brier(logits: Tensor, distance: Tensor, _: Tensor) -> Tensor:
     return (chance * distance).sum(-1) ** 2
 
 
-SCORES: dict[str, Score] = {
+SCORES: dict[str, RankingLoss] = {
     "level-entropy": level_entropy,
     "tokenized-brier": tokenized_brier,
     "mean-brier": mean_brier,

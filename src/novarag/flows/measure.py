@@ -12,7 +12,6 @@ from novarag.errors import UsageError
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
 from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
-from novarag.report.verdict import BESIDE, CALIBRATED, STATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -192,6 +191,7 @@ def set_beside(
 
     from novarag.answers.opening.arrays import table_rows
     from novarag.flows.calibrate import as_calibration
+    from novarag.report.verdict import BESIDE, CALIBRATED, STATED
 
     table = answers.table
     if BESIDE in table.columns:

@@ -45,13 +45,12 @@ _MODULES = {
         "requests_hold",
         "write_manifest",
     ),
-    "memory": ("Memory",),
     "planning": ("plan",),
     "progress": ("Progress", "ProgressBoard"),
     "reader": ("Run", "is_finished", "open_run", "unfinished"),
     "rewriting": ("rewrite_trials",),
     "shard": ("Job", "ShardResult", "run_shard"),
-    "store": ("Store", "everywhere", "open_store"),
+    "store": ("Memory", "Store", "everywhere", "open_store"),
     "summary": ("Summary", "some_trials", "summarize", "trial_tables"),
 }
 _HOMES = {name: f"novarag.runs.{home}" for home, names in _MODULES.items() for name in names}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from novarag.formatting import fixed_percent
+
 if TYPE_CHECKING:
     from novarag.calibration.gate import Gate
     from novarag.scoring.answer import Answer, GateWord
@@ -24,5 +26,6 @@ def decide_by_threshold(answer: Answer, threshold: float) -> Answer:
     return replace(
         answer,
         decision="answer" if at_least else "abstain",
-        reason=f"{answer.confidence:.1%} is {'not ' * (not at_least)}at least {threshold:.1%}",
+        reason=f"{fixed_percent(answer.confidence)} is {'' if at_least else 'not '}at least"
+        f" {fixed_percent(threshold)}",
     )

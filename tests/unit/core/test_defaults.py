@@ -94,7 +94,7 @@ def test_python_and_files_say_the_same(where, usual):
 
 
 def test_a_passage_gets_a_kind_from_one_confidence_on():
-    assert defaults.ANNOTATE.least == LEAST
+    assert defaults.ANNOTATE.min_confidence == LEAST
 
 
 @pytest.mark.parametrize("verb", VERBS)

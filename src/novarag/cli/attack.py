@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from novarag.attacks.success import DefenceStanding
 from novarag.cli.access import reaches_models
 from novarag.cli.console import asking, printing
 from novarag.cli.exit_codes import ExitCode, code_of
@@ -147,6 +146,8 @@ def attack(
 
 def exit_code(result: AttackResult, fail_on: str) -> ExitCode:
     """Return the exit code of a result: that of its verdict first, then of what is left."""
+    from novarag.attacks.success import DefenceStanding
+
     if fail_on == "success" and result.held is DefenceStanding.SUCCEED:
         return ExitCode.BROKEN
     return ExitCode.INCOMPLETE if result.missing else ExitCode.DONE

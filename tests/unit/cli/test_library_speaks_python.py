@@ -12,6 +12,7 @@ ROOT = Path(novarag.__file__).parent
 SHELL = re.compile(r"(?<![-\w])--[a-z]|novarag [a-z]")
 
 ALLOWED = {
+    "__main__.py": "the option that is looked for before the command line is loaded",
     "datasets/clean_card.py": "the card of the benchmark, a file",
     "flows/committed.py": "arguments of git",
     "flows/estimate.py": "a note of the report, a file",

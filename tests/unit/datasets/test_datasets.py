@@ -341,7 +341,7 @@ def test_the_benchmark_says_what_it_needs(tmp_path, monkeypatch):
         load_benchmark("nq")
     with pytest.raises(DataError, match="no such file"):
         load_benchmark("nq", data=tmp_path)
-    for wrong in ({"name": "squad"}, {"name": "nq", "split": "train"}, {"name": "nq", "k": 4}):
+    for wrong in ({"name": "squad"}, {"name": "nq", "part": "train"}, {"name": "nq", "k": 4}):
         with pytest.raises(UnknownNameError):
             load_benchmark(**wrong, data=tmp_path)
     with pytest.raises(UnknownNameError):

@@ -251,7 +251,7 @@ def test_a_gate_decides_in_the_place_of_a_threshold():
         ({"places": ["above"]}, "'above' is not one of"),
         ({"classes": ["none"]}, "'none' is not one of"),
         ({"action": "burn"}, "'burn' is not one of"),
-        ({"margin": 1.0}, "`margin` is a share"),
+        ({"min_change": 1.0}, "`min_change` is a share"),
         ({"threshold": 2.0}, "`threshold` is a share"),
         ({"threshold": 0.5, "gate": "x.json"}, "leave `threshold` out"),
         ({"strategy": "nova-paper", "defences": ["framed"]}, "takes no `frame`"),

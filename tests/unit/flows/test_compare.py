@@ -85,11 +85,11 @@ def test_answers_that_name_no_question_cannot_be_paired(tmp_path):
 
 
 def test_what_is_missing_is_said():
-    with pytest.raises(UsageError, match="as `old`, or the commit that has them as `base`"):
+    with pytest.raises(UsageError, match="as `old`, or the commit that has them as `commit`"):
         compare(answers())
-    with pytest.raises(UsageError, match="as `old`, or the commit that has them as `base`"):
+    with pytest.raises(UsageError, match="as `old`, or the commit that has them as `commit`"):
         compare(answers(), answers(), commit="main")
-    with pytest.raises(UsageError, match="`base` is for files and folders"):
+    with pytest.raises(UsageError, match="`commit` is for files and folders"):
         compare(answers(), commit="main")
     with pytest.raises(UsageError, match="graded answers of both sides, or of none"):
         compare(answers(), [])
@@ -217,7 +217,7 @@ def test_probes_against_a_commit(home, probes):
 
 @pytest.mark.parametrize("base", ["nowhere", "--upload-pack=touch x", "", "HEAD:data", "-h"])
 def test_what_is_no_commit_is_refused_in_a_line(home, base):
-    with pytest.raises(UsageError, match="`base` cannot be looked at: fatal"):
+    with pytest.raises(UsageError, match="`commit` cannot be looked at: fatal"):
         compare("data/answers.csv", commit=commit)
 
 

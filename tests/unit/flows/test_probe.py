@@ -177,19 +177,22 @@ def test_questions_are_drawn_by_seed_and_more_keep_the_first():
             one.question.id for one in probe(rows(30), FALLBACK, profile="quick", **more).replies
         ]
 
-    five, ten = asked(questions=5), asked(questions=10)
+    five, ten = asked(question_count=5), asked(question_count=10)
     assert ten[:5] == five
     assert len(set(ten)) == 10
-    assert asked(questions=5, seed=1) != five
+    assert asked(question_count=5, seed=1) != five
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"refuse_above": 100}, r"`questions=12`, or `profile=quick` for 33"),
+        ({"refuse_above": 100}, r"`question_count=12`, or `profile=quick` for 33"),
         ({"refuse_above": 5}, r"give `profile=quick` for 1$"),
         ({"refuse_above": 2}, "the least is 3 calls for one question"),
-        ({"refuse_above": 100, "profile": "full"}, r"`questions=5`, or `profile=quick` for 33, or"),
+        (
+            {"refuse_above": 100, "profile": "full"},
+            r"`question_count=5`, or `profile=quick` for 33, or",
+        ),
     ],
 )
 def test_a_budget_is_kept_before_anything_is_asked(more, said):
@@ -204,7 +207,7 @@ def test_a_budget_that_suffices_is_no_hindrance():
 @pytest.mark.parametrize(
     "more",
     [
-        {}, {"model": FALLBACK, "app": modest}, {"model": FALLBACK, "questions": 0},
+        {}, {"model": FALLBACK, "app": modest}, {"model": FALLBACK, "question_count": 0},
         {"model": FALLBACK, "refuse_above": 0}, {"app": modest, "frame": True},
         {"app": modest, "temperature": 0.5}, {"app": modest, "max_tokens": 5},
         {"model": FALLBACK, "matching_risk": 1.5}, {"model": FALLBACK, "profile": "huge"},
@@ -266,7 +269,7 @@ def test_the_same_call_asks_nothing_again_and_more_questions_only_theirs(tmp_pat
     more = probe(rows(20), app=bot, out=tmp_path / "p")
     assert len(calls) == 20 * 7
     assert [one.replies for one in more.replies[:8]] == [one.replies for one in first.replies]
-    with pytest.raises(UsageError, match="questions=20"):
+    with pytest.raises(UsageError, match="question_count=20"):
         probe(rows(20), app=bot, question_count=8, out=tmp_path / "p")
 
 

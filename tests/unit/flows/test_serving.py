@@ -103,7 +103,7 @@ def test_a_server_can_be_started_in_a_thread(model, vllm, port):
     ("given", "said"),
     [
         ({"compiled": True}, "`compiled` goes with `cpu` and `merged`"),
-        ({"merged": True, "model": "x"}, "leave out `model`"),
+        ({"merged": True, "base": "x"}, "leave out `base`"),
         ({"extra": ["--port=3"]}, "give `port` by itself"),
     ],
 )

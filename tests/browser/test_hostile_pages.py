@@ -11,6 +11,7 @@ import pytest
 import novarag
 from novarag.attacks import Attack, AttackCase, AttackGoal, AttackOutcome, AttackPlace
 from novarag.attacks.result import AttackResult
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.calls import Cost
 from novarag.filters import STAGES
 from novarag.records import Question
@@ -69,9 +70,9 @@ def states(frame):
 
 
 def calibration(folder):
-    named = {"model": EVIL[0], "prompt": EVIL[1]}
+    source = AnswerSource(model=EVIL[0], prompt=EVIL[1])
     novarag.calibrate(
-        states(graded_table()), out=folder / "c.json", page=folder / "c.html", **named
+        states(graded_table()), out=folder / "c.json", page=folder / "c.html", source=source
     )
     return folder / "c.html"
 

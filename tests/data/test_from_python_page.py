@@ -13,5 +13,7 @@ def test_reproduce(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NOVARAG_DATA", str(data))
     text = PAGE.read_text("utf-8")
-    block = re.search(r"^### reproduce$.*?^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1]
+    block = re.search(
+        r"^### paper reproduce$.*?^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )[1]
     exec(compile(block, str(PAGE), "exec"), {})

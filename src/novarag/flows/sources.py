@@ -8,11 +8,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
-from novarag.runs import Run, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from novarag.runs import Run
 
     RunPlace = str | Path | Run
 
@@ -38,6 +39,8 @@ def open_sources(places: Sequence[RunPlace], *, partial: bool = False) -> list[R
 
 def open_each(places: Sequence[RunPlace], *, partial: bool = False) -> list[Run]:
     """Open runs of any models, under names that tell them apart."""
+    from novarag.runs import Run, open_run
+
     opened = [place if isinstance(place, Run) else open_run(place) for place in places]
     names = [PurePath(run.place).name for run in opened]
     if len(set(names)) < len(names):

@@ -11,7 +11,6 @@ from novarag.defaults import MEASURE
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import FileWritten, silent
 from novarag.flows.sources import open_each
-from novarag.study import draw_places
 from novarag.version import __version__
 
 if TYPE_CHECKING:
@@ -179,6 +178,8 @@ def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dic
 
     `make_sheet` with the same number and seed takes all of them.
     """
+    from novarag.study import draw_places
+
     runs = open_each(places)
     names = [run.name for run in runs]
     if len(set(names)) < len(names):

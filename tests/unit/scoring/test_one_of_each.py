@@ -98,7 +98,7 @@ async def _every_door(folder, which):
         path = place / "gateway.toml"
         path.write_text(settings("http://127.0.0.1:9/v1", model=settings_of(given, place)))
         if which != "none":
-            assert len(adopt_proposal(path, model="support").files) == 1 + (which == "both")
+            assert len(adopt_proposal(path, served="support").files) == 1 + (which == "both")
         answers = []
         async with gateway_at(path) as client:
             for reply in own:

@@ -299,7 +299,7 @@ def test_texts_stay_on_their_line():
 def test_several_models_want_a_choice(tmp_path):
     rows = make_rows(1) + [row | {"model": "other"} for row in make_rows(1)[:2]]
     folder = write_filtered(tmp_path / "f", rows)
-    with pytest.raises(UsageError, match=r"`model`: other, small/model"):
+    with pytest.raises(UsageError, match=r"`source`: other, small/model"):
         read(folder)
     with pytest.raises(UsageError, match=r"'third'; there is: other, small/model"):
         read(folder, model="third")

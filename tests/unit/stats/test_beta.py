@@ -28,7 +28,7 @@ def test_many_rows(a, b, level):
 
 def test_a_fraction_that_does_not_settle_ends_all_the_same(monkeypatch):
     exact = beta_cdf(0.3, 40, 80)
-    monkeypatch.setattr("novarag.stats.exact._MOST", 12)
+    monkeypatch.setattr("novarag.stats.beta._MOST", 12)
     assert beta_cdf(0.3, 40, 80) == pytest.approx(exact, rel=1e-3)
-    monkeypatch.setattr("novarag.stats.exact._MOST", 2)
+    monkeypatch.setattr("novarag.stats.beta._MOST", 2)
     assert beta_cdf(0.3, 40, 80) != exact

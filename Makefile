@@ -263,10 +263,7 @@ sbom: ## a bill of materials of an environment with the wheel alone: FRESH=its f
 
 ##@ Validation
 
-.PHONY: golden proof prove records
-
-golden: ## commands of an earlier commit and of today's tree give the same bytes
-	python -m validation.golden
+.PHONY: proof prove records
 
 FORM = nova
 MINUTES = 90

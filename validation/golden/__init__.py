@@ -1,1 +1,0 @@
-"""The golden net: the same commands with two installs, every byte compared."""

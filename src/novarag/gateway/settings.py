@@ -19,7 +19,7 @@ from pydantic import (
 
 from novarag.errors import DataError, UsageError
 from novarag.gateway.audit.settings import AuditSettings  # noqa: TC001 - pydantic reads it
-from novarag.scoring.policy import Action, Policy
+from novarag.scoring.policy import Action, DecisionMode, Policy
 from novarag.scoring.second_asking import PolicySettings
 from novarag.texts import parse_toml, plain_text
 
@@ -44,13 +44,6 @@ Time = Annotated[datetime, AfterValidator(_add_zone)]
 
 class _SettingsPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DecisionMode(StrEnum):
-    """When a decision is made: before the user sees anything, or after."""
-
-    ENFORCE = "enforce"
-    ANNOTATE = "annotate"
 
 
 class ListenSettings(_SettingsPart):

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from novarag.scoring.answer import Answer, Decided
 
 
+class DecisionMode(StrEnum):
+    """When a decision is made: before the user sees anything, or after."""
+
+    ENFORCE = "enforce"
+    ANNOTATE = "annotate"
+
+
 class Action(StrEnum):
     """What is done with an answer that the gate does not let through."""
 

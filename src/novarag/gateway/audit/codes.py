@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from novarag.gateway.settings import DecisionMode
 from novarag.records import Flaw
-from novarag.scoring.policy import Action
+from novarag.scoring.policy import Action, DecisionMode
 from novarag.taxonomy import EvidenceState, Utility
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from novarag.gateway.http.requests import (
 )
 from novarag.gateway.http.sse import read_event_data
 from novarag.gateway.http.usage import find_usage
-from novarag.gateway.settings import DecisionMode
 from novarag.gateway.upstream import UpstreamUnavailable, read_events, read_retry_after
+from novarag.scoring.policy import DecisionMode
 
 if TYPE_CHECKING:
     from novarag.gateway.decisions import ModelRespondent, PolicyDecision

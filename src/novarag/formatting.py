@@ -78,8 +78,8 @@ def signed(value: float, *, decimals: int = 3) -> str:
 def points(share: float | None) -> str:
     """Format a share of 1 as points.
 
-    >>> points(0.123), points(-0.02), points(-0.0001)
-    ('+12.3', '-2.0', '0.0')
+    >>> points(0.123), points(-0.02), points(-0.0001), points(None) == NOTHING
+    ('+12.3', '-2.0', '0.0', True)
     """
     if share is None or share != share:
         return NOTHING

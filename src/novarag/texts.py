@@ -150,7 +150,7 @@ def as_code(text: str, *, longest: int = 200) -> str:
 def replace_halves(text: str) -> str:
     r"""Replace halves of characters, which JSON can spell and no file can hold.
 
-    >>> whole("a\ud83d")
+    >>> replace_halves("a\ud83d")
     'a?'
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -52,7 +52,7 @@ def wanted_type(question: Question) -> AnswerType | None:
 
     >>> from novarag.records import Question
     >>> wanted_type(Question(id="q", text="When did it end?", answers=("11 November 1918",)))
-    <Wanted.DATE: 'date'>
+    <AnswerType.DATE: 'date'>
     """
     values = [whole_value(answer) for answer in question.answers]
     known = {v.kind for v in values if v is not None}

@@ -46,7 +46,8 @@ def compare_verdicts(
 ) -> tuple[RelationCheck, ...]:
     """Set the verdicts of two cards beside each other, in the order of the relations.
 
-    >>> [found] = compare_verdicts({"agreement": Verdict.BREAKS}, {"agreement": Verdict.HOLDS})
+    >>> new, old = RelationVerdict.BREAKS, RelationVerdict.HOLDS
+    >>> [found] = compare_verdicts({"agreement": new}, {"agreement": old})
     >>> str(found.held)
     'broken'
     """

@@ -99,7 +99,7 @@ def _parse(facts: Mapping[str, Any]) -> IndexManifest:
 def differences(theirs: IndexManifest, ours: IndexManifest) -> list[str]:
     """Say in what two manifests differ; an empty list where the indexes compare.
 
-    >>> differences(Manifest(), Manifest(k1=1.2))
+    >>> differences(IndexManifest(), IndexManifest(k1=1.2))
     ['k1 is 0.9 there, 1.2 here']
     """
     there, here = _flat(theirs), _flat(ours)

@@ -50,7 +50,7 @@ def first_difference(trained: Sequence[int], found: Sequence[int]) -> TemplateDi
     """Find where two lists of tokens part, counted from 0.
 
     >>> first_difference([5, 6, 7], [5, 8])
-    Difference(place=1, trained=6, found=8)
+    TemplateDifference(place=1, trained=6, found=8)
     """
     for place, (a, b) in enumerate(zip_longest(trained, found)):
         if a != b:

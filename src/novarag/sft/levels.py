@@ -64,8 +64,8 @@ def write_level(
 ) -> str | None:
     r"""Put a level in the place of the stated confidence; None where that cannot be read back.
 
-    >>> from novarag.sft.levels import Levels
-    >>> write_level("Answer: 1871\nConfidence: 100%", Levels(10), 7)
+    >>> from novarag.sft.levels import ConfidenceLevels
+    >>> write_level("Answer: 1871\nConfidence: 100%", ConfidenceLevels(10), 7)
     'Answer: 1871\nConfidence: 75%'
     """
     span = number_span(completion, reader)
@@ -94,7 +94,8 @@ _DIGITS = 9  # beyond which a share that floating point holds is what was meant
 class ConfidenceLevels:
     """Ten levels, or a hundred and one.
 
-    >>> Levels(10).digits[0], Levels(10).values[7], Levels(101).digits[7]
+    >>> ten, hundred = ConfidenceLevels(10), ConfidenceLevels(101)
+    >>> ten.digits[0], ten.values[7], hundred.digits[7]
     ('05', 0.75, '7')
     """
 
@@ -122,7 +123,8 @@ class ConfidenceLevels:
     def nearest(self, confidence: float) -> int:
         """Return the number of the nearest level; between two, the upper one.
 
-        >>> Levels(10).nearest(0.3), Levels(10).nearest(1.0), Levels(101).nearest(0.625)
+        >>> ten, hundred = ConfidenceLevels(10), ConfidenceLevels(101)
+        >>> ten.nearest(0.3), ten.nearest(1.0), hundred.nearest(0.625)
         (3, 9, 63)
         """
         if not 0 <= confidence <= 1:

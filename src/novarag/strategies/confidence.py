@@ -132,11 +132,11 @@ _LISTED = 20  # the greatest number that may count a list
 def parse_confidence(text: str, scale: NumberScale) -> float | Flaw:
     """Turn the text after a confidence label into a number in [0, 1], or say why not.
 
-    >>> parse_confidence("1%", Scale.PERCENT), parse_confidence("9/10", Scale.PERCENT)
+    >>> parse_confidence("1%", NumberScale.PERCENT), parse_confidence("9/10", NumberScale.PERCENT)
     (0.01, 0.9)
-    >>> parse_confidence("80-90%", Scale.PERCENT)
+    >>> parse_confidence("80-90%", NumberScale.PERCENT)
     <Flaw.RANGE: 'the confidence is a range'>
-    >>> parse_confidence("5% chance of error", Scale.PERCENT)
+    >>> parse_confidence("5% chance of error", NumberScale.PERCENT)
     <Flaw.DOUBT: 'words beside the confidence turn it round or blur it'>
     """
     return _parse_short(text, scale) if len(text) <= _SHORT else _parse(text[:_LONGEST], scale)

@@ -15,9 +15,10 @@ from novarag import (
     UsageError,
     measure,
 )
-from novarag.metrics import LEAST_ROWS, METRICS, measure_table, noise_floor
+from novarag.metrics import LEAST_ROWS, METRICS, Metric, Unit, measure_table, noise_floor
 from novarag.metrics.baselines import FOLDS, base_rate, constant, folds, isotonic
-from novarag.metrics.tally import make_rows
+from novarag.metrics.table import find_metrics
+from novarag.metrics.tally import add_up, make_rows
 from novarag.records import Completion
 from novarag.rows import tabulate
 from novarag.stats.resampling import draws, inflated_interval, interval
@@ -181,6 +182,8 @@ def test_missing_columns_and_empty_tables_are_named():
         measure(respondent().with_columns(confidence=pl.lit(-0.5)))
     with pytest.raises(UnsettledTable, match="the question is empty"):
         measure(respondent().with_columns(question=pl.lit(None)))
+    with pytest.raises(UsageError, match=r"no column \['correct'\]"):
+        measure_table(respondent().drop("correct"))
     with pytest.raises(UsageError, match="lists or objects"):
         measure(respondent().with_columns(tags=pl.lit([1])), by="tags")
     with pytest.raises(UsageError, match="no rows"):
@@ -347,3 +350,37 @@ def test_measure_takes_trials_and_counts_judgments():
     assert figures["unread"].value == 0.2
     assert figures["accuracy"].value == 0.5
     assert figures["abstained"].value == 0
+
+
+# --- metrics of one's own ---
+
+
+def sharpness(name):
+    return Metric(
+        name=name, title="Sharpness", better=0, unit=Unit.SCORE,
+        of=lambda t: add_up(t.count * (t.level - 0.5) ** 2) / t.total,
+        means="How far confidences stay from one half.", fooled_by="Nothing.",
+    )  # fmt: skip
+
+
+OWN = sharpness("sharpness")
+HEADER = "no metric"
+
+
+def test_a_metric_of_ones_own_is_found_by_its_name_and_stands_beside_ours():
+    assert find_metrics(["tests.unit.metrics.test_measure:OWN", sharpness("other")])[0] is OWN
+    found = measure_table(respondent(60), replicates=100, metrics=[OWN])
+    assert found.overall.figures["sharpness"].value > 0
+
+
+@pytest.mark.parametrize(
+    ("metrics", "says"),
+    [
+        (["tests.unit.metrics.test_measure:HEADER"], "is not a Metric but a str"),
+        ([sharpness("brier")], "called 'brier' already"),
+        ([OWN, sharpness("sharpness")], "called 'sharpness' already"),
+    ],
+)
+def test_what_is_no_metric_or_has_a_name_that_is_taken_is_refused(metrics, says):
+    with pytest.raises(UsageError, match=says):
+        find_metrics(metrics)

@@ -128,7 +128,7 @@ def _format_count(number: float) -> str:
 def _format_duration(seconds: float) -> str:
     """Say a time by its two largest parts.
 
-    >>> _lasted(59), _lasted(3700), _lasted(200_000)
+    >>> _format_duration(59), _format_duration(3700), _format_duration(200_000)
     ('59 s', '1 h 1 min', '2 d 7 h')
     """
     for size, name, less, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):

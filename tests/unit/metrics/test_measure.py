@@ -184,6 +184,8 @@ def test_missing_columns_and_empty_tables_are_named():
         measure(respondent().with_columns(question=pl.lit(None)))
     with pytest.raises(UsageError, match=r"no column \['correct'\]"):
         measure_table(respondent().drop("correct"))
+    with pytest.raises(UsageError, match="no rows"):
+        measure_table(respondent().clear())
     with pytest.raises(UsageError, match="lists or objects"):
         measure(respondent().with_columns(tags=pl.lit([1])), by="tags")
     with pytest.raises(UsageError, match="no rows"):

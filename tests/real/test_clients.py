@@ -192,7 +192,7 @@ def test_a_harmed_text_is_noticed(tmp_path, monkeypatch, harm, stream):
     """The same cases with a gateway that harms its texts: each client's case must fail."""
     from novarag.gateway.http import chat
 
-    whole = chat.user_text
+    whole = chat.choose_text
     monkeypatch.setattr(chat, "choose_text", lambda *given: HARM[harm](whole(*given)))
     found = asyncio.run(_all(tmp_path, ("curl",)))["curl"]
     case = next(c for c in CASES if (c.situation, c.stream, c.mode) == ("odd text", stream, "enforce"))  # fmt: skip

@@ -66,7 +66,7 @@ def main() -> None:
         write_rows(told.out / "rows" / name, style)
         words = [
             sys.executable, "-m", "novarag", "train", "fit", str(told.out / "rows" / name),
-            "--model", told.base, "--out", str(told.out / name), "--rank", RANKS[name],
+            "--base", told.base, "--out", str(told.out / name), "--rank", RANKS[name],
             "--learning-rate", "1e-3", "--epochs", "4", "--batch", "4", "--at-once", "1",
             "--no-gradient-checkpointing",
         ]  # fmt: skip

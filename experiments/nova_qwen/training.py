@@ -30,14 +30,15 @@ from novarag.trials import make_trial
 RANK, UPPER, BATCH = 4, 14, 10
 """A rank of 4 instead of the paper's 16, on the upper half of the layers: it fits in 2.3 MB."""
 ALPHA = 2 * RANK
-AT_ONCE = 8  # prompts of a look beside each other
+PACKED = 5  # rows of a step in one sequence
+AT_ONCE, LONGEST_LOOK = 8, 60  # prompts of a look beside each other, tokens of a reply to one
 
 
 def settings(rate: float, upper: int = UPPER) -> TrainingSettings:
     """The settings of a part: each row once, the rate that its place in the training gives it."""
     return TrainingSettings(
         learning_rate=rate, epochs=1.0, rank=RANK, alpha=ALPHA, upper_layers=upper, batch=BATCH,
-        at_once=1, schedule="constant_with_warmup", warmup=0.2, gradient_checkpointing=False,
+        at_once=PACKED, schedule="constant_with_warmup", warmup=0.2, gradient_checkpointing=False,
         save_every=10_000,
     )  # fmt: skip
 
@@ -60,6 +61,7 @@ def part(given: Any) -> dict:
     """Train on the rows and write the adapter; return the looks and the loss."""
     from transformers import PrinterCallback
 
+    from experiments.nova_qwen.packing import set_packed_loss
     from novarag.sft.train import engine
     from novarag.sft.train.training import prepare
 
@@ -67,6 +69,7 @@ def part(given: Any) -> dict:
     job = prepare(given.rows, str(given.base), place / "out", settings(given.rate, given.upper))
     trainer = engine.make_trainer(job)
     trainer.remove_callback(PrinterCallback)
+    set_packed_loss(trainer)
     if given.before.exists():
         _load(trainer.model, given.before)
     looked = list(load_groups(given.looked))
@@ -104,6 +107,8 @@ def _watch(trainer: Any, groups: list, given: Any) -> Any:
     """Make what looks at dev groups while the trainer works, which needs transformers."""
     from transformers import TrainerCallback
 
+    from experiments.nova_qwen.packing import write_replies
+
     strategy = find_strategy(given.strategy)
 
     class Watch(TrainerCallback):
@@ -121,37 +126,14 @@ def _watch(trainer: Any, groups: list, given: Any) -> Any:
                 adapters.write(place, _weights(trainer.model), {"learnt": learnt})
 
         def look(self, rows: int) -> None:
-            replies = written(
-                trainer.model, trainer.processing_class, [strategy.render(g).text for g in groups]
-            )
+            replies = write_replies(
+                trainer.model, trainer.processing_class, [strategy.render(g).text for g in groups],
+                longest=LONGEST_LOOK, at_once=AT_ONCE,
+            )  # fmt: skip
             self.looks.append(judge(rows, groups, replies, strategy))
             print(self.looks[-1], flush=True)
 
     return Watch()
-
-
-def written(model: Any, tokenizer: Any, prompts: list[str], longest: int = 60) -> list[str]:
-    """Write replies greedily, a few prompts beside each other."""
-    import torch
-
-    was, tokenizer.padding_side = tokenizer.padding_side, "left"
-    training = model.training
-    model.eval()
-    replies: list[str] = []
-    with torch.no_grad():
-        for start in range(0, len(prompts), AT_ONCE):
-            texts = [
-                tokenizer.apply_chat_template([{"role": "user", "content": p}], tokenize=False, add_generation_prompt=True)
-                for p in prompts[start : start + AT_ONCE]
-            ]  # fmt: skip
-            batch = tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False)
-            made = model.generate(**batch, max_new_tokens=longest, do_sample=False, use_cache=True)
-            replies += tokenizer.batch_decode(
-                made[:, batch["input_ids"].shape[1] :], skip_special_tokens=True
-            )
-    model.train(training)
-    tokenizer.padding_side = was
-    return replies
 
 
 def judge(rows: int, groups: list, replies: list[str], strategy: Any) -> Look:

@@ -23,12 +23,14 @@ from experiments.nova_qwen import choices, questions, report, speeds
 from experiments.nova_qwen.arms import ARMS
 from experiments.nova_qwen.asking import ask_chunk
 from experiments.nova_qwen.hours import plan_of
-from experiments.nova_qwen.plan import AS_FLOAT, BASE, FLOAT, SAMPLE, dev, graded, look, test
+from experiments.nova_qwen.plan import AS_FLOAT, BASE, FLOAT, ROWS, SAMPLE, dev, graded, look, test
 from experiments.nova_qwen.serving import ROOT, Server, step_back
 from experiments.nova_qwen.store import Asking, Store
-from experiments.nova_qwen.teaching import train_arm, weights_of
+from experiments.nova_qwen.teaching import has_rows_for_all, train_arm, weights_of
 
 MINUTES = 90
+CHUNKS_BETWEEN = 5
+"""Chunks of sampling between two counts of the rows that they give."""
 
 
 class TimeIsUp(Exception):  # noqa: N818 - no error
@@ -67,11 +69,12 @@ class Bench:
         self._up.close()
         self._who = None
 
-    def ask(self, stages: list[Asking]) -> None:
-        """Ask every chunk that has no table yet."""
+    def ask(self, stages: list[Asking], at_most: int | None = None) -> int:
+        """Ask every chunk that has no table yet, or so many of each stage; return how many."""
+        asked = 0
         for asking in stages:
             left = self.store.left(asking, questions.groups_of(self.build, asking.split))
-            for number, groups in left:
+            for number, groups in left[:at_most]:
                 self.check()
                 self.serve(asking.who)
                 row = ask_chunk(
@@ -79,6 +82,8 @@ class Bench:
                     model=self.server.url, server=self.server, machine=machine(),
                 )  # fmt: skip
                 print(row, flush=True)
+                asked += 1
+        return asked
 
 
 def machine() -> str:
@@ -129,8 +134,13 @@ def before(bench: Bench) -> None:
 
 
 def sample(bench: Bench) -> None:
-    """Eight replies of the untrained model to every training group."""
-    bench.ask([SAMPLE])
+    """Eight replies of the untrained model to each training group, until every arm has its rows.
+
+    What was sampled decides alone, so a machine that goes on stops at the same group.
+    """
+    while not has_rows_for_all(bench.store, rows=ROWS):
+        if not bench.ask([SAMPLE], at_most=CHUNKS_BETWEEN):
+            return
 
 
 def train(bench: Bench) -> None:

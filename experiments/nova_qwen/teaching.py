@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import orjson
 
 from experiments.nova_qwen import adapters, questions
-from experiments.nova_qwen.arms import arm_rows, filter_of
+from experiments.nova_qwen.arms import arm_rows, as_judged, filter_of, kept_trials
 from experiments.nova_qwen.looks import GROUPS, Look, is_over, last_sound
 from experiments.nova_qwen.plan import BASE, FLOAT, ROWS, SAMPLE, parts, strategy_of
 from experiments.nova_qwen.serving import ROOT
 from experiments.nova_qwen.training import ALPHA, RANK
+from novarag.errors import DataError
 from novarag.flows.group import write_groups
 from novarag.noise.group_build import GroupBuild
 from novarag.taxonomy import GroupKind
@@ -58,8 +59,9 @@ def make_rows(bench: Bench, arm: str) -> list[dict]:
     """Read the rows of an arm, or make them from what was sampled and write them down."""
     path = rows_file(bench.store, arm)
     if not path.exists():
-        groups = questions.groups_of(bench.build, SAMPLE.split)
-        trials = bench.store.read(SAMPLE, groups)
+        trials = bench.store.read(SAMPLE)
+        known = set(trials["group"])
+        groups = [g for g in questions.groups_of(bench.build, SAMPLE.split) if g.id in known]
         judged = filter_of(trials, rows=ROWS)
         rows = arm_rows(arm, trials, groups, rows=ROWS, judged=judged)
         kinds = dict(sorted(Counter(row["kind"] for row in rows).items()))
@@ -68,6 +70,19 @@ def make_rows(bench: Bench, arm: str) -> list[dict]:
         bench.store.log(rows=arm, count=len(rows), kinds=kinds, judged=judged)
     with gzip.open(path, "rb") as file:
         return [orjson.loads(line) for line in file]
+
+
+def has_rows_for_all(store: Store, *, rows: int) -> bool:
+    """Say whether what was sampled so far holds the rows of a training.
+
+    The arms differ in the number and not in how many replies are left, so one speaks for all.
+    """
+    try:
+        trials = store.read(SAMPLE)
+        judged = as_judged(trials, filter_of(trials, rows=rows))
+        return kept_trials("brier", judged, rows=rows).height >= rows
+    except DataError:  # nothing was sampled, or nothing is left of it
+        return False
 
 
 def progress(store: Store, arm: str) -> tuple[int, list[Look], bool]:

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from experiments.nova_qwen import adapters
+from experiments.nova_qwen import adapters, proof, teaching
 from experiments.nova_qwen.arms import (
     ARMS,
     EVERY,
@@ -15,6 +15,8 @@ from experiments.nova_qwen.arms import (
     state_shares,
 )
 from experiments.nova_qwen.compact import COMPACT, NAME
+from experiments.nova_qwen.plan import SAMPLE
+from experiments.nova_qwen.store import Store
 from novarag.errors import DataError
 from novarag.grouping import evidence_state
 from novarag.records import Completion, Flaw
@@ -158,3 +160,29 @@ def test_a_packed_adapter_is_small_and_what_it_stands_for_stays_when_it_is_packe
     adapters.write(tmp_path / "b.npz", found, about)
     again, _ = adapters.read(tmp_path / "b.npz")
     assert all(np.allclose(again[name], found[name], atol=1e-6) for name in found)
+
+
+def test_sampling_ends_with_the_rows_of_a_training(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    assert not teaching.has_rows_for_all(store, rows=12)
+    found = trials()
+    monkeypatch.setattr(Store, "read", lambda *_: found)
+    enough = kept_trials("brier", found, rows=10**6).height
+    assert teaching.has_rows_for_all(store, rows=enough)
+    assert not teaching.has_rows_for_all(store, rows=enough + len(KINDS))
+
+
+def test_a_machine_that_goes_on_samples_no_group_more_than_it_needs(monkeypatch):
+    had = iter([False, False, True])
+    monkeypatch.setattr(proof, "has_rows_for_all", lambda *_, **__: next(had))
+    asked = []
+
+    class Bench:
+        store = None
+
+        def ask(self, stages, at_most):
+            asked.append((stages, at_most))
+            return at_most
+
+    proof.sample(Bench())
+    assert asked == [([SAMPLE], proof.CHUNKS_BETWEEN)] * 2

@@ -165,7 +165,7 @@ def test_a_packed_adapter_is_small_and_what_it_stands_for_stays_when_it_is_packe
 def test_sampling_ends_with_the_rows_of_a_training(tmp_path, monkeypatch):
     store = Store(tmp_path)
     assert not teaching.has_rows_for_all(store, rows=12)
-    found = trials()
+    _, found = trials()
     monkeypatch.setattr(Store, "read", lambda *_: found)
     enough = kept_trials("brier", found, rows=10**6).height
     assert teaching.has_rows_for_all(store, rows=enough)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UnknownNameError
 from novarag.records import AnswerForm
+from novarag.refusals import REFUSALS_WITHIN, WHOLE_REFUSALS
 from novarag.taxonomy import Grade
 
 if TYPE_CHECKING:
@@ -35,34 +36,6 @@ _CLAUSE_END = re.compile(r"[,.;:!?()\[\]\n\u2013\u2014]")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _NOT_A_NO = frozenset({"one", "idea", "way", "matter", "doubt", "information", "answer"})
 _DOUBT = frozenset({"neither", "whether", "unclear"})
-_REFUSALS_WHOLE = frozenset(
-    {"unknown", "n a", "na", "none", "unanswerable", "not sure", "unsure", "uncertain", "idk"}
-)
-_REFUSALS_WITHIN = (
-    "do not know",
-    "dont know",
-    "not enough information",
-    "insufficient information",
-    "not sufficient information",
-    "insufficient evidence",
-    "no information",
-    "no answer",
-    "not sure",
-    "is unknown",
-    "cant be determined",
-    "can not determine",
-    "cannot be determined",
-    "can not be determined",
-    "cannot determine",
-    "unable to determine",
-    "unable to answer",
-    "cannot answer",
-    "cannot be answered",
-    "not possible to determine",
-    "no idea",
-)
-# A refusal anywhere in an answer, as whole words.
-_REFUSED = re.compile(rf"(?:^| )(?:{'|'.join(_REFUSALS_WITHIN)})(?= |$)")
 
 
 def tokens(text: str) -> list[str]:
@@ -89,6 +62,13 @@ def normalize(text: str) -> str:
     'eiffel tower'
     """
     return _normalize_short(text) if len(text) < 200 else " ".join(tokens(text))
+
+
+# A refusal, as the whole answer, or anywhere in it as whole words.
+_REFUSALS_WHOLE = frozenset(" ".join(tokens(text)) for text in WHOLE_REFUSALS)
+_REFUSED = re.compile(
+    rf"(?:^| )(?:{'|'.join(re.escape(' '.join(tokens(text))) for text in REFUSALS_WITHIN)})(?= |$)"
+)
 
 
 @lru_cache(maxsize=4096)  # sixteen samples are graded against the same gold answers and claims

@@ -134,6 +134,25 @@ def test_refusals(answer, refuses):
     assert is_refusal(answer) is refuses
 
 
+@pytest.mark.parametrize(
+    ("answer", "refuses"),
+    [
+        ("Das weiß ich nicht.", True), ("Das lässt sich nicht bestimmen", True),
+        ("Je ne sais pas", True), ("Il n\u2019y a pas d\u2019informations à ce sujet.", True),
+        ("No lo sé", True), ("No se puede determinar con estos textos.", True),
+        ("Non lo so!", True), ("non è possibile determinare", True),
+        ("Não sei", True), ("Não há informações suficientes.", True),
+        ("根据提供的段落，无法确定。", True), ("不知道", True),
+        ("わかりません。", True), ("情報がありません", True),
+        ("No se rindió", False), ("sé", False), ("La ciudad desconocida", False),
+        ("北京", False), ("知道", False), ("梨", False), ("Unbekannter Soldat", False),
+        ("O Rei Desconhecido", False), ("不明騎士", False),
+    ],
+)  # fmt: skip
+def test_refusals_in_other_languages(answer, refuses):
+    assert is_refusal(answer) is refuses
+
+
 def test_refusals_are_abstentions_unless_they_are_the_answer():
     q = Question(id="q", text="?", answers=("Paris",))
     assert grade("I don't know", q) is Grade.ABSTAINED

@@ -19,28 +19,10 @@ from novarag.answers.cells.unsettled import (
     UnsettledColumn,
     listing,
 )
+from novarag.answers.cells.words import RIGHT, UNGRADED, WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-RIGHT = frozenset(
-    {
-        "true", "t", "yes", "y", "right", "correct", "up", "thumb up", "thumbs up", "thumbup",
-        "thumbsup", ":thumbsup:", ":+1:", "+1", "\U0001f44d", "\u2713", "\u2714", "\u2705",
-        "\u2611", "\U0001f5f8", "pass", "passed", "good", "positive", "like", "liked", "success",
-        "ok",
-    }
-)  # fmt: skip
-"""What means right, in lower case, without skin tones."""
-WRONG = frozenset(
-    {
-        "false", "f", "no", "n", "wrong", "incorrect", "down", "thumb down", "thumbs down",
-        "thumbdown", "thumbsdown", ":thumbsdown:", ":-1:", "\U0001f44e", "\u2717", "\u2718",
-        "\u274c", "\u2715", "\u2716", "\u2612", "fail", "failed", "bad", "negative", "dislike",
-        "disliked", "failure", "not correct", "not right",
-    }
-)  # fmt: skip
-"""What means wrong."""
 
 # What counts as right, said by a bound: ">=0.5", "> 80%".
 _BOUND = re.compile(r"(>=|<=|>|<) ?(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)", re.ASCII)
@@ -132,11 +114,11 @@ def _said(cell: Cell, settings: GradeSettings) -> Grading:
     ):
         if named and _is_one_of(key, named):
             return said
-    if key in MISSING:
+    if key in MISSING or key in UNGRADED:
         return Grading.UNGRADED
     if settings.right or settings.wrong:
         return _rest(settings)
-    if key in RIGHT and key != "1":
+    if key in RIGHT:
         return Grading.RIGHT
     if key in WRONG:
         return Grading.WRONG

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from novarag.errors import ServiceError, UsageError
+from novarag.prose import Prose, say
 
 if TYPE_CHECKING:
     from novarag.records import Completion
@@ -157,12 +158,26 @@ class Reply:
     remarks: tuple[str, ...] = ()
 
 
+ONE_SAMPLE = say("; this server may want `per_request=1`")
+"""How the detail of a failure ends where a server gave fewer samples than it was asked for."""
+
+
+def read_detail(detail: str) -> Prose:
+    """Read the detail of a failure, which is kept as text, with the advice that it ends with.
+
+    >>> read_detail("got 1; this server may want `per_request=1`").parameter
+    'per_request'
+    """
+    found = detail.removesuffix(ONE_SAMPLE)
+    return Prose(detail) if found == detail else Prose(found, ONE_SAMPLE)
+
+
 class CallError(ServiceError):
     """A request failed for good, after as many attempts as it was worth."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         self.outcome, self.detail = outcome, detail
-        super().__init__(f"{outcome}: {detail}", retryable=outcome.retryable)
+        super().__init__(Prose(f"{outcome}: ", read_detail(detail)), retryable=outcome.retryable)
 
     def __reduce__(self) -> tuple[object, ...]:
         return CallError, (self.outcome, self.detail)

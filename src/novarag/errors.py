@@ -18,16 +18,37 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from novarag.prose import Prose, say
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
 
 class NovaragError(Exception):
     """Base class: catch this to catch anything we raise deliberately."""
 
+    @classmethod
+    def saying(cls, template: str, /, *values: object) -> Self:
+        """Make the error of a message that names parameters or calls, as `say` writes it."""
+        return cls(say(template, *values))
+
+    @property
+    def prose(self) -> Prose:
+        """The message, with the parameters and calls that it names."""
+        return Prose(*self.args[:1])
+
 
 class UsageError(NovaragError):
-    """The caller asked for something impossible."""
+    """The caller asked for something impossible.
+
+    `parameter` is the one at fault: by default the first that the message names, None where it
+    names none.
+    """
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter or self.prose.parameter
 
 
 class UnknownNameError(UsageError):
@@ -62,7 +83,7 @@ class DataError(NovaragError):
             f"column {column!r}" if column is not None else "",
         ]
         where = ", ".join(part for part in place if part)
-        super().__init__(f"{where}: {problem} Fix: {hint}" if where else f"{problem} Fix: {hint}")
+        super().__init__(Prose(f"{where}: " if where else "", problem, " Fix: ", hint))
 
     def __reduce__(self) -> tuple[object, ...]:
         again = partial(
@@ -79,7 +100,7 @@ class ServiceError(NovaragError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(ServiceError, retryable=self.retryable), (str(self),)
+        return partial(ServiceError, retryable=self.retryable), (self.prose,)
 
 
 class StorageError(NovaragError):

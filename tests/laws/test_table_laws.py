@@ -14,7 +14,7 @@ from novarag.answers.cells.cell import CellLook, key_of, look_at
 from novarag.answers.cells.confidences import ConfidenceSettings, settle_confidences
 from novarag.answers.cells.dialect import decode
 from novarag.answers.cells.grades import RIGHT, WRONG, GradeSettings, settle_grades
-from novarag.answers.cells.unsettled import ColumnValue, UnsettledTable, say_python
+from novarag.answers.cells.unsettled import ColumnValue, UnsettledTable
 from novarag.answers.opening.column_cells import (
     confidence_cells,
     confidence_kinds,
@@ -109,7 +109,7 @@ def test_nothing_is_guessed(cells):
     taken = settle_confidences("c", distinct(cells), ConfidenceSettings())
     if taken.unsettled:
         for part in taken.unsettled:
-            assert part.words(say_python)
+            assert part.words()
             assert part.settings or part.advice
         return
     tops = set()

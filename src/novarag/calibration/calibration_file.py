@@ -22,6 +22,7 @@ from novarag.calibration.gate import STATED
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.calibration.reference import read_reference
 from novarag.errors import DataError, UsageError
+from novarag.prose import say
 
 if TYPE_CHECKING:
     from novarag.calibration.gate import Gate
@@ -71,7 +72,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     if not isinstance(content, dict) or content.get("kind") not in _KINDS:
         raise DataError(
             "this is not a calibration that this version reads.",
-            hint="fit it again with `calibrate(...)`.",
+            hint=say("fit it again with `calibrate(...)`."),
             source=source,
         )
     try:
@@ -79,7 +80,7 @@ def from_json(content: object, *, source: str) -> Calibration:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"a field of the calibration is missing or of the wrong kind ({error!r:.80}).",
-            hint="fit it again with `calibrate(...)`.",
+            hint=say("fit it again with `calibrate(...)`."),
             source=source,
         ) from error
 
@@ -134,9 +135,10 @@ def check_score(gate: Gate, calibration: Calibration | None) -> None:
     """Refuse to let a gate decide on scores other than those it was set on."""
     if gate.score != score_name(calibration):
         wanted = "stated confidences" if gate.score == STATED else "another calibration"
-        raise UsageError(
-            f"the gate was set on {wanted}: its promise holds for no other score. Give the"
-            " `calibration` that it was set with, or set a gate for this one with `gate(...)`"
+        raise UsageError.saying(
+            "the gate was set on {}: its promise holds for no other score. Give the `calibration`"
+            " that it was set with, or set a gate for this one with `gate(...)`",
+            wanted,
         )
 
 

@@ -120,7 +120,7 @@ def check_chances(risk: float, confidence_level: float) -> None:
     """Refuse a risk or a probability that is none."""
     for name, value in (("risk", risk), ("confidence_level", confidence_level)):
         if not 0 < value < 1:
-            raise UsageError(f"`{name}` must be between 0 and 1, not {value!r}")
+            raise UsageError.saying("`{}` must be between 0 and 1, not {!r}", name, value)
 
 
 def chosen_rows(graded: GradedAnswers, rows: RowChoice, seed: int) -> tuple[int, Ints]:
@@ -128,7 +128,7 @@ def chosen_rows(graded: GradedAnswers, rows: RowChoice, seed: int) -> tuple[int,
     if rows == "all":
         return graded.questions, np.arange(len(graded))
     if rows != "one":
-        raise UsageError(f"`rows` is 'one' or 'all', not {rows!r}")
+        raise UsageError.saying("`rows` is 'one' or 'all', not {!r}", rows)
     own_seed = seed_for(seed, "gate", "rows")
     order = np.random.default_rng(own_seed).permutation(len(graded))
     first = np.unique(graded.question[order], return_index=True)[1]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.errors import DataError
 from novarag.formatting import fixed_percent, short_percent
+from novarag.prose import say
 from novarag.records import TOLERANCE
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def from_json(content: object, *, source: str) -> Gate:
 
 
 def _unread(problem: str, source: str) -> DataError:
-    return DataError(problem, hint="set it again with `gate(...)`.", source=source)
+    return DataError(problem, hint=say("set it again with `gate(...)`."), source=source)
 
 
 def _read(content: dict[str, Any]) -> Gate:

@@ -129,8 +129,11 @@ def stratify(confidence: Floats, state: Ints, n: int) -> Ints:
     """
     states, level = np.unique(state), np.unique(confidence)
     if states.size * LEAST_ROWS > n:
-        raise UsageError(
-            f"`n` is {n}, and {states.size} evidence states need {LEAST_ROWS} rows each: pick more"
+        raise UsageError.saying(
+            "`n` is {}, and {} evidence states need {} rows each: pick more",
+            n,
+            states.size,
+            LEAST_ROWS,
         )
     key = np.searchsorted(states, state) * level.size + np.searchsorted(level, confidence)
     cells, back, count = np.unique(key, return_inverse=True, return_counts=True)

@@ -118,7 +118,7 @@ class VerbGroup(TyperGroup):
         except NovaragError as error:
             from novarag.cli.translate import said
 
-            error.args = (said(error), *error.args[1:])
+            error.args = (said(error.prose),)
             raise
 
 

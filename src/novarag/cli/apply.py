@@ -53,7 +53,7 @@ def apply(
             )  # fmt: skip
             return
         if calibration is not None:
-            raise UsageError(f"`calibration` goes with a gate, and {file} is none")
+            raise UsageError.saying("`calibration` goes with a gate, and {} is none", file)
         apply_calibration(
             tables, file, columns=columns, reader=reader, source=AnswerSource.named(source, prompt),
             other_source=other_source, out=out, on_event=on_event,

@@ -268,4 +268,4 @@ def _labelled(place: str) -> bool:
 def print_notes(lines: Iterable[str]) -> None:
     """Print sentences as a list, in the flags of the verb that was called."""
     for line in lines:
-        print(f"- {said(plain_text(line, longest=1000))}")
+        print(f"- {plain_text(said(line), longest=1000)}")

@@ -98,7 +98,7 @@ def measure(
         print(to_json(found, heading))
         return
     for line in [*answer_first(found), *found.notes]:
-        print(f"- {said(plain_text(line, longest=1000))}")
+        print(f"- {plain_text(said(line), longest=1000)}")
     _lead_on(found, files, columns, reader=reader, by=by or (), out=out)
 
 

@@ -1,26 +1,26 @@
 """From the words of the library to those of the command line.
 
-The library names parameters, calls and functions in backticks: `out`, `percent=True`,
-`recover('runs/a')`, and `ask(...)` for a call whose arguments the caller knows. A person at a shell
-has flags and verbs: --out, --percent, `novarag run recover runs/a`, `novarag ask`. The two tables
-below say which is which, and a test holds them against both sides. Messages quote what others
-wrote, so nothing in them is evaluated, and every pattern is bounded.
+A message of the library keeps the parameters and calls that it names as parts beside its text. A
+person at a shell has flags and verbs: --out, --percent, `novarag run recover runs/a`. The two
+tables below say which is which, and a test holds them against both sides.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextvars import ContextVar
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from novarag.answers.cells.unsettled import UnsettledTable
+from novarag.prose import Call, Parameter, Prose
+from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from typer.core import TyperCommand, TyperGroup
+
+    from novarag.prose import Part
 
 VERB_OF = {
     "measure": "measure",
@@ -94,14 +94,7 @@ FLAG_OF = {
 }
 """Parameters whose flag has another name; the others have their own, with dashes."""
 
-_QUOTED = r"'[^'`]{0,500}'|\"[^\"`]{0,500}\""
-# What messages hold in backticks: a call, `recover('runs/a')`, its arguments, a parameter with
-# or without a value, `risk=0.1`, and a tuple of one. Each repeat has its bound.
-_CALL = re.compile(rf"`([a-z_]{{1,40}})\(((?:{_QUOTED}|[^`()'\"]){{0,500}})\)`")
-_ARGUMENT = re.compile(rf"(?:{_QUOTED}|[^,'\"]){{1,500}}")
-_NAMED = re.compile(r"`([a-z_][a-z_0-9]{0,40})(?:=([^`]{1,500}))?`")
-_ONE = re.compile(r"\(([^(),]{1,500}),\)")
-_LEFT_OUT = ("...", "…")
+_LONGEST = 4000  # characters of a command; longer ones nobody types
 
 _flags: ContextVar[frozenset[str]] = ContextVar("flags", default=frozenset())
 
@@ -118,11 +111,38 @@ def _iter_flags(verbs: Iterable[TyperCommand | TyperGroup]) -> Iterator[str]:
         yield from _iter_flags(getattr(verb, "commands", {}).values())
 
 
-def said(message: object) -> str:
-    """Say a message of the library in the flags of the verb that was called."""
-    if isinstance(message, UnsettledTable):
-        message = message.words(say_flag)
-    return for_the_shell(str(message), _flags.get())
+def said(message: str, flags: frozenset[str] | None = None) -> str:
+    """Say a message of the library in the words of a shell.
+
+    Args:
+        message: What was said. Only a `Prose` has parts; any other text stays as it is.
+        flags: The flags there are; None takes those of the verb that was called.
+
+    >>> from novarag.prose import say
+    >>> said(say("it exists; give another `out`"), frozenset({"--out"}))
+    'it exists; give another --out'
+    >>> said(say("pass `unread=(-1,)`, or `recover('runs/a')`"), frozenset({"--unread"}))
+    'pass --unread -1, or `novarag run recover runs/a`'
+    """
+    known = _flags.get() if flags is None else flags
+    parts = message.parts if isinstance(message, Prose) else (message,)
+    return "".join(_said(part, known) for part in parts)
+
+
+def _said(part: Part, flags: frozenset[str]) -> str:
+    if isinstance(part, Parameter) and flag_of(part.name) in flags:
+        shown = flag_of(part.name) if part.value is ... else say_flag(part.name, part.value)
+    elif isinstance(part, Call) and part.function in VERB_OF:
+        shown = _command(part)
+    else:
+        return str(part)
+    return plain_text(shown, longest=_LONGEST)
+
+
+def _command(call: Call) -> str:
+    given = [quote(str(one)) for one in call.arguments if one is not ...]
+    named = [say_flag(name, value) for name, value in call.settings.items()]
+    return f"`{' '.join(['novarag', VERB_OF[call.function], *given, *named])}`"
 
 
 def say_flag(parameter: str, value: object) -> str:
@@ -142,7 +162,8 @@ def _listed(value: object) -> str:
     return ",".join(map(_cell, value)) if isinstance(value, tuple) else str(value)
 
 
-def _cell(text: str) -> str:
+def _cell(value: object) -> str:
+    text = str(value)
     return '"{}"'.format(text.replace('"', '""')) if set(text) & set(',"') else text
 
 
@@ -157,45 +178,3 @@ def flag_of(parameter: str) -> str:
     ('--key-env', '--method')
     """
     return FLAG_OF.get(parameter, "--" + parameter.replace("_", "-"))
-
-
-def for_the_shell(message: str, flags: frozenset[str]) -> str:
-    """Say a message of the library as the command line would, for a verb with these flags.
-
-    >>> for_the_shell("it exists; give another `out`", frozenset({"--out"}))
-    'it exists; give another --out'
-    >>> for_the_shell("pass `unread=(-1,)`, or `recover('runs/a')`", frozenset({"--unread"}))
-    'pass --unread -1, or `novarag run recover runs/a`'
-    """
-    return _NAMED.sub(lambda found: _flagged(found, flags), _CALL.sub(_command, message))
-
-
-def _command(found: re.Match[str]) -> str:
-    verb = VERB_OF.get(found[1])
-    if verb is None:
-        return found[0]
-    parts = (part.strip() for part in _ARGUMENT.findall(found[2]))
-    words = [_argument(part) for part in parts if part and part not in _LEFT_OUT]
-    return f"`{' '.join(['novarag', verb, *words])}`"
-
-
-def _argument(text: str) -> str:
-    name, given, value = text.partition("=")
-    if not given or not name.isidentifier():
-        return _bare(text)
-    return flag_of(name) if value == "True" else f"{flag_of(name)} {_bare(value)}"
-
-
-def _bare(text: str) -> str:
-    """Return a value as a shell takes it: a text without its quotes, unless it needs some."""
-    one = _ONE.fullmatch(text)
-    value = one[1] if one else text
-    quoted = len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]
-    return quote(value[1:-1]) if quoted else value
-
-
-def _flagged(found: re.Match[str], flags: frozenset[str]) -> str:
-    flag, value = flag_of(found[1]), found[2]
-    if flag not in flags:
-        return found[0]
-    return flag if value in {None, "True"} else f"{flag} {_bare(value)}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from novarag.answers.opening.open_table import read_table
 from novarag.errors import DataError, UnknownNameError
+from novarag.prose import say
 from novarag.records import AnswerForm, Passage, PassageGroup, Question
 from novarag.taxonomy import GroupKind, PassageKind, Provenance, group_kind
 
@@ -28,7 +29,7 @@ DATASETS = {
 """The four question sets and their splits."""
 
 POOLS = ("bamboogle", "strategyqa")
-HOW_TO_GET = (
+HOW_TO_GET = say(
     "set NOVARAG_DATA, or pass `data`, to the folder that holds naacl/*.parquet;"
     " `public_data('nova-benchmark')` says which files these are made of, and makes them."
 )
@@ -139,7 +140,7 @@ def _each(name: str, data: str | Path | None, make: Callable[[dict[str, Any]], _
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"this is not a row of the released file ({type(error).__name__}: {error}).",
-                hint="make it again: `public_data('nova-benchmark')` says how.",
+                hint=say("make it again: `public_data('nova-benchmark')` says how."),
                 source=str(path),
                 row=number,
             ) from error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from novarag.answers.opening.files import existing
 from novarag.errors import DataError
+from novarag.prose import say
 from novarag.taxonomy import GroupKind
 from novarag.texts import parse_json
 
@@ -36,6 +37,8 @@ def read_mix(path: str | Path) -> dict[str, float]:
 def _wrong(path: Path, problem: str) -> DataError:
     return DataError(
         problem,
-        hint='give the profile.json of `annotate(...)`, or {"consistent": 0.7, "irrelevant": 0.3}.',
+        hint=say(
+            'give the profile.json of `annotate(...)`, or {{"consistent": 0.7, "irrelevant": 0.3}}.'
+        ),
         source=str(path),
     )

@@ -10,6 +10,7 @@ from novarag.answers.opening.gold import form_of
 from novarag.answers.opening.open_table import read_table
 from novarag.errors import DataError
 from novarag.grading import normalize
+from novarag.prose import say
 from novarag.records import Question
 from novarag.seeding import rng_for
 
@@ -79,8 +80,11 @@ def _file(name: str, data: str | Path | None) -> Path:
     if not path.is_file():
         raise DataError(
             "the questions and the corpus of real retrieval are not there.",
-            hint="set NOVARAG_DATA, or pass `data`, to the folder with retrieval/*.parquet;"
-            " `public_data('retrieval')` says which files these are made of, and makes them.",
+            hint=say(
+                "set NOVARAG_DATA, or pass `data`, to the folder with retrieval/*.parquet;"
+                " `public_data('retrieval')` says which files these are made of, and makes"
+                " them."
+            ),
             source=str(path),
         )
     return path

@@ -22,6 +22,7 @@ from novarag.filters.stages import (
     readable,
 )
 from novarag.filters.tally import FilterTally
+from novarag.prose import say
 
 Stage = Callable[[pl.DataFrame, Options], pl.DataFrame]
 
@@ -109,8 +110,10 @@ def _check(trials: pl.DataFrame, stages: Sequence[str], options: Options) -> Non
     if missing:
         raise DataError(
             "the trials have no such column.",
-            hint="give trials as `tabulate` or a run lays them out; `reread(...)` brings the"
-            " tables of an older run up to date.",
+            hint=say(
+                "give trials as `tabulate(...)` or a run lays them out; `reread(...)` brings the"
+                " tables of an older run up to date."
+            ),
             column=missing[0],
         )
 

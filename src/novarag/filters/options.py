@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from novarag.defaults import FILTER
 from novarag.errors import UnknownNameError, UsageError
+from novarag.prose import say
 
 RULES = ("stated", "keyword")
 ALIGNMENTS = ("brier", "soft", "share", "teacher")
@@ -44,13 +45,19 @@ class Options:
             if name not in known:
                 raise UnknownNameError(name, known)
         if self.unfiltered and self.unjudged:
-            raise UsageError("`unfiltered` keeps every reply, judged or not: leave `unjudged` out")
+            raise UsageError(
+                say("`unfiltered` keeps every reply, judged or not: leave `unjudged` out"),
+                parameter="unjudged",
+            )
         if self.tolerate_mismatch and not self.judges:
-            raise UsageError("no judgment is looked at: leave `tolerate_mismatch` out")
+            raise UsageError.saying("no judgment is looked at: leave `tolerate_mismatch` out")
         if self.drop_longest and self.unfiltered:
-            raise UsageError("`unfiltered` keeps every reply: leave `drop_longest` out")
+            raise UsageError(
+                say("`unfiltered` keeps every reply: leave `drop_longest` out"),
+                parameter="drop_longest",
+            )
         if not 0 <= self.drop_longest < 1:
-            raise UsageError("`drop_longest` is a share of replies: 0 or more, and below 1")
+            raise UsageError.saying("`drop_longest` is a share of replies: 0 or more, and below 1")
         if self.seed < 0:
             raise UsageError("a seed is 0 or more")
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from novarag.errors import DataError
 from novarag.filters.stages import ASKED, keep_all
+from novarag.prose import say
 from novarag.seeding import stable_hash
 from novarag.taxonomy import GroupKind
 
@@ -95,7 +96,7 @@ def with_target(trials: pl.DataFrame, options: Options) -> pl.DataFrame:
     if options.alignment == "teacher":
         raise DataError(
             "a teacher's targets are not there.",
-            hint="give each trial its cross-fitted probability, as `filter_trials(...)` does.",
+            hint=say("give each trial its cross-fitted probability, as `filter_trials(...)` does."),
             column="target",
         )
     if options.alignment == "brier":

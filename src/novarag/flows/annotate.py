@@ -151,7 +151,9 @@ annotate = synchronous(annotate_async)
 
 def _check(min_confidence: float, expect: str) -> None:
     if not 0 <= min_confidence <= 1:
-        raise UsageError(f"`min_confidence` is a confidence from 0 to 1, not {min_confidence:g}")
+        raise UsageError.saying(
+            "`min_confidence` is a confidence from 0 to 1, not {:g}", min_confidence
+        )
     if expect not in set(PassageOrigin):
         raise UnknownNameError(expect, PassageOrigin)
 
@@ -204,10 +206,12 @@ def _place(out: str | Path | None) -> Path | None:
 def _check_free(out: Path) -> None:
     """Refuse a place with anything but an earlier annotation in it."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file; `out` takes a folder")
+        raise UsageError.saying("{} is a file; `out` takes a folder", out)
     strange = sorted(p.name for p in out.iterdir() if p.name not in OURS) if out.is_dir() else []
     if strange:
-        raise UsageError(f"{out} has other files in it, such as {strange[0]!r}; give another `out`")
+        raise UsageError.saying(
+            "{} has other files in it, such as {!r}; give another `out`", out, strange[0]
+        )
 
 
 async def _closeness(encoder: Encoder, groups: Sequence[PassageGroup]) -> list[list[float]]:

@@ -15,6 +15,7 @@ from novarag.flows.gate import as_gate
 from novarag.flows.inputs import load_passages
 from novarag.flows.sync import LoopThread, run_sync, wait_in
 from novarag.llm.functions import FunctionLLM
+from novarag.prose import say
 from novarag.records import Passage, PassageGroup, Question
 from novarag.runner.access import INTERACTIVE_ACCESS, reach
 from novarag.scoring import Exchange, Scorer
@@ -129,7 +130,9 @@ class Answerer:
         if held is None:
             return run_sync(self._ask(None, group, signal))
         if held.loop is _running_loop():
-            raise UsageError("`answer` would wait for its own event loop; await `answer_async`")
+            raise UsageError.saying(
+                "`answer(...)` would wait for its own event loop; await `answer_async(...)`"
+            )
         return wait_in(held.loop, self._ask(held.llm, group, signal))
 
     async def answer_async(
@@ -289,7 +292,10 @@ def _model_name(model: Respondent, reached: ModelAccess) -> str | None:
 
 def _one_sample(sampling: Sampling | None, model: Respondent) -> Sampling:
     if sampling is not None and _is_function(model):
-        raise UsageError("a function given as `model` samples as it likes: it takes no `sampling`")
+        raise UsageError(
+            say("a function given as `model` samples as it likes: it takes no `sampling`"),
+            parameter="sampling",
+        )
     if sampling is not None and sampling.n != 1:
         raise UsageError(f"an answer is read from one sample, not from {sampling.n}")
     return sampling or GREEDY

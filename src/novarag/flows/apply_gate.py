@@ -114,7 +114,11 @@ def _check_gate_source(gate: Gate, source: AnswerSource) -> None:
     differs = gate.source.differs_from(source)
     if differs is not None:
         ours, theirs = getattr(gate.source, differs), getattr(source, differs)
-        raise UsageError(
-            f"the gate was set on the {differs} {ours!r}, these answers are of {theirs!r}. Set one"
-            f" on answers of that {differs}, or pass `other_source=True`."
+        raise UsageError.saying(
+            "the gate was set on the {} {!r}, these answers are of {!r}. Set one on answers of"
+            " that {}, or pass `other_source=True`.",
+            differs,
+            ours,
+            theirs,
+            differs,
         )

@@ -10,6 +10,7 @@ from novarag.defaults import ASK
 from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.events import silent
 from novarag.flows.sync import synchronous
+from novarag.prose import say
 from novarag.runner.access import reach
 from novarag.runner.asking import SamplingPlan, strategy_mode
 from novarag.runner.runner import Runner, cause_of
@@ -111,7 +112,10 @@ def _is_structured(
     """Say whether replies are held to the strategy's form; one sample a group usually is."""
     own = sampling.regex is not None or sampling.schema is not None
     if wanted and own:
-        raise UsageError("replies follow a `regex` or `schema` of yours, or are `structured`")
+        raise UsageError(
+            say("replies follow a `regex` or `schema` of yours, or are `structured`"),
+            parameter="structured",
+        )
     return runner.is_structured(wanted, mode.asking, "", usual=sampling.n == 1 and not own)
 
 
@@ -126,8 +130,8 @@ def _calibration(
     from novarag.strategies import Strategy
 
     if out is None or str(out).startswith("s3://"):
-        raise UsageError(
-            "`calibration` wants a folder (`out`); hand any other run to `apply_calibration`"
+        raise UsageError.saying(
+            "`calibration` wants a folder (`out`); hand any other run to `apply_calibration(...)`"
         )
     made = as_calibration(given)
     prompt = mode.template_hash if isinstance(mode.asking, Strategy) else UNKNOWN

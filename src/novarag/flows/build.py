@@ -221,9 +221,10 @@ class _BuildSteps:
         )  # fmt: skip
         begun = (self.out / "run" / "manifest.json").is_file()
         if begun and file.is_file() and file.read_bytes() != group_lines(found.groups):
-            raise UsageError(
-                f"{self.out / 'run'} was begun with other groups than these settings give; change"
-                " them back, or write another `out` in the pipeline"
+            raise UsageError.saying(
+                "{} was begun with other groups than these settings give; change them back, or"
+                " write another `out` in the pipeline",
+                self.out / "run",
             )
         write_groups(found, file)
         if given.audit and given.mix in THREE_GROUPS:

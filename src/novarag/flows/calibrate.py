@@ -12,7 +12,8 @@ from novarag.calibration.graded_answers import shared_questions
 from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
-from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
+from novarag.flows.remarks import calibrated_apart, remarked_rows
+from novarag.prose import say
 
 if TYPE_CHECKING:
     from polars import DataFrame, Series
@@ -60,7 +61,7 @@ def calibrate(
 
     taken = read_answers(answers, columns=columns, reader=reader, source=source)
     on_event(TableRead(taken.taken))
-    rows = remarked_rows(taken, CALIBRATED_APART)
+    rows = remarked_rows(taken, calibrated_apart)
     made = fit_graded(rows, seed=seed)
     if out is not None:
         save_calibration(made, out)
@@ -97,7 +98,7 @@ def load_calibration(path: str | Path) -> Calibration:
     Args:
         path: The file that `save_calibration` wrote, or `calibrate` with `out`.
     """
-    content = read_kept(path, what="calibration", again="fit it again with `calibrate(...)`.")
+    content = read_kept(path, what="calibration", again=say("fit it again with `calibrate(...)`."))
     return from_json(content, source=str(path))
 
 
@@ -175,9 +176,13 @@ def check_source(calibration: Calibration, source: AnswerSource) -> None:
     differs = calibration.source.differs_from(source)
     if differs is not None:
         ours, theirs = getattr(calibration.source, differs), getattr(source, differs)
-        raise UsageError(
-            f"the calibration was fitted on the {differs} {ours!r}, these answers are of"
-            f" {theirs!r}. Fit one on answers of that {differs}, or pass `other_source=True`."
+        raise UsageError.saying(
+            "the calibration was fitted on the {} {!r}, these answers are of {!r}. Fit one on"
+            " answers of that {}, or pass `other_source=True`.",
+            differs,
+            ours,
+            theirs,
+            differs,
         )
 
 

@@ -50,7 +50,7 @@ def _git(home: Path, *words: str) -> bytes:
     """Call git in a folder, and return what it prints."""
     program = shutil.which("git")
     if program is None:
-        raise UsageError("`commit` is a commit of git, and there is no git here")
+        raise UsageError.saying("`commit` is a commit of git, and there is no git here")
     quiet = {key: value for key, value in os.environ.items() if key not in _OF_A_HOOK}
     done = subprocess.run(  # noqa: S603 - a list of words, without a shell
         [program, "--literal-pathspecs", "-C", str(home), *words],
@@ -60,5 +60,5 @@ def _git(home: Path, *words: str) -> bytes:
     )
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-        raise UsageError(f"`commit` cannot be looked at: {plain_text(said[0])}")
+        raise UsageError.saying("`commit` cannot be looked at: {}", plain_text(said[0]))
     return done.stdout

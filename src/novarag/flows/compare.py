@@ -80,7 +80,9 @@ def compare(
     by = (by,) if isinstance(by, str) else tuple(by)
     limits = check_limits(budgets)
     if (old is None) == (commit is None):
-        raise UsageError("give the old results as `old`, or the commit that has them as `commit`")
+        raise UsageError.saying(
+            "give the old results as `old`, or the commit that has them as `commit`"
+        )
     with _sides(new, old, commit) as (after, before):
         relations, notes = _relations(after, before, commit)
         tables = [_answers(side, columns, reader, on_event) for side in (after, before)]
@@ -105,7 +107,7 @@ def _sides(new: object, old: object, commit: str | None) -> Iterator[tuple[_Side
         return
     places = _places(new)
     if places is None:
-        raise UsageError("`commit` is for files and folders, which a commit can hold")
+        raise UsageError.saying("`commit` is for files and folders, which a commit can hold")
     with TemporaryDirectory(prefix="novarag-") as folder:
         before = _side(list(_committed(places, commit, Path(folder))))
         yield after, replace(before, names=tuple(f"{commit}:{name}" for name in before.names))
@@ -171,7 +173,7 @@ def _answers(
     taken = read_answers(side.answers, columns=columns, reader=reader)
     on_event(TableRead(taken.taken))
     if taken.rows_stand_alone:
-        raise UsageError(
+        raise UsageError.saying(
             "answers are paired by their question, and these name none: give the column as"
             " `question`"
         )

@@ -47,7 +47,9 @@ def sort_drafts(run: Run, noising: NoisePlan) -> DropCounts:
     The same run gives the same bytes, so what was cut off is simply done again.
     """
     if not run.is_finished:
-        raise UsageError(f"{run.place} is not finished: run the same `make_noise(...)` to go on")
+        raise UsageError.saying(
+            "{} is not finished: run the same `make_noise(...)` to go on", run.place
+        )
     tally: DropCounts = Counter()
     files: dict[str, Checksum] = {}
     for shard in run.finished:
@@ -69,7 +71,9 @@ def iter_pools(run: Run) -> Iterator[PassageGroup]:
     """Yield each question with its pool of passages; all that was written must be there whole."""
     raw = run.store.read(SEAL)
     if raw is None:
-        raise UsageError(f"{run.place} has no pools yet: run the same `make_noise(...)` again")
+        raise UsageError.saying(
+            "{} has no pools yet: run the same `make_noise(...)` again", run.place
+        )
     files = unseal_files(raw, run=run.manifest.run)
     if files is None:
         raise _damaged(run, SEAL)
@@ -86,9 +90,10 @@ def _vouched(run: Run, files: dict[str, Checksum], name: str) -> bytes:
 
 
 def _damaged(run: Run, name: str) -> StorageError:
-    return StorageError(
-        f"{run.place}/{name} is damaged or missing; run the same `make_noise(...)` again: it writes"
-        " it anew"
+    return StorageError.saying(
+        "{}/{} is damaged or missing; run the same `make_noise(...)` again: it writes it anew",
+        run.place,
+        name,
     )
 
 

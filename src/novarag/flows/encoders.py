@@ -77,7 +77,7 @@ def open_search(
 ) -> Retriever:
     """Open the user's own search: an object, one that can be imported by its name, or a server."""
     if (search is None) == (http is None):
-        raise UsageError("name the search by `search` or by `http`, one of them")
+        raise UsageError.saying("name the search by `search` or by `http`, one of them")
     if http is not None:
         from novarag.retrieval.http import HttpRetriever
         from novarag.web.sending import Patience

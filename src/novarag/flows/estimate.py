@@ -199,7 +199,7 @@ def _with_entailment(found: dict[str, Method], nli: str | Weigh) -> dict[str, Me
 
     name = "semantic-entropy"
     if name not in found:
-        raise UsageError(f"`nli` belongs to the method {name}")
+        raise UsageError.saying("`nli` belongs to the method {}", name)
     weigh = open_entailment(nli) if isinstance(nli, str) else nli
     of = partial(semantic_entropy, equivalence=by_entailment(weigh))
     formula = found[name].means.partition(";")[0]

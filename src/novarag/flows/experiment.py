@@ -212,9 +212,10 @@ class _ExperimentSteps:
         if settings == json.loads(json.dumps(self._stamp)):
             return bool(known == hash_of(self._found))
         if any((self.out / "runs").glob("*/manifest.json")):
-            raise UsageError(
-                f"{self.out} was begun with other questions, corpus or search; change them back,"
-                " or write another `out` in the experiment"
+            raise UsageError.saying(
+                "{} was begun with other questions, corpus or search; change them back, or write"
+                " another `out` in the experiment",
+                self.out,
             )
         return False
 

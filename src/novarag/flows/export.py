@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from novarag.defaults import EXPORT
 from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, silent
+from novarag.prose import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -109,7 +110,7 @@ def export_training_set(
     from novarag.sft.lengths import MAX_LENGTH, load_ruler
 
     if max_length is not None and tokenizer is None:
-        raise UsageError("`max_length` counts tokens, so it needs `tokenizer`")
+        raise UsageError.saying("`max_length` counts tokens, so it needs `tokenizer`")
     longest = max_length or MAX_LENGTH
     options = ExportOptions(
         formats=(formats,) if isinstance(formats, str) else tuple(formats or FORMATS),
@@ -187,7 +188,7 @@ def _warnings(facts: Mapping[str, Any]) -> Iterator[str]:
     if total < _FEW:
         yield f"{total:,} examples are too few to train on"
     if facts["dev_share"] and "dev" not in {row["split"] for row in facts["examples"]}:
-        yield "no question fell to the dev split; give a larger `dev`"
+        yield say("no question fell to the dev split; give a larger `dev`")
     if facts["lengths"] is None:
         yield (
             "lengths were not checked, and a trainer may cut the confidence off a long sample; give"

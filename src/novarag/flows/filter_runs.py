@@ -231,19 +231,21 @@ class WholeQuestions:
         if len(distinct) < len(every):
             twice = distinct[counts > 1][0]
             found = [s for s, seen in zip(self._shards, self._seen, strict=True) if twice in seen]
-            raise StorageError(
-                f"{self.run}: a question is in the shards {' and '.join(map(str, found))}, but a"
-                " shard holds whole questions; begin the run anew with `ask(...)`"
+            raise StorageError.saying(
+                "{}: a question is in the shards {}, but a shard holds whole questions; begin the"
+                " run anew with `ask(...)`",
+                self.run,
+                " and ".join(map(str, found)),
             )
 
 
 def _check_free(out: Path) -> None:
     """Refuse a place with anything but an earlier filter's result in it."""
     if out.is_file():
-        raise UsageError(f"{out} is a file; `out` takes a folder")
+        raise UsageError.saying("{} is a file; `out` takes a folder", out)
     if out.is_dir():
         names = {path.name for path in out.iterdir()}
         strange = sorted(n for n in names if n not in _OURS and not _PICTURE.fullmatch(n))
         if strange or (names and TALLY not in names):
             summary = f", such as {strange[0]!r}" if strange else ""
-            raise UsageError(f"{out} has other files in it{summary}; give another `out`")
+            raise UsageError.saying("{} has other files in it{}; give another `out`", out, summary)

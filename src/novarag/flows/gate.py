@@ -22,7 +22,8 @@ from novarag.flows.calibrate import (
 )
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
-from novarag.flows.remarks import GATED_APART, remarked_rows
+from novarag.flows.remarks import gated_apart, remarked_rows
+from novarag.prose import say
 from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
 
@@ -98,10 +99,10 @@ def gate(
 
     check_chances(risk, confidence_level)
     if split is not None and calibration is not None:
-        raise UsageError("give a `calibration`, or have one fitted with `split`; not both")
+        raise UsageError.saying("give a `calibration`, or have one fitted with `split`; not both")
     taken = read_answers(answers, columns=columns, reader=reader, source=source)
     on_event(TableRead(taken.taken))
-    graded = remarked_rows(taken, GATED_APART)
+    graded = remarked_rows(taken, gated_apart)
     if split is not None:
         scored = _split(graded, Path(split), seed, on_event)
     else:
@@ -137,7 +138,7 @@ def load_gate(path: str | Path) -> Gate:
     Args:
         path: The file that `save_gate` wrote, or `gate` with `out`.
     """
-    content = read_kept(path, what="gate", again="set it again with `gate(...)`.")
+    content = read_kept(path, what="gate", again=say("set it again with `gate(...)`."))
     return from_json(content, source=str(path))
 
 

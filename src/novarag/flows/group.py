@@ -56,9 +56,9 @@ def group_passages(
     if out is not None and Path(out).suffix != ".jsonl":
         raise UsageError(f"{out} must end in .jsonl")
     if mix not in THREE_GROUPS and one_each:
-        raise UsageError("`one_each` belongs to the training groups")
+        raise UsageError.saying("`one_each` belongs to the training groups")
     if mix in THREE_GROUPS and gold_at is not None:
-        raise UsageError("`gold_at` belongs to the mixes with one gold passage")
+        raise UsageError.saying("`gold_at` belongs to the mixes with one gold passage")
     from novarag.noise.groups import build_groups
 
     found = build_groups(_pools(pool), mix, k=k, gold_at=gold_at, one_each=one_each, seed=seed)
@@ -75,9 +75,10 @@ def check_built(found: GroupBuild) -> None:
     reasons = [f"{n:,} questions: {why}" for why, n in found.short.most_common()]
     reasons += [f"{n:,} passages: {why}" for why, n in found.faults.most_common()]
     said = "; ".join(reasons) or "there are no questions"
-    raise UsageError(
-        f"there are no groups to build: {said}. Passages that a model wrote are marked with"
-        ' "provenance": "generated"; `make_noise()` writes them.'
+    raise UsageError.saying(
+        "there are no groups to build: {}. Passages that a model wrote are marked with"
+        ' "provenance": "generated"; `make_noise()` writes them.',
+        said,
     )
 
 

@@ -161,5 +161,5 @@ def _paths(corpus: Corpus) -> list[Path]:
             f" {type(corpus).__name__}"
         )
     if not paths:
-        raise UsageError("name a file or folder with documents: `corpus` is empty")
+        raise UsageError.saying("name a file or folder with documents: `corpus` is empty")
     return paths

@@ -11,7 +11,7 @@ from novarag.defaults import MEASURE
 from novarag.errors import UsageError
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
-from novarag.flows.remarks import MEASURED_APART, gate_refusals, table_remarks
+from novarag.flows.remarks import gate_refusals, measured_apart, table_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +110,7 @@ def measure(
     if taken.table is not stated:  # both kinds of confidence together are no answers of anybody
         alone = measure_table(stated, replicates=replicates, seed=seed, metrics=metrics)
         found = replace(found, overall=alone.overall)
-    said += table_remarks(stated, taken.columns, MEASURED_APART, apart=by)
+    said += table_remarks(stated, taken.columns, measured_apart, apart=by)
     said += gate_refusals(stated, apart=by)
     if taken.rows_stand_alone:
         said.append("Every row counts as its own question.")

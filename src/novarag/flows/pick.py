@@ -13,6 +13,7 @@ from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
+from novarag.prose import say
 from novarag.study.grades import RIGHT, WRONG, grade_key, settle, sheet_id
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def pick_answers(
     from novarag.report.study import grades_html
 
     if n < 1 or not 0 <= spread <= 1:
-        raise UsageError("`n` must be 1 or more, and `spread` from 0 to 1")
+        raise UsageError.saying("`n` must be 1 or more, and `spread` from 0 to 1")
     taken = read_answers(log, columns=columns, reader=reader, graded=False)
     on_event(TableRead(taken.taken))
     table, rows = every_row(taken)
@@ -263,8 +264,10 @@ def _read_picked(folder: Path) -> PickedAnswers:
     from novarag.answers.opening.files import make_column
 
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; give the one `pick_answers(...)` wrote")
-    again = "give the folder that `pick_answers(...)` wrote, with its picked.json."
+        raise UsageError.saying(
+            "{} is not a folder; give the one `pick_answers(...)` wrote", folder
+        )
+    again = say("give the folder that `pick_answers(...)` wrote, with its picked.json.")
     content = read_kept(folder / KEPT, what="list of what was picked", again=again)
     if content.get("format") != _FORMAT:
         raise DataError("another version wrote this.", hint=again, source=str(folder / KEPT))
@@ -284,6 +287,6 @@ def _check_place(out: Path, sheet: str) -> None:
 
     check_free(out, frozenset({PAGE, KEPT}))
     if (out / KEPT).is_file() and _read_picked(out).sheet != sheet:
-        raise UsageError(
-            f"{out} holds another sheet, and grades of it need what it keeps; give another `out`"
+        raise UsageError.saying(
+            "{} holds another sheet, and grades of it need what it keeps; give another `out`", out
         )

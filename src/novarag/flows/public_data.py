@@ -13,6 +13,7 @@ from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.events import Note, PartsProgress, silent
 from novarag.flows.sync import synchronous
 from novarag.presets.public_data import PublicFile, PublicSource, public_source, public_sources
+from novarag.prose import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -75,7 +76,7 @@ async def public_data_async(
     given = [files] if isinstance(files, (str, Path)) else list(files)
     if name is None:
         if given or fetch:
-            raise UsageError("say of which source: `public_data(...)` lists them")
+            raise UsageError.saying("say of which source: `public_data(...)` lists them")
         return PublicData(sources=tuple(public_sources().values()))
     source = public_source(name)
     if not given and not fetch:
@@ -100,7 +101,7 @@ public_data = synchronous(public_data_async)
 def _folder(out: str | Path | None) -> Path:
     place = out or os.environ.get("NOVARAG_DATA")
     if not place:
-        raise UsageError("say where the tables go: pass `out`, or set NOVARAG_DATA")
+        raise UsageError.saying("say where the tables go: pass `out`, or set NOVARAG_DATA")
     return Path(place)
 
 
@@ -165,7 +166,10 @@ async def _fetch(
                 await download(wanted, path)
             except ServiceError as error:
                 raise ServiceError(
-                    f"{error}; fetch it by other means and give it in `files`, or call again",
+                    say(
+                        "{}; fetch it by other means and give it in `files`, or call again",
+                        error.prose,
+                    ),
                     retryable=error.retryable,
                 ) from None
         found[file.path] = path
@@ -176,7 +180,7 @@ def _address(file: PublicFile, mirror: str | None) -> str:
     if mirror is None:
         return file.address
     if not mirror.startswith(("http://", "https://")):
-        raise UsageError(f"`mirror` must begin with http:// or https://, unlike {mirror!r}")
+        raise UsageError.saying("`mirror` must begin with http:// or https://, unlike {!r}", mirror)
     return mirror.rstrip("/") + urlsplit(file.address).path
 
 
@@ -228,6 +232,6 @@ def _check_there(path: Path, table: PublicTable) -> None:
     if not is_table(path, table.converter, table.digest):
         raise DataError(
             "a file is there already, and is not this table.",
-            hint="move it away, or give another `out`.",
+            hint=say("move it away, or give another `out`."),
             source=str(path),
         )

@@ -5,32 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from novarag.prose import say
+
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from polars import DataFrame
 
     from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
     from novarag.calibration.graded_answers import GradedAnswers
+    from novarag.prose import Prose
 
 _ASKED = {"model", "strategy"}
 """What of a trial says who was asked, and how."""
 
-MEASURED_APART = "All figures here are of their mix: measure them apart with `by={column}`."
-CALIBRATED_APART = (
-    "The calibration is for their mix and may suit none of them: pass `state={column}` to have each"
-    " calibrated by itself."
-)
-GATED_APART = (
-    "A promise is for their mix, and one of them may break it: set a gate on the rows of each, or"
-    " let it go by confidences that are calibrated for each (`state={column}` and"
-    " `split='calibration.json'`)."
-)
+
+def measured_apart(column: str) -> Prose:
+    """Say how to measure the values of a column apart."""
+    return say("All figures here are of their mix: measure them apart with `by={}`.", column)
+
+
+def calibrated_apart(column: str) -> Prose:
+    """Say how to calibrate the values of a column apart."""
+    return say(
+        "The calibration is for their mix and may suit none of them: pass `state={}` to have each"
+        " calibrated by itself.",
+        column,
+    )
+
+
+def gated_apart(column: str) -> Prose:
+    """Say how to gate the values of a column apart."""
+    return say(
+        "A promise is for their mix, and one of them may break it: set a gate on the rows of each,"
+        " or let it go by confidences that are calibrated for each (`state={}` and"
+        " `split='calibration.json'`).",
+        column,
+    )
 
 
 def table_remarks(
-    table: DataFrame, columns: Columns, advice: str, *, apart: Collection[str] = ()
+    table: DataFrame,
+    columns: Columns,
+    advice: Callable[[str], Prose],
+    *,
+    apart: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Say what is odd about a table, and which columns change how often answers are wrong.
 
@@ -51,7 +71,7 @@ def table_remarks(
     return (*oddity_lines(find_oddities(table)), *telling_lines(found, advice))
 
 
-def remarked_rows(answers: Answers, advice: str) -> GradedAnswers:
+def remarked_rows(answers: Answers, advice: Callable[[str], Prose]) -> GradedAnswers:
     """Lay the graded rows of a table out as arrays, with what is odd about them.
 
     The column of the evidence state is told apart already.
@@ -74,8 +94,13 @@ def gate_refusals(table: DataFrame, *, apart: Collection[str]) -> list[str]:
         if name in table.columns
     }
     return [
-        f"`gate(...)` refuses these rows together, as they are of {count:,} values of {name!r}:"
-        f" the thresholds here are of their mix. Measure them apart with `by={name!r}`."
+        say(
+            "`gate(...)` refuses these rows together, as they are of {:,} values of {!r}: the"
+            " thresholds here are of their mix. Measure them apart with `by={}`.",
+            count,
+            name,
+            name,
+        )
         for name, count in counts.items()
         if count > 1
     ]

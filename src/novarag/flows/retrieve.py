@@ -107,7 +107,7 @@ async def retrieve_async(
     if place is not None and place.suffix != ".jsonl":
         raise UsageError(f"{place} must end in .jsonl")
     if sum(given is not None for given in (uri, search, http)) != 1:
-        raise UsageError("say where to search: `uri`, `search` or `http`, one of them")
+        raise UsageError.saying("say where to search: `uri`, `search` or `http`, one of them")
     if k < 1:
         raise UsageError(f"cannot look for {k} passages")
     async with AsyncExitStack() as stack:

@@ -119,7 +119,9 @@ def reread(
     found = _open(run)
     asking = strategy_of(found.manifest, strategy)
     if found.settings.noise is not None:
-        raise UsageError(f"{found.place} is a run of noise: the same `make_noise(...)` reads it")
+        raise UsageError.saying(
+            "{} is a run of noise: the same `make_noise(...)` reads it", found.place
+        )
     total, done = len(found.finished), 0
 
     def advance(count: int) -> None:
@@ -153,7 +155,9 @@ def strategy_of(manifest: Manifest, given: str | Strategy | None) -> Asking:
     if given is not None and not isinstance(given, str):
         found = given
     elif ":" in name and given != name:
-        raise UsageError(f"this run was made with {name!r}; to import that, add `strategy={name}`")
+        raise UsageError.saying(
+            "this run was made with {!r}; to import that, add `strategy={}`", name, name
+        )
     else:
         found = FOLLOW_UPS.get(name) or find_strategy(name)
     if found.template.hash != manifest.settings.template_hash:
@@ -169,7 +173,9 @@ def _application(manifest: Manifest, given: str | Strategy | None) -> Asking:
 
     name = manifest.settings.strategy.removeprefix(PREFIX)
     if ":" in name and given is None:
-        raise UsageError(f"this run was made with {name!r}; to import that, add `strategy={name}`")
+        raise UsageError.saying(
+            "this run was made with {!r}; to import that, add `strategy={}`", name, name
+        )
     found = Application(find_strategy(name if given is None else given))
     if found.fingerprint != manifest.settings.template_hash:
         raise UsageError(f"the prompt of {name!r} is no longer the one this run was made with")

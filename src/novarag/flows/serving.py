@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
 from novarag.flows.sync import synchronous
+from novarag.prose import say
 from novarag.serving.options import ServingOptions, ServingTimes
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from novarag.serving.preparing import ServingPlan
 
 _USUAL = ServingOptions()
-_SLOW = (
+_SLOW = say(
     "on a CPU an adapter applied at run time is several times slower than merged weights:"
     " serve those with `merged=True`"
 )
@@ -85,7 +86,7 @@ def serving_plan(
     )
 
     if compiled and not (cpu and merged):
-        raise UsageError(
+        raise UsageError.saying(
             "`compiled` goes with `cpu` and `merged`: elsewhere vLLM decides by itself"
         )
     options = ServingOptions(
@@ -112,7 +113,9 @@ def _places(models: str | Path | Sequence[str | Path]) -> list[str]:
         if not isinstance(one, (str, Path)):
             raise TypeError(f"models must be folders, or 'NAME=FOLDER', not {type(one).__name__}")
     if not several:
-        raise UsageError("there is nothing to serve: give a folder that `train_model(...)` wrote")
+        raise UsageError.saying(
+            "there is nothing to serve: give a folder that `train_model(...)` wrote"
+        )
     return [str(one) for one in several]
 
 
@@ -122,9 +125,11 @@ def _plan_merged(
     from novarag.serving.preparing import plan_merged
 
     if len(read) > 1:
-        raise UsageError("merged weights are a whole model: serve one model with `merged=True`")
+        raise UsageError.saying(
+            "merged weights are a whole model: serve one model with `merged=True`"
+        )
     if base is not None:
-        raise UsageError("merged weights need no base; leave out `base`")
+        raise UsageError.saying("merged weights need no base; leave out `base`")
     return plan_merged(read[0], options)
 
 

@@ -30,9 +30,10 @@ def open_sources(places: Sequence[RunPlace], *, partial: bool = False) -> list[R
         )
     for run in runs:
         if run.settings.frame is not None:
-            raise UsageError(
-                f"{run.name} was asked with `frame`: its replies carry marks of their own prompts;"
-                " ask without it what is to be trained on"
+            raise UsageError.saying(
+                "{} was asked with `frame`: its replies carry marks of their own prompts; ask"
+                " without it what is to be trained on",
+                run.name,
             )
     return runs
 
@@ -48,15 +49,18 @@ def open_each(places: Sequence[RunPlace], *, partial: bool = False) -> list[Run]
     runs = [replace(run, name=name) for run, name in zip(opened, names, strict=True)]
     for run in runs:
         if run.settings.noise is not None:
-            raise UsageError(
-                f"{run.name} is a run of noise, holding passages; make groups of it with"
-                " `group_passages(...)`, ask them, and give that run"
+            raise UsageError.saying(
+                "{} is a run of noise, holding passages; make groups of it with"
+                " `group_passages(...)`, ask them, and give that run",
+                run.name,
             )
         if run.missing and not partial:
-            raise UsageError(
-                f"{run.name} is not finished: {run.missing:,} of"
-                f" {len(run.manifest.parts):,} shards are missing. Finish it with the same"
-                " `ask(...)`, or add `partial_runs` to go without them."
+            raise UsageError.saying(
+                "{} is not finished: {:,} of {:,} shards are missing. Finish it with the same"
+                " `ask(...)`, or add `partial_runs` to go without them.",
+                run.name,
+                run.missing,
+                len(run.manifest.parts),
             )
         if not run.finished:
             raise UsageError(f"{run.name} has no finished shard yet")

@@ -96,7 +96,9 @@ def read_rating_files(
 
     folder, files = Path(folder), _paths(ratings, "ratings")
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; give the one `make_rating_sheet(...)` wrote")
+        raise UsageError.saying(
+            "{} is not a folder; give the one `make_rating_sheet(...)` wrote", folder
+        )
     key = read_key(_read(folder / "key.json"), source=str(folder / "key.json"))
     texts = path_texts(files, "ratings")
     report = analyse(read_ratings(key, texts), replicates=replicates, seed=seed)
@@ -159,18 +161,20 @@ def _check_sheet(out: Path, made: str) -> None:
     check_free(out, _SHEET)
     key = out / "key.json"
     if key.is_file() and read_key(_read(key), source=str(key)).sheet != made:
-        raise UsageError(
-            f"{out} holds another sheet, and ratings of it need its key; give another `out`"
+        raise UsageError.saying(
+            "{} holds another sheet, and ratings of it need its key; give another `out`", out
         )
 
 
 def check_free(out: Path, ours: frozenset[str]) -> None:
     """Refuse a place that is a file, or a folder with other files than ours in it."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file; `out` takes a folder")
+        raise UsageError.saying("{} is a file; `out` takes a folder", out)
     strange = sorted(p.name for p in out.iterdir() if p.name not in ours) if out.is_dir() else []
     if strange:
-        raise UsageError(f"{out} has other files in it, such as {strange[0]!r}; give another `out`")
+        raise UsageError.saying(
+            "{} has other files in it, such as {!r}; give another `out`", out, strange[0]
+        )
 
 
 def read_replies(places: Sequence[str], *, questions: int, seed: int = 0) -> dict[str, list[Trial]]:

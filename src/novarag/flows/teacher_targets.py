@@ -50,9 +50,12 @@ def fit_teacher_targets(run: Run, *, seed: int = 0) -> TeacherTargets:
     graded = _graded(trials.filter(read), None if likelihoods is None else likelihoods[known])
     questions = graded.questions
     if questions < LEAST_QUESTIONS:
-        raise UsageError(
-            f"{plain_text(run.name)}: {questions} graded questions are too few for a teacher:"
-            f" {LEAST_QUESTIONS} are the least; give `alignment='share'`"
+        raise UsageError.saying(
+            "{}: {} graded questions are too few for a teacher: {} are the least; give"
+            " `alignment='share'`",
+            plain_text(run.name),
+            questions,
+            LEAST_QUESTIONS,
         )
     chance = cross_fit(graded, seed=seed)
     targets = np.full(trials.height, np.nan)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from novarag.flows.events import Note, Notice, TrainingProgress, silent
+from novarag.prose import say
 from novarag.sft.train.settings import TrainingSettings
 from novarag.texts import plain_text
 
@@ -120,12 +121,14 @@ def _beginning(job: TrainingJob) -> Iterator[str]:
             yield f"left out of {split} {count:,}: {reason}"
     if job.settings.is_scored and job.dataset.is_filtered:
         yield (
-            "these replies were filtered, so they are right more often than what the model says;"
-            " the confidence alone is better trained on an export of `unfiltered=True`"
+            say(
+                "these replies were filtered, so they are right more often than what the model"
+                " says; the confidence alone is better trained on an export of `unfiltered=True`"
+            )
         )
     samples, batch = len(job.splits["train"]), job.settings.batch
     if (steps := job.settings.steps(samples)) < _FEW:
         each = min(samples, batch)
-        yield f"{steps:,} steps in all, of {each:,} samples: a smaller `batch` gives more"
+        yield say("{:,} steps in all, of {:,} samples: a smaller `batch` gives more", steps, each)
     if "dev" in job.dataset.splits and "dev" not in job.splits:
         yield "no sample is left in dev.jsonl: its loss is not watched"

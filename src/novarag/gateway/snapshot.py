@@ -87,7 +87,7 @@ def _make_respondent(name: str, snapshot: Snapshot) -> ModelRespondent:
     try:
         return ModelRespondent(name, model, snapshot.upstreams[model.upstream])
     except NovaragError as error:
-        raise UsageError(f"models.{name}: {error}") from error
+        raise UsageError.saying("models.{}: {}", name, error.prose) from error
 
 
 def _resolve_paths(settings: GatewaySettings, folder: Path) -> GatewaySettings:

@@ -116,7 +116,7 @@ def place_answers(
         pl.col(column).cast(pl.String).str.strip_chars() for column in set(columns.values())
     )
     if len(set(columns.values())) < len(columns):
-        raise UsageError("`trace`, `span` and `retriever_span` are three columns, not one")
+        raise UsageError.saying("`trace`, `span` and `retriever_span` are three columns, not one")
     for name, spellings in _OPTIONAL.items():
         if (column := _first(table.columns, spellings)) is not None:
             columns[name] = column

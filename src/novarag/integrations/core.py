@@ -128,7 +128,7 @@ def _passage(given: PassageInput) -> PassageMeta:
     if isinstance(given, str):
         return PassageMeta(given)
     if "text" not in given:
-        raise UsageError("a passage in `passages` is text, or has a `text`")
+        raise UsageError.saying("a passage in `passages` is text, or has its text")
     source, name = given.get("source"), given.get("id")
     return PassageMeta(
         text=str(given["text"]),

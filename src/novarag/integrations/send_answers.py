@@ -245,7 +245,7 @@ def _log_of(answers: object, given: str | Path | None) -> Path:
     if given is not None:
         return Path(given)
     if not isinstance(answers, (str, Path)):
-        raise UsageError("say in which file to keep what was taken: `sent`")
+        raise UsageError.saying("say in which file to keep what was taken: `sent`")
     place = Path(answers)
     return place.with_name(f"{place.name or place.resolve().name}.sent")
 

@@ -41,8 +41,8 @@ class SentLog:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("a+b")
         except OSError as error:
-            raise StorageError(
-                f"cannot write {self._path} ({error.strerror}): give another file as `sent`"
+            raise StorageError.saying(
+                "cannot write {} ({}): give another file as `sent`", self._path, error.strerror
             ) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

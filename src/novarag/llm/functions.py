@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from novarag.calls import GREEDY, Attempt, Reply
 from novarag.errors import ServiceError
+from novarag.prose import say
 from novarag.records import Completion
 from novarag.texts import plain_text
 
@@ -56,7 +57,7 @@ class CallerFunction:
 
     def refusal(self, problem: str, retryable: bool = False) -> ServiceError:
         """Say what is wrong with what the function did."""
-        said = f"the function given as `{self._parameter}` {problem}"
+        said = say("the function given as `{}` {}", self._parameter, problem)
         return ServiceError(said, retryable=retryable)
 
 

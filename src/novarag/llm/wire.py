@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from novarag.calls import CallError, Outcome, Sampling, Usage
+from novarag.calls import ONE_SAMPLE, CallError, Outcome, Sampling, Usage
 from novarag.errors import UsageError
 from novarag.records import Completion
 from novarag.texts import replace_halves
@@ -107,8 +107,7 @@ def read_reply(
 def _other_than(wanted: int, found: int) -> CallError:
     return CallError(
         Outcome.INCOMPLETE,
-        f"asked for {wanted} samples in one request, got {found}; this server"
-        " may want `per_request=1`",
+        f"asked for {wanted} samples in one request, got {found}{ONE_SAMPLE}",
     )
 
 

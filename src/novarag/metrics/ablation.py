@@ -39,9 +39,10 @@ def evidence_set(group: PassageGroup) -> str:
     agree, so they count as a conflict.
     """
     if group.evidence is None:
-        raise UsageError(
-            f"group {group.id!r} has a passage without a kind, so its set is not known;"
-            " `annotate(...)` gives kinds"
+        raise UsageError.saying(
+            "group {!r} has a passage without a kind, so its set is not known; `annotate(...)`"
+            " gives kinds",
+            group.id,
         )
     if group.evidence < 2:
         return "B" if group.evidence else "C"

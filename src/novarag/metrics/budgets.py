@@ -148,7 +148,9 @@ def _stack(new: pl.DataFrame, old: pl.DataFrame, by: Sequence[str]) -> pl.DataFr
     parts = []
     for side, frame in ((_NEW, new), (_OLD, old)):
         if missing := [name for name in by if name not in frame.columns]:
-            raise UsageError(f"`by` names {missing}, which the {side} answers do not have")
+            raise UsageError.saying(
+                "`by` names {}, which the {} answers do not have", missing, side
+            )
         parts.append(
             frame.select(
                 question_keys(frame["question"]).alias("question"),

@@ -70,9 +70,10 @@ def reweigh(
     kinds = kept["kind"].cast(pl.String).to_list()
     absent = [kind for kind in wanted if kind not in kinds]
     if absent:
-        raise UsageError(
-            f"this mix is not attainable: {', '.join(absent)} groups are in it and no read and"
-            " graded answer is of that kind; ask some, or measure without `kind_shares`"
+        raise UsageError.saying(
+            "this mix is not attainable: {} groups are in it and no read and graded answer is of"
+            " that kind; ask some, or measure without `kind_shares`",
+            ", ".join(absent),
         )
     questions = question_keys(kept["question"])
     names = {name: i for i, name in enumerate(dict.fromkeys(questions))}

@@ -51,9 +51,11 @@ class MatchingRisk:
 
     def __post_init__(self) -> None:
         if not 0 <= self.pair <= self.bound <= 1:
-            raise UsageError(
+            raise UsageError.saying(
                 "the matching risk of a pair lies between 0 and that of a question, which is at"
-                f" most 1: `pair` is {self.pair} and `bound` is {self.bound}"
+                " most 1: `pair` is {} and `bound` is {}",
+                self.pair,
+                self.bound,
             )
 
     def of_replies(self, count: Floats) -> Floats:
@@ -135,9 +137,9 @@ def estimate_risk(probed: Iterable[ProbeReplies], *, level: float = 0.05) -> Mat
             right = [grade(answer, question) is Grade.RIGHT for answer in said]
             found.setdefault(question.id, []).append(split_share(sets, right))
     if not found:
-        raise UsageError(
+        raise UsageError.saying(
             "no question has accepted answers and two replies that could be read, so the matching"
-            " risk cannot be estimated; give a `MatchingRisk`, or leave it at its default"
+            " risk cannot be estimated; give a MatchingRisk, or leave it at its default"
         )
     count = len(found)
     seen = fsum(max(two for two, _ in groups) for groups in found.values())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from novarag.formatting import fixed_percent, span
+from novarag.prose import Prose, say
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from novarag.metrics.remarks import TableOddities, TellingColumn
 
@@ -22,12 +23,16 @@ def oddity_lines(found: TableOddities) -> Iterator[str]:
     """Say each thing that is odd about a table in a sentence or two."""
     if found.near is not None:
         near = found.near
-        yield (
-            f"{near.questions:,} of {near.of:,} questions differ from another by one word"
-            f" alone, and {near.alike:,} of {near.pairs:,} such pairs have the same"
-            f" confidence and grade, where chance gives about {near.expected:.0f}. If they repeat"
-            " each other, every interval and promise here is too sure: name the question of each"
-            " row by a column of ids (`question`)."
+        yield say(
+            "{:,} of {:,} questions differ from another by one word alone, and {:,} of {:,} such"
+            " pairs have the same confidence and grade, where chance gives about {:.0f}. If they"
+            " repeat each other, every interval and promise here is too sure: name the question of"
+            " each row by a column of ids (`question`).",
+            near.questions,
+            near.of,
+            near.alike,
+            near.pairs,
+            near.expected,
         )
     if found.repeats is not None:
         how = (
@@ -35,9 +40,10 @@ def oddity_lines(found: TableOddities) -> Iterator[str]:
             if found.repeats.whole
             else f"Confidence and grade repeat in blocks of {found.repeats.rows:,} rows"
         )
-        yield (
-            f"{how}, under other questions. If rows were copied, every interval and promise here is"
-            " too sure: name the question of each row by a column of ids (`question`)."
+        yield say(
+            "{}, under other questions. If rows were copied, every interval and promise here is too"
+            " sure: name the question of each row by a column of ids (`question`).",
+            how,
         )
     if found.leak:
         yield (
@@ -47,14 +53,16 @@ def oddity_lines(found: TableOddities) -> Iterator[str]:
         )
     if found.one_sided is not None:
         said = "right" if found.one_sided else "wrong"
-        yield (
-            f"Every graded answer is {said}, and others have no grade. If only {said} answers get"
-            " a grade, no figure here says how often the system is right: grade answers drawn by"
-            " chance (`pick_answers(...)`)."
+        yield say(
+            "Every graded answer is {}, and others have no grade. If only {} answers get a grade,"
+            " no figure here says how often the system is right: grade answers drawn by chance"
+            " (`pick_answers(...)`).",
+            said,
+            said,
         )
 
 
-def telling_lines(found: Sequence[TellingColumn], advice: str) -> list[str]:
+def telling_lines(found: Sequence[TellingColumn], advice: Callable[[str], Prose]) -> list[str]:
     """Name the columns that change the error rate; `advice` says what to do with the first."""
     if not found:
         return []
@@ -63,7 +71,7 @@ def telling_lines(found: Sequence[TellingColumn], advice: str) -> list[str]:
         f"{_said(one)} This is more than chance, corrected for the {_columns(one.looked_at)}."
         for one in found[:MOST_COLUMNS]
     ]
-    lines[0] = f"{lines[0]} {advice.format(column=repr(first.column))}"
+    lines[0] = Prose(f"{lines[0]} ", advice(first.column))
     if more := found[MOST_COLUMNS:]:
         names = ", ".join(repr(plain_text(one.column, longest=60)) for one in more)
         lines.append(f"Other columns that change how often answers are wrong: {names}.")

@@ -65,9 +65,11 @@ def check_encoder(index: MilvusIndex, encoder: Encoder | None) -> None:
     if ours == theirs:
         return
     if theirs is None:
-        raise UsageError(f"{index.uri} has no vectors: it was made without `encoder`")
+        raise UsageError.saying("{} has no vectors: it was made without `encoder`", index.uri)
     if ours is None:
-        raise UsageError(f"{index.uri} was made with the encoder {theirs.name}: give `encoder`")
+        raise UsageError.saying(
+            "{} was made with the encoder {}: give `encoder`", index.uri, theirs.name
+        )
     other = differences(index.manifest, replace(index.manifest, encoder=ours))
     raise UsageError(f"{index.uri} was made with another encoder ({'; '.join(other)})")
 

@@ -29,7 +29,9 @@ def check_file(uri: str, *, must_exist: bool) -> None:
             " letters, digits, dots and dashes that ends in .db"
         )
     if must_exist and not path.is_file():
-        raise UsageError(f"there is no index {uri}: `build_index(CORPUS, uri={uri!r})` makes one")
+        raise UsageError.saying(
+            "there is no index {}: `build_index(CORPUS, uri={})` makes one", uri, uri
+        )
     if not must_exist:
         path.parent.mkdir(parents=True, exist_ok=True)
 

@@ -9,6 +9,7 @@ import orjson
 
 from novarag.defaults import INDEX
 from novarag.errors import DataError, UnknownNameError, UsageError
+from novarag.prose import say
 from novarag.retrieval.encoding import EncoderIdentity
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def read_manifest(text: str, *, source: str) -> IndexManifest:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this collection does not say how it was made, so it is not one of ours.",
-            hint="name another collection; `build_index(...)` makes one.",
+            hint=say("name another collection; `build_index(...)` makes one."),
             source=source,
         ) from error
 

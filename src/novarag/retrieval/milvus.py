@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from novarag.defaults import RETRIEVE
 from novarag.errors import DataError, NovaragError, ServiceError, StorageError, UsageError
 from novarag.imports import with_extra
+from novarag.prose import say
 from novarag.records import Passage
 from novarag.retrieval.chunks import other_name
 from novarag.retrieval.fusion import fuse
@@ -201,7 +202,9 @@ def create_index(
     """Open a collection made with this manifest, or make it; another manifest is refused."""
     _check_name(name)
     if is_file(uri) and manifest.vectors != "exact":
-        raise UsageError("in a file every vector is compared: `vectors='graph'` needs a server")
+        raise UsageError.saying(
+            "in a file every vector is compared: `vectors='graph'` needs a server"
+        )
     client = _connect(uri, token, must_exist=False)
     with _released_on_error(client, uri), _named_errors(uri):
         if client.has_collection(name) and _is_half_made(client, name):
@@ -218,9 +221,11 @@ def create_index(
         return MilvusIndex(index._client, name, uri, manifest)
     if other:
         index.close()
-        raise UsageError(
-            f"{uri} was made with other settings ({'; '.join(other)}): give the same, or name"
-            " another file or `collection`"
+        raise UsageError.saying(
+            "{} was made with other settings ({}): give the same, or name another file or"
+            " `collection`",
+            uri,
+            "; ".join(other),
         )
     return index
 
@@ -354,7 +359,7 @@ def _hash(name: str) -> str:
 
 def _source(passage: Passage) -> str:
     if not passage.source:
-        raise UsageError("a passage of an index needs an id in `source`")
+        raise UsageError.saying("a passage of an index needs an id in `source`")
     return passage.source
 
 
@@ -364,7 +369,7 @@ def _check_size(passage: Passage) -> None:
     if size > _LONGEST:
         raise DataError(
             f"{passage.source} has a text of {size:,} bytes, and {_LONGEST:,} is the most.",
-            hint="cut documents into passages with `words`.",
+            hint=say("cut documents into passages with `words`."),
         )
 
 

@@ -31,7 +31,7 @@ class MilvusRetriever:
             if encoder is None:
                 raise UsageError(f"{index.uri} has no vectors: search it by bm25")
         if not index.count():
-            raise UsageError(f"{index.uri} is empty: `build_index(CORPUS)` fills it")
+            raise UsageError.saying("{} is empty: `build_index(CORPUS)` fills it", index.uri)
         self.index, self.mode, self.encoder = index, mode, encoder
 
     async def search(self, queries: Sequence[str], *, k: int) -> list[list[Passage]]:

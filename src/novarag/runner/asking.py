@@ -33,7 +33,7 @@ class AskingMode:
 
     def __post_init__(self) -> None:
         if self.frame and not isinstance(self.asking, Strategy):
-            raise UsageError(f"{self.asking.name!r} has no labels, so it takes no `frame`")
+            raise UsageError.saying("{!r} has no labels, so it takes no `frame`", self.asking.name)
 
     def framed(self, secret: str | None = None) -> Asking:
         """Return what asks: with frames made from a secret where there are frames."""

@@ -10,7 +10,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from novarag.calls import read_detail
 from novarag.errors import ServiceError, UnfinishedError, UsageError
+from novarag.prose import Prose, say
 from novarag.runner.events import (
     Note,
     Notice,
@@ -62,9 +64,14 @@ class RunAttempt:
 
         run = self.settled_run()
         if self.summary.all_failed:
-            kept = f"; `summarise({run.place!r})` lists them, and `retry_failed` asks them again"
-            gone = isinstance(run.store, Memory)
-            raise ServiceError(f"{cause_of(run)}{'' if gone else kept}", retryable=False)
+            cause = cause_of(run)
+            if not isinstance(run.store, Memory):
+                cause = say(
+                    "{}; `summarise({})` lists them, and `retry_failed` asks them again",
+                    cause,
+                    run.place,
+                )
+            raise ServiceError(cause, retryable=False)
         return run
 
 
@@ -236,14 +243,14 @@ class Runner:
             task.cancel()
 
 
-def cause_of(run: Run) -> str:
+def cause_of(run: Run) -> Prose:
     """Say why the requests of a run failed, by what most of them have in common."""
     counts = Counter(run.dead_table.select("outcome", "detail").iter_rows())
     (outcome, detail), most = counts.most_common(1)[0]
     who = "every one of " if counts.total() == run.manifest.requests else ""
     named = "" if most == counts.total() else f", {most:,} of them by"
-    why = plain_text(detail, longest=_LONGEST_CAUSE)
-    return f"{who}{counts.total():,} requests failed{named}: {outcome}: {why}"
+    why = read_detail(plain_text(detail, longest=_LONGEST_CAUSE))
+    return Prose(f"{who}{counts.total():,} requests failed{named}: {outcome}: ", why)
 
 
 def _begun(store: Store) -> Manifest | None:

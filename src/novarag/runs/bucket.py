@@ -28,8 +28,8 @@ class Bucket:
 
     def open_to_group(self) -> None:
         """Refuse: who may read an object is said where its bucket is kept."""
-        raise UsageError(
-            f"{self.place} has permissions of its own; `group_readable` is for folders"
+        raise UsageError.saying(
+            "{} has permissions of its own; `group_readable` is for folders", self.place
         )
 
     def read(self, name: str) -> bytes | None:

@@ -7,6 +7,7 @@ import gc
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from novarag.prose import say
 from novarag.runs.finished import add_up
 from novarag.runs.manifest import groups_content, groups_name, write_manifest
 from novarag.runs.shard import STOP, run_shard
@@ -65,8 +66,12 @@ async def settle(job: Job) -> list[ShardResult]:
     for shard in range(len(job.manifest.parts)):
         outlook = await run_shard(job, shard, None)
         if groups_content(job.store, job.manifest, shard) is None:
-            again = "the same `ask(...)` writes it anew"
-            outlook.damage.append(f"{groups_name(shard)} is damaged or missing; {again}")
+            outlook.damage.append(
+                say(
+                    "{} is damaged or missing; the same `ask(...)` writes it anew",
+                    groups_name(shard),
+                )
+            )
         outlooks.append(outlook)
     return outlooks
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from novarag.checksums import Checksum, checksum, digest
 from novarag.errors import StorageError
+from novarag.prose import say
 from novarag.rows import lay_out, parquet_bytes
 from novarag.runs import crash_points
 from novarag.runs.journal import journal_name
@@ -40,11 +41,11 @@ class DamagedMarker(StorageError):  # noqa: N818 - a state, not an accident
     """A shard's marker is there, but is not what was written; `what` says so in words."""
 
     def __init__(self, what: str, place: str) -> None:
-        super().__init__(what, place)  # as they came, so that it can go to another process
+        super().__init__(say("{}; run `recover({})`", what, place))
         self.what, self.place = what, place
 
-    def __str__(self) -> str:
-        return f"{self.what}; run `recover({self.place!r})`"
+    def __reduce__(self) -> tuple[object, ...]:
+        return DamagedMarker, (self.what, self.place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

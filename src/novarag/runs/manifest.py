@@ -160,9 +160,11 @@ def read_manifest(store: Store) -> Manifest | None:
     content = unseal(raw)
     manifest = _parse(content, f"{store.place}/{NAME}")
     if manifest is None:
-        raise DamagedManifest(
-            f"{store.place}/{NAME} is damaged; run the same `ask(...)` again: it writes it anew"
-            " from your settings, and keeps every reply"
+        raise DamagedManifest.saying(
+            "{}/{} is damaged; run the same `ask(...)` again: it writes it anew from your"
+            " settings, and keeps every reply",
+            store.place,
+            NAME,
         )
     return manifest
 

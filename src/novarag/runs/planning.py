@@ -90,7 +90,7 @@ def plan(
 def _go_on(store: Store, old: Manifest, manifest: Manifest) -> Manifest:
     """Keep the run that was begun, which must be of the same settings on the same groups."""
     if old.fingerprint != manifest.fingerprint:
-        raise StorageError(f"{store.place} holds another run; give another `out`")
+        raise StorageError.saying("{} holds another run; give another `out`", store.place)
     manifest = replace(manifest, nonce=old.nonce, holds=old.holds)
     if old != manifest:  # one that is there has the counts too
         write_manifest(store, manifest)

@@ -156,9 +156,10 @@ class Run:
     def _groups(self, shard: int) -> bytes:
         content = groups_content(self.store, self.manifest, shard)
         if content is None:
-            raise StorageError(
-                f"{self.place}/{groups_name(shard)} is damaged or missing; run the same"
-                " `ask(...)` again: it writes it anew"
+            raise StorageError.saying(
+                "{}/{} is damaged or missing; run the same `ask(...)` again: it writes it anew",
+                self.place,
+                groups_name(shard),
             )
         return content
 
@@ -175,9 +176,10 @@ class Run:
                 io.BytesIO(content), columns=None if columns is None else list(columns)
             )
         except pl.exceptions.ColumnNotFoundError:
-            raise UsageError(
-                f"{self.place} was read by an older reader: some columns are missing. Run"
-                f" `reread({self.place!r})` first."
+            raise UsageError.saying(
+                "{} was read by an older reader: some columns are missing. Run `reread({})` first.",
+                self.place,
+                self.place,
             ) from None
 
     def _vouched(self, shard: int, name: str) -> bytes:
@@ -191,7 +193,7 @@ class Run:
             if content is not None and marker.files[name].vouches_for(content):
                 return content
         state = "missing" if content is None else "damaged"
-        raise StorageError(f"{name} is {state}; run `recover({self.place!r})`")
+        raise StorageError.saying("{} is {}; run `recover({})`", name, state, self.place)
 
     def trials_table(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the trials of all finished shards as one table, or some columns of it."""

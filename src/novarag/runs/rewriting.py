@@ -30,7 +30,9 @@ def rewrite_trials(
     try:
         counts, mended = check_finished(store, shard, run.manifest.run)
         if counts is None:
-            raise StorageError(f"shard {shard} of {place} is damaged; run `recover({place!r})`")
+            raise StorageError.saying(
+                "shard {} of {} is damaged; run `recover({})`", shard, place, place
+            )
         new = make(run.table(shard))
         if new is not None:
             counts = exchange_trials(store, shard, run.manifest.run, new)

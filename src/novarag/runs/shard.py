@@ -191,9 +191,10 @@ class _ShardWork:
         content = groups_content(self.store, self.job.manifest, self.shard)
         part = self.job.manifest.parts[self.shard]
         if content is None:
-            raise StorageError(
-                f"{self.store.place}/{name} is damaged; run the same `ask(...)` again: it writes"
-                " it anew from your file"
+            raise StorageError.saying(
+                "{}/{} is damaged; run the same `ask(...)` again: it writes it anew from your file",
+                self.store.place,
+                name,
             )
         groups = read_groups(content)
         if len({group.question.id for group in groups}) != part.questions:

@@ -8,6 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from novarag.calls import Outcome
+from novarag.prose import say
 from novarag.runs.finished import add_up, count_up
 from novarag.runs.lease import read_lease
 from novarag.runs.past import damages
@@ -99,7 +100,9 @@ def _halfway(job: Job, shard: int, seen: Summary) -> dict[str, Any]:
 
 
 def _damage_lines(shard: int, past: JournalState) -> list[str]:
-    return [f"{line}; the same `ask(...)` asks for what it held" for line in damages(shard, past)]
+    return [
+        say("{}; the same `ask(...)` asks for what it held", line) for line in damages(shard, past)
+    ]
 
 
 def trial_tables(

@@ -193,8 +193,12 @@ def stated_exchange(group: PassageGroup, completion: Completion, confidence: flo
         confidence: The stated confidence, from 0 to 1.
     """
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        raise UsageError(f"`confidence` is a number from 0 to 1, not {type(confidence).__name__}")
+        raise UsageError.saying(
+            "`confidence` is a number from 0 to 1, not {}", type(confidence).__name__
+        )
     if not 0 <= confidence <= 1:
-        raise UsageError(f"`confidence` is from 0 to 1, not {confidence}; divide percents by 100")
+        raise UsageError.saying(
+            "`confidence` is from 0 to 1, not {}; divide percents by 100", confidence
+        )
     reading = Reading(answer=completion.text, confidence=float(confidence), spans={})
     return Exchange(group=group, completion=completion, reading=reading)

@@ -35,8 +35,8 @@ def source_notes(
             f" ({_short(made_from, differs)}, not {_short(source, differs)})"
         )
         if not other_source:
-            raise UsageError(
-                f"{said}; make it from answers of this {differs}, or pass `other_source=True`"
+            raise UsageError.saying(
+                "{}; make it from answers of this {}, or pass `other_source=True`", said, differs
             )
         notes.append(said)
     if by_stated and calibration is not None:

@@ -9,6 +9,7 @@ from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import STATED, needed
 from novarag.calibration.graded_answers import UNKNOWN, AnswerSource
 from novarag.formatting import short_percent
+from novarag.prose import say
 from novarag.scoring.answer import Answer
 from novarag.scoring.decisions import decide_by_gate
 from novarag.scoring.policy import rule
@@ -176,7 +177,7 @@ class Scorer:
     def _signal_notes(self, signal: float | None, notes: tuple[str, ...]) -> tuple[str, ...]:
         """Add a word on a signal that is missing, or that nothing uses."""
         if self._signal is None:
-            return notes if signal is None else (*notes, "the calibration uses no `signal`")
+            return notes if signal is None else (*notes, say("the calibration uses no `signal`"))
         if signal is not None:
             return notes
         missing = _missing(self._signal)
@@ -238,4 +239,4 @@ def _missing(signal: str) -> str:
     if signal in TOKEN_SIGNALS:
         why = "no log-probabilities of the answer's tokens came with the reply"
         return f"{why}: calibrated without its {signal}"
-    return f"no `signal` was given: calibrated without its {plain_text(signal, longest=60)}"
+    return say("no `signal` was given: calibrated without its {}", plain_text(signal, longest=60))

@@ -66,17 +66,18 @@ def read_model(text: str) -> TrainedModel:
     try:
         facts = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        raise UsageError(
-            f"{place!r} holds no {_TOLD}; name a folder that `train_model(...)` wrote to the end"
+        raise UsageError.saying(
+            "{!r} holds no {}; name a folder that `train_model(...)` wrote to the end", place, _TOLD
         ) from None
     except orjson.JSONDecodeError as error:
         raise UsageError(f"{path} is not JSON ({error}); train again") from None
     try:
         return _model(_checked(name or folder.name), folder, facts)
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{path} lacks what serving needs ({plain_text(str(error))}); was it written by"
-            " `train_model(...)`?"
+        raise UsageError.saying(
+            "{} lacks what serving needs ({}); was it written by `train_model(...)`?",
+            path,
+            plain_text(str(error)),
         ) from None
 
 
@@ -135,9 +136,10 @@ def check_together(models: Sequence[TrainedModel], base: str) -> None:
     names = [base, *(model.name for model in models)]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(
-                f"two models are named {name!r}; name one with NAME=FOLDER, or the"
-                " base with `base_name`"
+            raise UsageError.saying(
+                "two models are named {!r}; name one with NAME=FOLDER, or the base with"
+                " `base_name`",
+                name,
             )
 
 
@@ -151,7 +153,7 @@ def check_weights(folder: Path, hint: str) -> None:
                 " served: remove it, or save the weights as safetensors"
             )
     if not any(path.suffix == ".safetensors" for path in files):
-        raise UsageError(f"{folder} holds no weights as safetensors; {hint}")
+        raise UsageError.saying("{} holds no weights as safetensors; {}", folder, hint)
 
 
 def served_rank(models: Sequence[TrainedModel]) -> int:
@@ -161,9 +163,12 @@ def served_rank(models: Sequence[TrainedModel]) -> int:
     for rank in RANKS:
         if rank >= most:
             return rank
-    raise UsageError(
-        f"the adapter of {widest} has rank {most}, and vLLM serves none above {RANKS[-1]}; serve"
-        " the merged weights with `merged=True`"
+    raise UsageError.saying(
+        "the adapter of {} has rank {}, and vLLM serves none above {}; serve the merged weights"
+        " with `merged=True`",
+        widest,
+        most,
+        RANKS[-1],
     )
 
 
@@ -179,8 +184,10 @@ def _rank(model: TrainedModel) -> int:
     if facts.get("bias", "none") != "none":
         strange.append("bias")
     if strange:
-        raise UsageError(
-            f"the adapter of {model.name} uses {strange[0]}, which vLLM does not apply; serve the"
-            " merged weights with `merged=True`"
+        raise UsageError.saying(
+            "the adapter of {} uses {}, which vLLM does not apply; serve the merged weights with"
+            " `merged=True`",
+            model.name,
+            strange[0],
         )
     return rank

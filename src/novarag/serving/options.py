@@ -31,7 +31,9 @@ class ServingOptions:
         for word in self.extra:
             if word.partition("=")[0] in _OURS:
                 name = word.partition("=")[0].removeprefix("--")
-                raise UsageError(f"give `{name}` by itself, not among the arguments for vLLM")
+                raise UsageError.saying(
+                    "give `{}` by itself, not among the arguments for vLLM", name
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import orjson
 
 from novarag.errors import UsageError
 from novarag.imports import with_extra
+from novarag.prose import say
 from novarag.serving.models import check_together, check_weights, served_rank
 from novarag.serving.templates import PINNED, check_rendering, speller
 from novarag.sft.lengths import load_ruler
@@ -50,7 +51,7 @@ def plan_adapters(
     """Check that a base and its adapters fit each other and their training."""
     check_together(models, options.base)
     for model in models:
-        check_weights(model.adapter, "name a folder that `train_model(...)` wrote")
+        check_weights(model.adapter, say("name a folder that `train_model(...)` wrote"))
     base = _find(models[0], place)
     ruler = _ruler(base.place)
     dated = False
@@ -67,8 +68,11 @@ def plan_adapters(
             model.sample,
             trained=own,
             whose=f"the tokenizer of the base {base.place}",
-            hint="vLLM asks every adapter with it: copy the tokenizer's files from"
-            f" {model.adapter} into the base, or name another one with `base`",
+            hint=say(
+                "vLLM asks every adapter with it: copy the tokenizer's files from {} into the"
+                " base, or name another one with `base`",
+                model.adapter,
+            ),
         )
     command = adapters_command(
         base.place, models, options, longest=_positions(Path(base.place)), dated=dated
@@ -85,7 +89,7 @@ def plan_adapters(
 
 def plan_merged(model: TrainedModel, options: ServingOptions) -> ServingPlan:
     """Check that merged weights are there with the tokenizer of their training."""
-    check_weights(model.merged, "make them with `train_model(..., merge=True)`")
+    check_weights(model.merged, say("make them with `train_model(..., merge=True)`"))
     ruler = _ruler(str(model.merged))
     dated = check_rendering(
         ruler,
@@ -111,11 +115,16 @@ def _find(model: TrainedModel, place: str | None) -> BaseWeights:
     except UsageError as error:
         if place is not None:
             raise
-        raise UsageError(f"{error}. If the base was moved, name its place with `base`") from error
+        raise UsageError.saying(
+            "{}. If the base was moved, name its place with `base`", error.prose
+        ) from error
     if base.fingerprint != model.fingerprint:
-        raise UsageError(
-            f"{base.place} is not the model that {model.name} was trained on ({model.base}): its"
-            " configuration or its weights are others; name the right one with `base`"
+        raise UsageError.saying(
+            "{} is not the model that {} was trained on ({}): its configuration or its weights are"
+            " others; name the right one with `base`",
+            base.place,
+            model.name,
+            model.base,
         )
     return base
 

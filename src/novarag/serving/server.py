@@ -18,6 +18,7 @@ import orjson
 
 from novarag.calls import CallError, Outcome
 from novarag.errors import ServiceError, UsageError
+from novarag.prose import say
 from novarag.serving.templates import first_difference
 from novarag.texts import plain_text
 from novarag.web.endpoint import parse_endpoint
@@ -53,9 +54,11 @@ async def check_server(
         missing = [name for name in names if name not in served]
         if missing:
             shown = ", ".join(plain_text(name, longest=60) for name in served[:8])
-            raise UsageError(
-                f"{root} serves {shown or 'nothing'}, not {missing[0]}; start it with the command"
-                " that `serving_plan(...)` gives"
+            raise UsageError.saying(
+                "{} serves {}, not {}; start it with the command that `serving_plan(...)` gives",
+                root,
+                shown or "nothing",
+                missing[0],
             )
         for name in names:
             for sample in samples:
@@ -146,7 +149,9 @@ def running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server and yield once it is healthy; end it on the way out, whatever happens."""
     if is_healthy(*place):
-        raise UsageError(f"another server answers at port {place[1]}; name another with `port`")
+        raise UsageError.saying(
+            "another server answers at port {}; name another with `port`", place[1]
+        )
     try:
         process = subprocess.Popen(  # noqa: S603 - what was printed, without a shell
             words,
@@ -155,9 +160,10 @@ def running(
             start_new_session=True,
         )
     except OSError as error:
-        raise UsageError(
-            f"{words[0]} cannot be started ({error.strerror}); install vLLM, or name its"
-            " command with `vllm`"
+        raise UsageError.saying(
+            "{} cannot be started ({}); install vLLM, or name its command with `vllm`",
+            words[0],
+            error.strerror,
         ) from None
     try:
         _wait(process, place, times)
@@ -177,7 +183,7 @@ def _wait(process: subprocess.Popen[bytes], place: tuple[str, int], times: Servi
             )
         if monotonic() > deadline:
             raise ServiceError(
-                f"the server is not up after {times.start:g} s; give it longer with `wait`",
+                say("the server is not up after {:g} s; give it longer with `wait`", times.start),
                 retryable=True,
             )
         sleep(times.look)

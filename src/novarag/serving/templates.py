@@ -102,8 +102,8 @@ def check_rendering(
     else:
         place = _parting(sample.text, text)
         said = f"the texts part at character {place}, though not the tokens"
-    raise UsageError(
-        f"{whose} does not render the training's sample prompt as training did: {said}; {hint}"
+    raise UsageError.saying(
+        "{} does not render the training's sample prompt as training did: {}; {}", whose, said, hint
     )
 
 

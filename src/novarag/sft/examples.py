@@ -8,6 +8,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from novarag.errors import DataError, UsageError
+from novarag.prose import say
 from novarag.sft.levels import NO_NUMBER, write_level
 from novarag.strategies import LABEL_ONLY
 from novarag.texts import plain_text
@@ -119,7 +120,7 @@ def _group_of(trial: KeptTrial, groups: Mapping[str, PassageGroup], row: int) ->
     if found is None:
         raise DataError(
             f"the group {plain_text(trial.group)!r} is not in groups.parquet.",
-            hint="run the same `filter_trials(...)` again.",
+            hint=say("run the same `filter_trials(...)` again."),
             source="kept.parquet",
             row=row,
         )
@@ -132,9 +133,10 @@ def _prompt_of(
     """Render the prompt that was asked; anything else would teach an answer to another question."""
     strategy = strategies.get(trial.strategy)
     if strategy is None:
-        raise UsageError(
-            f"these trials were asked with the strategy {plain_text(trial.strategy)!r}; name it"
-            " with `strategies='package.module:OBJECT'`"
+        raise UsageError.saying(
+            "these trials were asked with the strategy {!r}; name it with"
+            " `strategies='package.module:OBJECT'`",
+            plain_text(trial.strategy),
         )
     prompt = strategy.render(group)
     if prompt.hash != trial.prompt_hash:

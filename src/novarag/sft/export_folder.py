@@ -63,15 +63,16 @@ def check_free(out: Path) -> None:
     if not out.name:
         raise UsageError(f"{out} cannot be written to; name a folder")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise UsageError(f"{out} is not a folder; name another with `out`")
+        raise UsageError.saying("{} is not a folder; name another with `out`", out)
     if not out.exists():
         return
     found = {p.relative_to(out).as_posix() for p in out.rglob("*") if not p.is_dir()}
     strange = sorted(found - _of_an_export(out / CARD))
     if strange:
-        raise UsageError(
-            f"{out} holds {strange[0]!r}, which is no part of an export; name another folder with"
-            " `out`"
+        raise UsageError.saying(
+            "{} holds {!r}, which is no part of an export; name another folder with `out`",
+            out,
+            strange[0],
         )
 
 

@@ -64,7 +64,7 @@ def split(
         aside = dev > 0 and _place(example.question, seed) < dev
         splits["dev" if aside else "train"].append(example)
     if not splits["train"]:
-        raise UsageError("no question is left to train on; give a smaller `dev`")
+        raise UsageError.saying("no question is left to train on; give a smaller `dev`")
     return {name: part for name, part in splits.items() if part}
 
 

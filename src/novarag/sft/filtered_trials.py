@@ -11,6 +11,7 @@ import polars as pl
 
 from novarag.errors import DataError, UsageError
 from novarag.filters.options import WRITTEN
+from novarag.prose import Prose, say
 from novarag.sealed_json import SEAL, unseal_files
 from novarag.sft.examples import KeptTrial
 from novarag.texts import plain_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from novarag.records import PassageGroup
 
 FILES = ("kept.parquet", "groups.parquet", "tally.json", SEAL)
-_AGAIN = "run the same `filter_trials(...)` again."
+_AGAIN = say("run the same `filter_trials(...)` again")
 COLUMNS = tuple(KeptTrial.__dataclass_fields__)
 _NEEDED = tuple(c for c in COLUMNS if c not in {"kind", "correct", "reasoning", "target"})
 
@@ -51,9 +52,11 @@ def read_filtered(
     """Read the folder that `filter_trials` wrote; `read_groups` knows how groups are stored."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        raise UsageError(
-            f"{folder} is not what `filter_trials(...)` writes: it has no {', '.join(missing)}"
-            + (f"; {_AGAIN[:-1]}" if missing == [SEAL] else "")
+        raise UsageError.saying(
+            "{} is not what `filter_trials(...)` writes: it has no {}{}",
+            folder,
+            ", ".join(missing),
+            Prose("; ", _AGAIN) if missing == [SEAL] else "",
         )
     kept, groups, tally = _contents(folder)
     frame = _frame(kept)
@@ -88,8 +91,8 @@ def _contents(folder: Path) -> list[bytes]:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `filter_trials(...)` wrote.",
-        hint=_AGAIN,
+        say("the file is damaged: it is not what `filter_trials(...)` wrote."),
+        hint=f"{_AGAIN}.",
         source=source,
     )
 
@@ -103,7 +106,7 @@ def _frame(content: bytes) -> pl.DataFrame:
     if missing:
         raise DataError(
             f"there is no column {', '.join(missing)}.",
-            hint=_AGAIN,
+            hint=f"{_AGAIN}.",
             source="kept.parquet",
         )
     frame = frame.select(COLUMNS)
@@ -111,7 +114,7 @@ def _frame(content: bytes) -> pl.DataFrame:
         if empty := frame[name].null_count():
             raise DataError(
                 f"{empty:,} rows are empty there.",
-                hint=_AGAIN,
+                hint=f"{_AGAIN}.",
                 source="kept.parquet",
                 column=name,
             )
@@ -123,7 +126,9 @@ def _choose(frame: pl.DataFrame, model: str | None) -> str:
     models: list[str] = frame["model"].unique().sort().to_list()
     shown = ", ".join(plain_text(name) for name in models)
     if model is None and len(models) > 1:
-        raise UsageError(f"these are replies of several models; choose with `source`: {shown}")
+        raise UsageError.saying(
+            "these are replies of several models; choose with `source`: {}", shown
+        )
     if model is not None and model not in models:
         raise UsageError(f"no kept reply is of the model {plain_text(model)!r}; there is: {shown}")
     return models[0] if model is None else model
@@ -151,4 +156,4 @@ def _tally(content: bytes) -> dict[str, Any]:
 
 def _damaged(source: str, error: Exception) -> DataError:
     said = plain_text(" ".join(str(error).split()))
-    return DataError(f"the file is damaged ({said}).", hint=_AGAIN, source=source)
+    return DataError(f"the file is damaged ({said}).", hint=f"{_AGAIN}.", source=source)

@@ -103,7 +103,7 @@ class ConfidenceLevels:
 
     def __post_init__(self) -> None:
         if self.count not in COUNTS:
-            raise UsageError(f"`levels` is 10 or 101, not {self.count}")
+            raise UsageError.saying("`levels` is 10 or 101, not {}", self.count)
 
     @property
     def _percents(self) -> list[int]:

@@ -70,11 +70,13 @@ class FramedStrategy:
 
     def __post_init__(self) -> None:
         if self.strategy.cites is not None:
-            raise UsageError(
-                f"{self.strategy.name!r} quotes the paper's wording and takes no `frame`"
+            raise UsageError.saying(
+                "{!r} quotes the paper's wording and takes no `frame`", self.strategy.name
             )
         if not _LABEL.search(self.strategy.template.text):
-            raise UsageError(f"the template of {self.strategy.name!r} has no label for a `frame`")
+            raise UsageError.saying(
+                "the template of {!r} has no label for a `frame`", self.strategy.name
+            )
 
     @property
     def name(self) -> str:

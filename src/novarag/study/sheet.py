@@ -14,6 +14,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from novarag.errors import DataError, UsageError
+from novarag.prose import say
 from novarag.seeding import rng_for
 from novarag.study.rubric import RUBRIC, Rubric, rubric_of
 from novarag.texts import parse_json
@@ -207,7 +208,7 @@ def read_key(text: str, *, source: str = "key.json") -> SheetKey:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             "this is not the key of a sheet, or not all of it.",
-            hint="give the folder that `make_rating_sheet(...)` wrote, with its key.json.",
+            hint=say("give the folder that `make_rating_sheet(...)` wrote, with its key.json."),
             source=source,
         ) from error
     return key

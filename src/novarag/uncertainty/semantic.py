@@ -63,9 +63,10 @@ def weighed(weigh: Weigh, pairs: Sequence[tuple[str, str]]) -> list[tuple[float,
         return []
     rows = [tuple(float(chance) for chance in row) for row in weigh(pairs)]
     if len(rows) != len(pairs) or any(len(row) != _THREE for row in rows):
-        raise UsageError(
-            f"the model of entailment (`nli`) got {len(pairs)} pairs and must return as many rows"
-            " of three chances: entailment, neutral, contradiction"
+        raise UsageError.saying(
+            "the model of entailment (`nli`) got {} pairs and must return as many rows of three"
+            " chances: entailment, neutral, contradiction",
+            len(pairs),
         )
     return [(row[0], row[1], row[2]) for row in rows]
 

@@ -26,7 +26,9 @@ def perturbation_consistency(
     Equal normalised words are the same answer; a reply that could not be read gives another.
     """
     if not variants:
-        raise UsageError("consistency needs replies to `variants` of the group, and there are none")
+        raise UsageError.saying(
+            "consistency needs replies to `variants` of the group, and there are none"
+        )
     stated = original[0].response
     if stated is None:
         return original[0].flaw or Flaw.EMPTY
@@ -42,7 +44,9 @@ def retrieval_score(greedy: Sequence[Trial], scores: Sequence[float]) -> Respons
     Cosine similarities are such scores; those of BM25 have no upper end and must be scaled first.
     """
     if not scores:
-        raise UsageError("`scores` must hold the search's score of each passage, and is empty")
+        raise UsageError.saying(
+            "`scores` must hold the search's score of each passage, and is empty"
+        )
     stated = greedy[0].response
     if stated is None:
         return greedy[0].flaw or Flaw.EMPTY

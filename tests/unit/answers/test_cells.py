@@ -30,9 +30,9 @@ from novarag.answers.cells.unsettled import (
     find_column,
     listed,
     no_column,
-    say_python,
 )
 from novarag.errors import DataError
+from novarag.prose import Blank
 
 
 def found(*cells):
@@ -48,12 +48,12 @@ def stated(*cells, **settings):
 
 def values(*cells, **settings):
     taken = stated(*cells, **settings)
-    assert not taken.unsettled, [part.words(say_python) for part in taken.unsettled]
+    assert not taken.unsettled, [part.words() for part in taken.unsettled]
     return [taken.value(cell) for cell in cells]
 
 
 def opened(*cells, **settings):
-    return [part.words(say_python) for part in stated(*cells, **settings).unsettled]
+    return [part.words() for part in stated(*cells, **settings).unsettled]
 
 
 # --- cells ---
@@ -154,7 +154,7 @@ def graded(*cells, **settings):
 
 def grades(*cells, **settings):
     taken = graded(*cells, **settings)
-    assert not taken.unsettled, [part.words(say_python) for part in taken.unsettled]
+    assert not taken.unsettled, [part.words() for part in taken.unsettled]
     return [taken.value(cell) for cell in cells]
 
 
@@ -181,7 +181,7 @@ def test_stars_and_scores_are_named_by_the_caller():
 
 def test_what_is_no_grade_is_left_open():
     [stars] = graded(1, 5, 1).unsettled
-    assert stars.words(say_python).startswith("1 (2 rows, first in row 1), 5 (row 2) are numbers")
+    assert stars.words().startswith("1 (2 rows, first in row 1), 5 (row 2) are numbers")
     assert stars.settings[0] == SettlingOption("right", ("4", "5"), stars.settings[0].means)
     assert graded(1, -1).unsettled[0].settings[0].value == ("1",)
     assert graded(0, 1, -1).unsettled[0].settings[1].value == ("0",)
@@ -226,7 +226,7 @@ def test_everything_open_is_told_at_once():
         "is not a number",
         (SettlingOption("unread", ("high",), ""),),
     )
-    share = UnsettledColumn("c", (ColumnValue("low", 2, 5),), "x", (SettlingOption("values", {"low": "SHARE"}, ""), SettlingOption("unread", ("low",), "")))  # fmt: skip
+    share = UnsettledColumn("c", (ColumnValue("low", 2, 5),), "x", (SettlingOption("values", {"low": Blank("SHARE")}, ""), SettlingOption("unread", ("low",), "")))  # fmt: skip
     alone = UnsettledTable([words], source="a.csv")
     assert (
         str(alone)
@@ -240,7 +240,7 @@ def test_everything_open_is_told_at_once():
     again = pickle.loads(pickle.dumps(both))
     assert (str(again), again.parts) == (str(both), both.parts)
     nowhere = UnsettledColumn(
-        "c", (), "there is no such column", (SettlingOption("confidence", "NAME", ""),)
+        "c", (), "there is no such column", (SettlingOption("confidence", Blank("NAME"), ""),)
     )
     assert UnsettledTable([words, nowhere], source="a").example() == {}
     assert isinstance(both, DataError)
@@ -257,7 +257,7 @@ def test_columns_by_their_name_or_another_spelling():
     assert find_column("x", names) == ("a.x", "b.x")
     assert find_column("nope", names) == ()
     several = no_column("x", names, parameter="confidence")
-    assert several.words(say_python) == (
+    assert several.words() == (
         "several columns may be meant. Fix: pass `confidence='a.x'`, or `confidence='b.x'`."
     )
     assert "and 5 more" in listed([str(i) for i in range(25)])

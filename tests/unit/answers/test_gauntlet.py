@@ -9,6 +9,7 @@ written is a silent misreading.
 import json
 import shlex
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,15 +17,16 @@ import click
 import pytest
 import typer
 
-from novarag.answers.cells.unsettled import UnsettledTable
 from novarag.answers.opening.answers import read_answers
+from novarag.answers.opening.columns import Columns
 from novarag.cli import app
 from novarag.cli.tables import _OPTIONS, make_columns
-from novarag.cli.translate import say_flag
+from novarag.cli.translate import flag_of, said
 from novarag.errors import NovaragError
 from novarag.metrics import measure_table
 
 PLACE = Path("tests/gauntlet")
+FLAGS = frozenset(flag_of(field.name) for field in fields(Columns))
 KNOWN = json.loads((PLACE / "manifest.json").read_text("utf-8"))
 
 
@@ -50,8 +52,8 @@ def run(table, truths=KNOWN["truths"]):
     try:
         found = take(table, words)
     except NovaragError as error:
-        said = error.words(say_flag) if isinstance(error, UnsettledTable) else str(error)
-        if not table["second"] or shlex.join(table["second"]) not in said:
+        advice = said(error.prose, FLAGS)
+        if not table["second"] or shlex.join(table["second"]) not in advice:
             return Outcome(0, right=False)
         command, found = 2, take(table, [*words, *table["second"]])
     measure_table(found, replicates=100)

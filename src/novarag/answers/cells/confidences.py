@@ -18,6 +18,7 @@ from novarag.answers.cells.unsettled import (
     listing,
     shown,
 )
+from novarag.prose import Blank, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -217,7 +218,7 @@ def _fractions_as_percents(tally: _LookCounts) -> list[UnsettledColumn]:
         tally.open(
             (CellLook.FRACTION, CellLook.ONE), why,
             SettlingOption("out_of", 100, "if they are percents all the same"),
-            advice="else leave `percent` out",
+            advice=say("else leave `percent` out"),
         )
     ]  # fmt: skip
 
@@ -238,7 +239,7 @@ def _outside(tally: _LookCounts, top: float) -> list[UnsettledColumn]:
 def _larger(most: float, top: float) -> SettlingOption:
     if top == 1 and most <= HUNDRED:
         return SettlingOption("percent", True, "if this column holds percents")
-    return SettlingOption("out_of", "NUMBER", "if numbers are parts of that")
+    return SettlingOption("out_of", Blank("NUMBER"), "if numbers are parts of that")
 
 
 def _words(tally: _LookCounts) -> list[UnsettledColumn]:
@@ -246,7 +247,7 @@ def _words(tally: _LookCounts) -> list[UnsettledColumn]:
     found = tally.of(CellLook.WORD)
     if not found:
         return []
-    meanings = {str(one.value): "SHARE" for one in found[:3]}
+    meanings = {str(one.value): Blank("SHARE") for one in found[:3]}
     settings = (
         SettlingOption("values", meanings, "with the share that each means, such as 90%"),
         SettlingOption("unread", _marks(found), "if no reply could be read there"),

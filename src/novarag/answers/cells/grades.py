@@ -20,6 +20,7 @@ from novarag.answers.cells.unsettled import (
     listing,
 )
 from novarag.answers.cells.words import RIGHT, UNGRADED, WRONG
+from novarag.prose import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -183,7 +184,7 @@ def _strangers(
         settings.insert(
             0 if first else 1, SettlingOption("ungraded", listed, "if nobody graded there")
         )
-    advice = "" if len(found) <= SHOWN else "or name another column as `correct`"
+    advice = "" if len(found) <= SHOWN else say("or name another column as `correct`")
     return UnsettledColumn(column, tuple(found), why, tuple(settings), advice)
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from novarag.errors import DataError
+from novarag.prose import Blank, Parameter, Prose, join_prose
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Value = bool | float | str | tuple[str, ...] | Mapping[str, object]
-Say = Callable[[str, Value], str]
-"""Writes a setting and its value as the caller would: `percent=True`, or --percent."""
 
 _MOST_VALUES = 6  # values that a line on a column lists
 SHOWN = 8
@@ -40,7 +39,7 @@ class ColumnValue:
 class SettlingOption(NamedTuple):
     """A setting that settles a value, and what it then means.
 
-    A value of "NAME" or "SHARE" is for the caller to fill in.
+    A `Blank` among its values is for the caller to fill in.
     """
 
     parameter: str
@@ -65,20 +64,24 @@ class UnsettledColumn(NamedTuple):
         """In how many rows it stands."""
         return sum(one.count for one in self.found)
 
-    def words(self, say: Say, *, place: bool = True) -> str:
-        """Say it in one sentence or two, with the settings as the caller writes them."""
+    def words(self, *, place: bool = True) -> Prose:
+        """Say it in one sentence or two, with what settles it."""
         listed = [_listed(one, place=place) for one in self.found[:SHOWN]]
         if len(self.found) > SHOWN:
             more = self.found[SHOWN:]
             different, rows = (sum(getattr(one, n) for one in more) for n in ("different", "count"))
             listed.append(f"{different:,} more ({rows:,} rows)")
-        return f"{', '.join(listed)} {self.why}. Fix: {self.fix(say)}.".lstrip()
+        return Prose(f"{', '.join(listed)} {self.why}. Fix: ".lstrip(), self.fix(), ".")
 
-    def fix(self, say: Say) -> str:
+    def fix(self) -> Prose:
         """Say what settles it."""
-        choices = [f"{say(one.parameter, one.value)} {one.means}".strip() for one in self.settings]
-        said = f"pass {', or '.join(choices)}" if choices else ""
-        return "; ".join(part for part in (said, self.advice) if part)
+        choices = join_prose(", or ", map(_choice, self.settings))
+        said = Prose("pass ", choices) if choices else choices
+        return join_prose("; ", [part for part in (said, self.advice) if part])
+
+
+def _choice(one: SettlingOption) -> Prose:
+    return Prose(Parameter(one.parameter, one.value), f" {one.means}" if one.means else "")
 
 
 def _listed(one: ColumnValue, *, place: bool) -> str:
@@ -108,25 +111,9 @@ def listing(counts: Mapping[str, int]) -> str:
     return f" ({', '.join(said)}{more})" if said else ""
 
 
-def say_python(parameter: str, value: Value) -> str:
-    """Write a setting as Python does.
-
-    >>> say_python("percent", True), say_python("right", ("4", "5"))
-    ('`percent=True`', "`right=('4', '5')`")
-    """
-    if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key!r}: {_plain(one)}" for key, one in value.items())
-        return f"`{parameter}={{{pairs}}}`"
-    return f"`{parameter}={_plain(value)}`"
-
-
-def _plain(value: object) -> str:
-    return str(value) if isinstance(value, str) and value.isupper() else repr(value)
-
-
 def _to_fill_in(value: Value) -> bool:
     values = value.values() if isinstance(value, Mapping) else [value]
-    return any(one in {"NAME", "SHARE", "NUMBER"} for one in values if isinstance(one, str))
+    return any(isinstance(one, Blank) for one in values)
 
 
 class UnsettledTable(DataError):  # noqa: N818 - a state of a table
@@ -138,22 +125,22 @@ class UnsettledTable(DataError):  # noqa: N818 - a state of a table
         at = min((one.row for one in first.found), default=None)
         where = next((one.source for one in first.found if one.source), source)
         super().__init__(
-            f"{first.why}.", hint=first.fix(say_python), source=where, row=at, column=first.column
+            f"{first.why}.", hint=first.fix(), source=where, row=at, column=first.column
         )
         self.source = source
-        self.args = (self.words(say_python),)
+        self.args = (self.words(),)
 
-    def words(self, say: Say) -> str:
-        """Say everything, a line each; settings as the caller writes them."""
+    def words(self) -> Prose:
+        """Say everything, a line each."""
         if len(self.parts) > 1:
-            lines = [f"- column {p.column!r}: {p.words(say)}" for p in self.parts]
+            lines = [Prose(f"- column {p.column!r}: ", p.words()) for p in self.parts]
             head = f"{self.source}: {len(lines)} things are to be settled before this can be read."
-            return "\n".join([head, *lines])
+            return join_prose("\n", [head, *lines])
         part = self.parts[0]
         one = part.found[0] if len(part.found) == 1 else None
         source = one.source if one and one.source else self.source
         row = f", row {one.row}" if one else ""
-        return f"{source}{row}, column {part.column!r}: {part.words(say, place=one is None)}"
+        return Prose(f"{source}{row}, column {part.column!r}: ", part.words(place=one is None))
 
     def example(self) -> dict[str, Value]:
         """Return settings that settle everything: the first of each part that names its values."""
@@ -212,7 +199,7 @@ def no_column(
     meant = f" (did you mean {near[0]!r}?)" if near else ""
     advice = f"the columns are {listed(names)}"
     why = f"there is no such column{meant}"
-    fix = SettlingOption(parameter, "NAME", "")
+    fix = SettlingOption(parameter, Blank("NAME"), "")
     if len(fitting) == 1:
         fix = SettlingOption(parameter, fitting[0], "if that says it, as its values do")
     return UnsettledColumn(wanted, (), why, (fix,), advice)

@@ -99,7 +99,7 @@ def read_answers(
     """
     if isinstance(answers, Answers):
         if columns is not None or reader is not None or source is not None:
-            raise UsageError(
+            raise UsageError.saying(
                 "these answers were read already: give `columns`, `reader` and `source` to"
                 " `read_answers(...)`"
             )
@@ -201,9 +201,11 @@ def _parts(
             yield None, open_table(file, wanted, decimal_comma=columns.decimal_comma)
         return
     if not run.finished:
-        raise UsageError(
-            f"{run.place} has no finished shard yet: finish it with the same `ask(...)`, or measure"
-            f" what there is, of `iter_trial_tables({run.place!r})`"
+        raise UsageError.saying(
+            "{} has no finished shard yet: finish it with the same `ask(...)`, or measure what"
+            " there is, of `iter_trial_tables({})`",
+            run.place,
+            run.place,
         )
     from novarag.runs import table_name
 

@@ -132,9 +132,11 @@ def _numbers(values: Series, column: str) -> Floats:
 
 def _need(known: DataFrame, column: str, parameter: str) -> None:
     if column not in known.columns:
-        raise UsageError(
-            f"the table has no column {column!r} (`{parameter}`); it has"
-            f" {', '.join(map(repr, known.columns))}"
+        raise UsageError.saying(
+            "the table has no column {!r} (`{}`); it has {}",
+            column,
+            parameter,
+            ", ".join(map(repr, known.columns)),
         )
 
 

@@ -35,6 +35,7 @@ from novarag.answers.opening.gold import accepted_answers, form_of
 from novarag.answers.opening.open_table import OpenTable
 from novarag.errors import DataError
 from novarag.grading import grade
+from novarag.prose import Blank
 from novarag.records import Flaw, Question
 from novarag.taxonomy import Grade
 
@@ -114,7 +115,7 @@ class _TableCheck:
             fitting = grade_columns(table.frame) if parameter == "correct" else ()
             part = no_column(wanted, table.frame.columns, parameter=parameter, fitting=fitting)
         elif table.frame[found].dtype.is_nested() and parameter != "gold":
-            fix = (SettlingOption(parameter, "NAME", "of a column with plain values"),)
+            fix = (SettlingOption(parameter, Blank("NAME"), "of a column with plain values"),)
             part = UnsettledColumn(found, (), "this column holds lists or objects", fix)
         else:
             return found

@@ -56,11 +56,13 @@ class Columns:
 
     def __post_init__(self) -> None:
         if sum((self.percent, self.mixed, self.out_of is not None)) > 1:
-            raise UsageError("`percent`, `out_of` and `mixed` say different things; give one")
+            raise UsageError.saying(
+                "`percent`, `out_of` and `mixed` say different things; give one"
+            )
         if self.out_of is not None and not self.out_of > 0:
-            raise UsageError("`out_of` must be over 0")
+            raise UsageError.saying("`out_of` must be over 0")
         if any(not 0 <= share <= 1 for share in self.values.values()):
-            raise UsageError("`values` must be shares from 0 to 1")
+            raise UsageError.saying("`values` must be shares from 0 to 1")
 
     @property
     def confidence_settings(self) -> ConfidenceSettings:

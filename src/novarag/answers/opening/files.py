@@ -14,6 +14,7 @@ import polars as pl
 from novarag.answers.cells.unsettled import UnsettledTable, no_column
 from novarag.atomic import whole_file
 from novarag.errors import DataError, UsageError
+from novarag.prose import say
 from novarag.texts import parse_json
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".jsonl.gz", ".csv.gz")
 def write_table(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame as .csv, .parquet or .jsonl, whole or not at all; its ending says which."""
     if path.suffix not in WRITTEN:
-        raise UsageError(f"name the file `out` {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}")
+        raise UsageError.saying(
+            "name the file `out` {} or {}", ", ".join(WRITTEN[:-1]), WRITTEN[-1]
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         if path.suffix == ".parquet":
@@ -205,7 +208,7 @@ def need_column(frame: pl.DataFrame, column: str, *, parameter: str, source: str
     if frame[column].dtype.is_nested():
         raise DataError(
             "this column holds lists or objects.",
-            hint=f"pass `{parameter}=NAME` of a column with plain values.",
+            hint=say("pass `{}=NAME` of a column with plain values.", parameter),
             source=source,
             column=column,
         )

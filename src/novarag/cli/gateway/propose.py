@@ -83,7 +83,9 @@ def propose(
     }
     if risk is None:
         if by_state or calibration or split:
-            raise UsageError("`by_state`, `calibration` and `split` are of a gate: give its `risk`")
+            raise UsageError.saying(
+                "`by_state`, `calibration` and `split` are of a gate: give its `risk`"
+            )
         _propose_calibration(settings, more)
     else:
         gated = {"by_state": by_state, "calibration": calibration, "split": split}

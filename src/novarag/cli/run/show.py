@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from novarag.calls import read_detail
 from novarag.cli.console import screen
 from novarag.cli.options import ForeignStrategy, RunArgument, parse_price
-from novarag.cli.translate import for_the_shell
+from novarag.cli.translate import said
 from novarag.formatting import fixed_percent, whole_percent
 from novarag.texts import plain_text
 
@@ -95,7 +96,7 @@ def _failures(seen: Summary) -> None:
         reasons.setdefault(outcome, []).append((detail, count))
     for outcome, details in reasons.items():
         total = sum(count for _, count in details)
-        such = plain_text(for_the_shell(details[0][0], _ASKED))
+        such = plain_text(said(read_detail(details[0][0]), _ASKED))
         _line("failed", f"{total:,} requests: {outcome}; such as: {such}")
 
 

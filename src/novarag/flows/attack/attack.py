@@ -16,6 +16,7 @@ from novarag.flows.attack.plan import REPEATS, AttackPlan, plan_attacks
 from novarag.flows.attack.runs import ATTACKED, UNATTACKED, AttackRuns
 from novarag.flows.events import FileWritten, StepBegun, silent
 from novarag.flows.sync import synchronous
+from novarag.prose import say
 from novarag.runner.access import reach
 from novarag.runner.asking import AskingMode, SamplingPlan, strategy_mode
 from novarag.runner.runner import Runner
@@ -216,8 +217,12 @@ def _defences(defences: Sequence[str] | None, gateway: str | None) -> Sequence[s
     held = {"framed", "structured"} & set(defences or ())
     if gateway is not None and held:
         raise UsageError(
-            f"a `gateway` has its own prompt: {', '.join(sorted(held))} is set in its settings;"
-            " `defences` here are plain and screen"
+            say(
+                "a `gateway` has its own prompt: {} is set in its settings; `defences` here are"
+                " plain and screen",
+                ", ".join(sorted(held)),
+            ),
+            parameter="defences",
         )
     return ("plain",) if gateway is not None and defences is None else defences
 
@@ -229,7 +234,7 @@ def _reach(
     from novarag.flows.attack.judge import gateway_mode, reach_gateway
 
     if (model is None) == (gateway is None):
-        raise UsageError("give a `model` or a `gateway`, one of the two")
+        raise UsageError.saying("give a `model` or a `gateway`, one of the two")
     if gateway is not None:
         return gateway_mode(), reach_gateway(gateway, access)
     assert model is not None  # noqa: S101 - said above
@@ -241,7 +246,9 @@ def _check(plan: AttackPlan, asking: Asking, min_change: float) -> None:
     from novarag.strategies import Strategy
 
     if not 0 <= min_change < 1:
-        raise UsageError(f"`min_change` is a share of one, and at least 0, not {min_change}")
+        raise UsageError.saying(
+            "`min_change` is a share of one, and at least 0, not {}", min_change
+        )
     if not any(not attack.is_control for attack in plan.attacks):
         raise DataError("there are no attacks but controls.", hint="add one to the suite.")
     if isinstance(asking, Strategy):
@@ -256,7 +263,9 @@ def _structured(plan: AttackPlan, wanted: bool | None) -> bool | None:
     """Say what is wanted of all defences; one that holds replies by itself is held alone."""
     alone = any(defence.structured for defence in plan.defences)
     if alone and wanted:
-        raise UsageError("with `structured` every defence is: leave the one of that name out")
+        raise UsageError.saying(
+            "with `structured` every defence is: leave the one of that name out"
+        )
     return False if alone else wanted
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from novarag.attacks import AttackOutcome
 from novarag.errors import UsageError
 from novarag.formatting import percent
+from novarag.prose import say
 from novarag.records import Flaw, Prompt, Reading
 from novarag.runner.access import Access, ModelAccess
 from novarag.runner.asking import AskingMode
@@ -46,14 +47,19 @@ def judge_of(
     from novarag.strategies import Strategy
 
     if sum(part is not None for part in (threshold, gate)) > 1:
-        raise UsageError("a `gate` has its own threshold: leave `threshold` out")
+        raise UsageError(
+            say("a `gate` has its own threshold: leave `threshold` out"), parameter="threshold"
+        )
     if not isinstance(asking, Strategy):  # a gateway
         if (threshold, gate, calibration) != (None, None, None):
-            raise UsageError("a `gateway` decides by itself: leave `threshold` and `gate` out")
+            raise UsageError(
+                say("a `gateway` decides by itself: leave `threshold` and `gate` out"),
+                parameter="threshold",
+            )
         return gateway_outcome, "the gateway decides"
     least = THRESHOLD if threshold is None else threshold
     if not 0 <= least <= 1:
-        raise UsageError(f"`threshold` is a share of one, not {least}")
+        raise UsageError.saying("`threshold` is a share of one, not {}", least)
     scorer = Scorer(
         asking,
         None if calibration is None else as_calibration(calibration),

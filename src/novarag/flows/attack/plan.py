@@ -199,7 +199,7 @@ def _listed(names: Sequence[str] | None, parameter: str, *default: str) -> tuple
         raise TypeError(f"{parameter} must be a list of names, not one text")
     found = tuple(dict.fromkeys(names)) if names is not None else default
     if not found:
-        raise UsageError(f"name one of `{parameter}` at least")
+        raise UsageError.saying("name one of `{}` at least", parameter)
     return found
 
 
@@ -223,9 +223,13 @@ def _within(max_calls: int | None, groups: int, cells: int, defences: int) -> tu
         return groups, cells
     least = (REPEATS + 1) * defences
     if max_calls < least:
-        raise UsageError(
-            f"`max_calls` is {max_calls}; one group with one attack takes {least} calls"
-            f" ({REPEATS} without it, for each of {defences} defences)"
+        raise UsageError.saying(
+            "`max_calls` is {}; one group with one attack takes {} calls ({} without it, for each"
+            " of {} defences)",
+            max_calls,
+            least,
+            REPEATS,
+            defences,
         )
     kept = min(groups, max_calls // least)
     return kept, min(cells, max_calls // (kept * defences) - REPEATS)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from novarag.errors import DataError, UsageError
 from novarag.probes.profiles import PROFILES
 from novarag.probes.variants import VARIANTS, VariantContext, contradictions_in, passages_of
+from novarag.prose import join_prose, say
 from novarag.runner.sources import as_group
 from novarag.seeding import stable_hash
 
@@ -79,7 +80,7 @@ def make_plan(
     if not first:
         raise DataError("there are no groups.", hint="give a file with rows.", source=source)
     if questions is not None and questions < 1:
-        raise UsageError(f"`question_count` begins at 1, not {questions}")
+        raise UsageError.saying("`question_count` begins at 1, not {}", questions)
     chosen = sorted(first.values(), key=lambda g: stable_hash(str(seed), "probe", g.question.id))
     against = contradictions_in(everything)
     if contradictions is not None:
@@ -102,20 +103,25 @@ def check_calls(plan: ProbePlan, refuse_above: int | None) -> None:
     if refuse_above is None or plan.calls <= refuse_above:
         return
     if refuse_above < 1:
-        raise UsageError(f"`refuse_above` is {refuse_above} calls, which asks nothing")
+        raise UsageError.saying("`refuse_above` is {} calls, which asks nothing", refuse_above)
     fits = {name: refuse_above // profile.calls for name, profile in PROFILES.items()}
     choices = [
-        f"`question_count={n}`" for name, n in fits.items() if name == plan.profile.name and n
+        say("`question_count={}`", n) for name, n in fits.items() if name == plan.profile.name and n
     ]
     choices += [
-        f"`profile={name}` for {min(n, len(plan.groups)):,}"
+        say("`profile={}` for {:,}", name, min(n, len(plan.groups)))
         for name, n in fits.items()
         if n and PROFILES[name].calls < plan.profile.calls
     ]
-    advice = f"give {', or '.join(choices)}" if choices else "the least is 3 calls for one question"
-    raise UsageError(
-        f"{plan.profile.calls} calls about each of {len(plan.groups):,} questions are"
-        f" {plan.calls:,}, over the {refuse_above:,} of `refuse_above`: {advice}"
+    advice = join_prose(", or ", choices) if choices else ""
+    raise UsageError.saying(
+        "{} calls about each of {:,} questions are {:,}, over the {:,} of `refuse_above`: {}{}",
+        plan.profile.calls,
+        len(plan.groups),
+        plan.calls,
+        refuse_above,
+        "give " if choices else "the least is 3 calls for one question",
+        advice,
     )
 
 

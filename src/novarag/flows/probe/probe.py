@@ -11,6 +11,7 @@ from novarag.defaults import ASK, PROBE
 from novarag.errors import DataError, ServiceError, UsageError
 from novarag.flows.events import FileWritten, Note, silent
 from novarag.flows.sync import synchronous
+from novarag.prose import say
 from novarag.runner.access import reach, reach_app
 from novarag.runner.stop import Stop
 from novarag.texts import plain_text
@@ -149,19 +150,15 @@ async def probe_async(
     from novarag.runner.runner import Runner
 
     if out is not None and str(out).startswith("s3://"):
-        raise UsageError("`out` must be a folder here: the page is written into it")
+        raise UsageError.saying("`out` must be a folder here: the page is written into it")
     risk = _risk(matching_risk)
     asked = find_profile(profile)
     reached = _reach(model, app, access)
     mode = _asking(strategy, app=app is not None, frame=frame, structured=structured)
     plan = make_plan(
-        groups,
-        asked,
-        questions=question_count,
-        refuse_above=refuse_above,
-        contradictions=contradictions,
-        seed=seed,
-    )
+        groups, asked, questions=question_count, refuse_above=refuse_above,
+        contradictions=contradictions, seed=seed,
+    )  # fmt: skip
     if plan.left_out:
         on_event(Note(f"{plan.left_out:,} rows ask a question again: the first of each is probed"))
     warm = _temperature(plan, temperature, app=app is not None)
@@ -186,8 +183,12 @@ probe = synchronous(probe_async)
 
 def _reach(model: Model | None, app: App | None, access: Access | None) -> ModelAccess:
     if (model is None) == (app is None):
-        raise UsageError("give the system as `model` or as `app`, one of them")
+        raise UsageError.saying("give the system as `model` or as `app`, one of them")
     return reach_app(app, access) if app is not None else reach(model, access)  # type: ignore[arg-type]
+
+
+def _not_for_app(why: str, name: str) -> UsageError:
+    return UsageError(say("an `app` {}: it takes no `{}`", why, name), parameter=name)
 
 
 def _asking(
@@ -200,8 +201,7 @@ def _asking(
     if not app:
         return strategy_mode(strategy, frame=frame)
     if frame or structured:
-        what = "frame" if frame else "structured"
-        raise UsageError(f"an `app` writes its own prompts: it takes no `{what}`")
+        raise _not_for_app("writes its own prompts", "frame" if frame else "structured")
     form = Application(find_strategy(strategy))
     name = strategy if isinstance(strategy, str) else strategy.name
     return AskingMode(asking=form, name=PREFIX + name, template_hash=form.fingerprint)
@@ -209,7 +209,7 @@ def _asking(
 
 def _temperature(plan: ProbePlan, given: float | None, *, app: bool) -> float:
     if given is not None and app:
-        raise UsageError("an `app` samples as it likes: it takes no `temperature`")
+        raise _not_for_app("samples as it likes", "temperature")
     if given is not None or app:
         return given or 0.0
     return 1.0 if max(plan.samples().values()) > 1 else 0.0
@@ -219,7 +219,7 @@ def _sampling(temperature: float, max_tokens: int | None, *, app: bool) -> Sampl
     from novarag.calls import Sampling
 
     if app and max_tokens is not None:
-        raise UsageError("an `app` writes as much as it likes: it takes no `max_tokens`")
+        raise _not_for_app("writes as much as it likes", "max_tokens")
     return Sampling(temperature=temperature, max_tokens=max_tokens)
 
 
@@ -231,7 +231,7 @@ def _risk(given: float | MatchingRisk | None) -> MatchingRisk:
     if isinstance(given, MatchingRisk):
         return given
     if not 0 <= given <= 1:
-        raise UsageError(f"`matching_risk` is a share from 0 to 1, not {given}")
+        raise UsageError.saying("`matching_risk` is a share from 0 to 1, not {}", given)
     return MatchingRisk(bound=float(given), pair=float(given), source="given by hand")
 
 

@@ -71,9 +71,12 @@ class VariantAsker:
         """Cut the questions where an earlier, smaller probe ended."""
         size, ends = len(plan.groups), self._ends()
         if ends and ends[-1] > size:
-            raise UsageError(
-                f"{self.runner.folder} was begun with {ends[-1]:,} questions; give"
-                f" `question_count={ends[-1]}` or more, or another `out`"
+            raise UsageError.saying(
+                "{} was begun with {:,} questions; give `question_count={}` or more, or another"
+                " `out`",
+                self.runner.folder,
+                ends[-1],
+                ends[-1],
             )
         for first, last in pairwise(sorted({0, *ends, size})):
             part = replace(plan, groups=plan.groups[first:last])

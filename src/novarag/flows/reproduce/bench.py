@@ -219,9 +219,10 @@ class Bench:
         models = old.get("models", {})
         clash += [r for r, model in self.names.items() if models.get(r, model) != model]
         if clash:
-            raise UsageError(
-                f"{self.out} was begun with another {' and '.join(clash)}; change that back, or"
-                " give another `out`"
+            raise UsageError.saying(
+                "{} was begun with another {}; change that back, or give another `out`",
+                self.out,
+                " and ".join(clash),
             )
         kept = {k: stamp[k] or old.get(k) for k in more}
         return stamp | kept | {"models": models | self.names}
@@ -233,7 +234,7 @@ class Bench:
                 return dict(old)
         except (orjson.JSONDecodeError, TypeError, KeyError):
             pass
-        raise UsageError(f"{self._file_stamp} is damaged; give another `out`")
+        raise UsageError.saying("{} is damaged; give another `out`", self._file_stamp)
 
     # — groups —
 
@@ -319,7 +320,9 @@ class _Search:
             self._index = self._stack.enter_context(open_index(self._uri))
         if mode != "bm25" and self._encoder is None:
             if self._name is None:
-                raise UsageError("a dense search needs the encoder of the index: add `encoder`")
+                raise UsageError.saying(
+                    "a dense search needs the encoder of the index: add `encoder`"
+                )
             self._encoder = await open_encoder(self._name)
         encoder = None if mode == "bm25" else self._encoder
         return await MilvusRetriever(self._index, mode=mode, encoder=encoder).search(queries, k=k)

@@ -114,7 +114,7 @@ def _bare(question: Question) -> PassageGroup:
 
 async def _retrieved(setting: GridSetting, dataset: str, where: DataScope) -> list[PassageGroup]:
     if where.search is None or setting.search is None:
-        raise UsageError(
+        raise UsageError.saying(
             "real retrieval needs an index of a corpus: make one with `build_index(corpus, uri)`,"
             " and name it with `index` (and `encoder` for a dense one)"
         )

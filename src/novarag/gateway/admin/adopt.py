@@ -60,9 +60,13 @@ def adopt_proposal(settings: str | Path, *, served: str) -> Adoption:
     _, files = find_model(settings, served)
     parts = [part for part in PARTS if files.proposed(part).exists()]
     if not parts:
-        raise UsageError(
-            f"nothing is proposed for {served!r}: there is no {files.proposed('calibration')}. Make"
-            f" one with `propose_calibration('{settings}', served='{served}')`"
+        raise UsageError.saying(
+            "nothing is proposed for {!r}: there is no {}. Make one with `propose_calibration({},"
+            " served={})`",
+            served,
+            files.proposed("calibration"),
+            str(settings),
+            served,
         )
     _check_proposal(files, parts)
     kept = []
@@ -106,9 +110,10 @@ def _check_proposal(files: ModelFiles, parts: list[str]) -> None:
             source=files.settings.name, other_source=files.settings.other_source,
         )  # fmt: skip
     except UsageError as error:
-        raise UsageError(
-            f"the proposal does not fit what stays in force: {error}. A new calibration needs a"
-            " gate of its own: propose both with `propose_gate(...)` and its `split`"
+        raise UsageError.saying(
+            "the proposal does not fit what stays in force: {}. A new calibration needs a gate of"
+            " its own: propose both with `propose_gate(...)` and its `split`",
+            error.prose,
         ) from error
 
 

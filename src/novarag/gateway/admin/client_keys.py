@@ -93,7 +93,7 @@ def add_gateway_key(
     from novarag.gateway.http.keys import ClientKey, draw_key, hash_key
 
     if (settings is None) is not hash_only:
-        raise UsageError("give `settings` with a part [audit], or else `hash_only=True`")
+        raise UsageError.saying("give `settings` with a part [audit], or else `hash_only=True`")
     key = draw_key()
     known = ClientKey(
         sha256=hash_key(key),
@@ -183,7 +183,7 @@ def _check_tenant(name: str) -> str:
     from novarag.gateway.settings import NAME
 
     if not re.fullmatch(NAME, name) or name.endswith("\n"):
-        raise UsageError(
+        raise UsageError.saying(
             "a `tenant` is named by letters, digits and . _ : / -, 128 at most, a letter or digit"
             " first"
         )
@@ -195,7 +195,7 @@ def _check_scopes(names: Sequence[str]) -> frozenset[str]:
 
     known = [str(scope) for scope in KeyScope]
     if isinstance(names, str) or not names or not set(names) <= set(known):
-        raise UsageError(f"`scopes` are some of {', '.join(known)}")
+        raise UsageError.saying("`scopes` are some of {}", ", ".join(known))
     return frozenset(names)
 
 
@@ -204,13 +204,13 @@ def _read_time(expires: date | datetime | str | None) -> datetime | None:
         try:
             expires = datetime.fromisoformat(expires)
         except ValueError:
-            raise UsageError("`expires` is a day or a time, such as 2027-01-31") from None
+            raise UsageError.saying("`expires` is a day or a time, such as 2027-01-31") from None
     if expires is None:
         return None
     moment = expires if isinstance(expires, datetime) else datetime.combine(expires, time())
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     if moment <= datetime.now(UTC):
-        raise UsageError("`expires` is over already")
+        raise UsageError.saying("`expires` is over already")
     return moment.astimezone(UTC)
 
 

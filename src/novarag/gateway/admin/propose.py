@@ -211,7 +211,9 @@ def find_model(settings: str | Path, served: str) -> tuple[GatewaySettings, Mode
     whole = read_settings(settings)
     if served not in whole.models:
         known = ", ".join(whole.models)
-        raise UsageError(f"{settings} has no model {served!r} (`served`); it has {known}")
+        raise UsageError.saying(
+            "{} has no model {!r} (`served`); it has {}", settings, served, known
+        )
     found = whole.models[served]
     source = AnswerSource(model=found.name, prompt=find_strategy(found.strategy).template.hash)
     return whole, ModelFiles(
@@ -253,9 +255,9 @@ def find_database(settings: GatewaySettings) -> str:
 
 def _collect_graded(table: DataFrame, files: ModelFiles) -> GradedAnswers:
     from novarag.answers.opening.answers import read_answers
-    from novarag.flows.remarks import CALIBRATED_APART, remarked_rows
+    from novarag.flows.remarks import calibrated_apart, remarked_rows
 
-    return remarked_rows(read_answers(table, source=files.source), CALIBRATED_APART)
+    return remarked_rows(read_answers(table, source=files.source), calibrated_apart)
 
 
 def _measure_gain(
@@ -314,7 +316,7 @@ def _read_span(
     begin = now - timedelta(days=days) if since is None else _read_moment(since, "since")
     end = now if until is None else _read_moment(until, "until", whole_day=True)
     if begin >= end:
-        raise UsageError("`since` must be before `until`")
+        raise UsageError.saying("`since` must be before `until`")
     return begin, end
 
 
@@ -324,7 +326,9 @@ def _read_moment(given: date | datetime | str, name: str, *, whole_day: bool = F
         try:
             given = date.fromisoformat(given) if len(given) <= 10 else datetime.fromisoformat(given)
         except ValueError:
-            raise UsageError(f"`{name}` must be a day such as 2026-01-31, not {given!r}") from None
+            raise UsageError.saying(
+                "`{}` must be a day such as 2026-01-31, not {!r}", name, given
+            ) from None
     if not isinstance(given, datetime):
         return datetime.combine(given + timedelta(days=whole_day), time(), UTC)
     return given if given.tzinfo is not None else given.replace(tzinfo=UTC)

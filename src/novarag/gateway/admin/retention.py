@@ -46,7 +46,9 @@ def drop_audit(settings: str | Path, *, before: date | str, out: str | Path) -> 
 
     last = _read_day(before, "before")
     if last > datetime.now(UTC).date():
-        raise UsageError(f"{last} (`before`) is not over yet; days up to yesterday can be dropped")
+        raise UsageError.saying(
+            "{} (`before`) is not over yet; days up to yesterday can be dropped", last
+        )
     return ask_database(drop_days_before(dsn, last, Path(out)))
 
 
@@ -81,4 +83,6 @@ def _read_day(given: date | str, name: str) -> date:
     try:
         return date.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:
-        raise UsageError(f"`{name}` must be a day such as 2026-01-31, not {given!r}") from None
+        raise UsageError.saying(
+            "`{}` must be a day such as 2026-01-31, not {!r}", name, given
+        ) from None

@@ -59,7 +59,7 @@ async def read_graded_async(dsn: str, model: str, since: datetime, until: dateti
     import polars as pl
 
     if since.tzinfo is None or until.tzinfo is None:
-        raise ValueError("`since` and `until` need a time zone")
+        raise ValueError("since and until need a time zone")
     async with open_connection(dsn, command=None) as connection:
         rows = await connection.fetch(_GRADED, model, since, until)
     if not rows:

@@ -187,9 +187,10 @@ def _check_targets(model: torch.nn.Module, targets: Sequence[str]) -> None:
             found[name.rpartition(".")[2]] = None
     missing = [name for name in targets if name not in found]
     if missing:
-        raise UsageError(
-            f"the model has no linear layers named {plain_text(', '.join(missing))}; give"
-            f" `targets` that it has: {plain_text(', '.join(found))}"
+        raise UsageError.saying(
+            "the model has no linear layers named {}; give `targets` that it has: {}",
+            plain_text(", ".join(missing)),
+            plain_text(", ".join(found)),
         )
 
 
@@ -197,7 +198,7 @@ def _upper(model: Any, count: int) -> list[int] | None:  # noqa: ANN401
     """List the last `count` layers of a model; None for all of them."""
     whole = int(model.config.get_text_config().num_hidden_layers)
     if count > whole:
-        raise UsageError(f"`upper_layers` is {count}, and the model has {whole} layers")
+        raise UsageError.saying("`upper_layers` is {}, and the model has {} layers", count, whole)
     return list(range(whole - count, whole)) if count else None
 
 
@@ -205,8 +206,8 @@ def _check_lengths(trainer: SFTTrainer, longest: int) -> None:
     """Check that the trainer's tokens are no more than were counted before."""
     found = max(len(row["input_ids"]) for row in trainer.train_dataset)
     if found > longest:
-        raise UsageError(
-            f"the trainer makes {found:,} tokens of a sample, more than `max_length={longest}`"
+        raise UsageError.saying(
+            "the trainer makes {:,} tokens of a sample, more than `max_length={}`", found, longest
         )
 
 
@@ -260,9 +261,11 @@ class _CheckpointWatch(TrainerCallback):  # type: ignore[misc]  # a library with
         if "loss" not in row:
             return
         if not isfinite(row["loss"]):
-            raise UsageError(
-                f"the loss after step {state.global_step:,} is {row['loss']}: the training has come"
-                " apart; begin again with a lower `learning_rate` and another `out`"
+            raise UsageError.saying(
+                "the loss after step {:,} is {}: the training has come apart; begin again with a"
+                " lower `learning_rate` and another `out`",
+                state.global_step,
+                row["loss"],
             )
         tokens, seconds = int(row.get("num_tokens", 0)), monotonic() - self._began
         row["tokens"], row["seconds"] = self._tokens + tokens, self._seconds + seconds

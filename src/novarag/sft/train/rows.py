@@ -11,6 +11,7 @@ import orjson
 from novarag.checksums import digest
 from novarag.errors import DataError, UsageError
 from novarag.filters.options import WRITTEN
+from novarag.prose import say
 from novarag.sft.examples import TrainingExample
 from novarag.sft.export_folder import CARD, MADE_BY, card_is_whole
 from novarag.sft.levels import NO_NUMBER
@@ -77,9 +78,10 @@ class SoundSamples:
 def read_dataset(folder: Path) -> ExportedDataset:
     """Read the canonical files of an export; a folder with `train.jsonl` alone will do."""
     if not (folder / "train.jsonl").is_file():
-        raise UsageError(
-            f"{folder} holds no train.jsonl; name a folder that"
-            " `export_training_set(formats='canonical')` wrote"
+        raise UsageError.saying(
+            "{} holds no train.jsonl; name a folder that"
+            " `export_training_set(formats='canonical')` wrote",
+            folder,
         )
     paths = {name: folder / f"{name}.jsonl" for name in SPLITS}
     there = {name: path for name, path in paths.items() if path.is_file()}
@@ -120,9 +122,12 @@ def _check_files(card: dict[str, Any], hashes: dict[str, str]) -> None:
 
 def _altered(source: str) -> DataError:
     return DataError(
-        "the file is damaged: it is not what `export_training_set(...)` wrote.",
-        hint="run the same `export_training_set(...)` again; or, to train on the rows as they are,"
-        f" take {CARD} away.",
+        say("the file is damaged: it is not what `export_training_set(...)` wrote."),
+        hint=say(
+            "run the same `export_training_set(...)` again; or, to train on the rows as they"
+            " are, take {} away.",
+            CARD,
+        ),
         source=source,
     )
 
@@ -150,7 +155,7 @@ def _example(line: bytes, source: str, number: int) -> TrainingExample:
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             "is not a prompt of a user and a completion of an assistant.",
-            hint="export again with `export_training_set(formats='canonical')`.",
+            hint=say("export again with `export_training_set(formats='canonical')`."),
             source=source,
             row=number,
         ) from error

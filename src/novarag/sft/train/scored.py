@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from novarag.errors import UsageError
+from novarag.prose import say
 from novarag.sft.levels import COUNTS, NO_NUMBER, number_span, write_level
 from novarag.texts import plain_text
 
@@ -84,10 +85,14 @@ def level_tokens(
                 f"{levels.digits[i]} is {_pieces(ruler, found[i].number)}"
                 for i in sorted((one, other))
             )
-            hint = "train with `loss='text'`" if levels.count == COUNTS[0] else "give `levels=10`"
-            raise UsageError(
-                f"the tokenizer {ruler.name!r} does not say each of {levels.count} levels by one"
-                f" token of its own ({', '.join(shown)}); {hint}"
+            fewer = levels.count == COUNTS[0]
+            raise UsageError.saying(
+                "the tokenizer {!r} does not say each of {} levels by one token of its own ({});"
+                " {}",
+                ruler.name,
+                levels.count,
+                ", ".join(shown),
+                say("train with `loss='text'`") if fewer else say("give `levels=10`"),
             )
     return LevelTokens(tokens=tuple(number[0] for number in numbers), rest=numbers[0][1:])
 

@@ -83,19 +83,21 @@ class TrainingSettings:
         positive = ("learning_rate", "epochs", "max_length", "rank", "alpha", "batch", "at_once")
         for name in positive:
             if not 0 < getattr(self, name) < inf:
-                raise UsageError(f"`{name}` must be a number above 0")
+                raise UsageError.saying("`{}` must be a number above 0", name)
         if not 0 <= self.warmup < 1:
-            raise UsageError("`warmup` is a share of the steps, from 0 to below 1")
+            raise UsageError.saying("`warmup` is a share of the steps, from 0 to below 1")
         self._check_loss()
         if self.upper_layers < 0:
-            raise UsageError("`upper_layers` is a number of layers; 0 adapts all of them")
+            raise UsageError.saying("`upper_layers` is a number of layers; 0 adapts all of them")
         if not self.targets:
-            raise UsageError("`targets` must name a layer")
+            raise UsageError.saying("`targets` must name a layer")
         object.__setattr__(self, "at_once", min(self.at_once, self.batch))
         if self.batch % self.at_once:
-            raise UsageError(
-                f"a step of {self.batch} samples cannot be taken {self.at_once} at a time; give"
-                " `batch` and `at_once` such that the first is a multiple of the second"
+            raise UsageError.saying(
+                "a step of {} samples cannot be taken {} at a time; give `batch` and `at_once`"
+                " such that the first is a multiple of the second",
+                self.batch,
+                self.at_once,
             )
 
     def _check_loss(self) -> None:
@@ -103,8 +105,8 @@ class TrainingSettings:
             raise UnknownNameError(self.loss, LOSSES)
         ConfidenceLevels(self.levels)
         if self.mask_confidence and self.is_scored:
-            raise UsageError(
-                f"`mask_confidence` leaves out all that `loss={self.loss!r}` looks at; give one"
+            raise UsageError.saying(
+                "`mask_confidence` leaves out all that `loss={}` looks at; give one", self.loss
             )
 
     @property
@@ -124,9 +126,12 @@ class TrainingSettings:
         """Return how many times samples are taken on each device for one step."""
         rounds, left = divmod(self.batch, self.at_once * devices)
         if left or not rounds:
-            raise UsageError(
-                f"a step of {self.batch} samples cannot be shared by {devices} devices that take"
-                f" {self.at_once} at a time; change `batch` or `at_once`"
+            raise UsageError.saying(
+                "a step of {} samples cannot be shared by {} devices that take {} at a time;"
+                " change `batch` or `at_once`",
+                self.batch,
+                devices,
+                self.at_once,
             )
         return rounds
 

@@ -8,11 +8,14 @@ import orjson
 
 from novarag.atomic import drafts_of, write_whole
 from novarag.errors import DataError, StorageError, UsageError
+from novarag.prose import Parameter, join_prose, say
 from novarag.sft.train.settings import LATER, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from novarag.prose import Part
 
 PLAN, FACTS = "plan.json", "training.json"
 _WEIGHTS = "adapter/adapter_model.safetensors"
@@ -26,8 +29,13 @@ def check_place(out: Path, plan: Mapping[str, Any]) -> None:
     other = list(differences(begun, plan))
     if other:
         raise UsageError(
-            f"{out} was begun otherwise: {'; '.join(other)}. Give the same to go on, or name"
-            " another folder with `out`"
+            say(
+                "{} was begun otherwise: {}. Give the same to go on, or name another folder with"
+                " `out`",
+                out,
+                join_prose("; ", other),
+            ),
+            parameter="out",
         )
 
 
@@ -39,7 +47,7 @@ def _begun(out: Path) -> dict[str, Any] | None:
         return read_json(out / PLAN)
     # A kill in the first instant leaves a draft of the plan and nothing else.
     if not out.is_dir() or set(out.iterdir()) - set(drafts_of(out / PLAN)):
-        raise UsageError(f"{out} holds something else; name another folder with `out`")
+        raise UsageError.saying("{} holds something else; name another folder with `out`", out)
     return None
 
 
@@ -50,14 +58,14 @@ def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
         return
     for name, before, after in _pairs(begun, now):
         if before != after:
-            yield f"{name} was {_shown(before)}, now {_shown(after)}"
+            yield say("{} was {}, now {}", name, _shown(before), _shown(after))
 
 
 def _pairs(
     begun: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[tuple[str, object, object]]:
+) -> Iterator[tuple[Part, object, object]]:
     for name, value in now["settings"].items():
-        yield f"`{name}`", begun["settings"].get(name, LATER.get(name, value)), value
+        yield Parameter(name), begun["settings"].get(name, LATER.get(name, value)), value
     files = {file["name"]: file["sha256"] for file in begun["files"]}
     ours = {file["name"]: file["sha256"] for file in now["files"]}
     for name in sorted(files.keys() | ours.keys()):
@@ -91,7 +99,9 @@ def read_json(path: Path) -> dict[str, Any]:
         facts = None
     if not isinstance(facts, dict):
         raise DataError(
-            "is damaged.", hint="name another folder with `out` and train again.", source=str(path)
+            "is damaged.",
+            hint=say("name another folder with `out` and train again."),
+            source=str(path),
         )
     return facts
 

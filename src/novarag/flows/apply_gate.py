@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import KIND, STATED
-from novarag.errors import UsageError
 from novarag.flows.calibrate import as_calibration, calibrated_columns, check_source
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.gate import as_gate
@@ -77,7 +76,7 @@ def apply_gate(
     on_event(TableRead(taken.taken))
     table, rows = every_row(taken, signal)
     if not other_source:
-        _check_gate_source(chosen, rows.source)
+        check_source(chosen, rows.source)
         if made is not None:
             check_source(made, rows.source)
     states = [rows.state_name(number) for number in rows.state]
@@ -107,18 +106,3 @@ def is_gate_file(path: str | Path) -> bool:
     except OSError:
         return False
     return content is not None and content.get("kind") == KIND
-
-
-def _check_gate_source(gate: Gate, source: AnswerSource) -> None:
-    """Refuse answers of another model or prompt than those a gate was set on."""
-    differs = gate.source.differs_from(source)
-    if differs is not None:
-        ours, theirs = getattr(gate.source, differs), getattr(source, differs)
-        raise UsageError.saying(
-            "the gate was set on the {} {!r}, these answers are of {!r}. Set one on answers of"
-            " that {}, or pass `other_source=True`.",
-            differs,
-            ours,
-            theirs,
-            differs,
-        )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from polars import DataFrame, Series
 
     from novarag.answers.opening.columns import Columns
+    from novarag.calibration.gate import Gate
     from novarag.calibration.graded_answers import AnswerSource, GradedAnswers
     from novarag.flows.events import EventListener
     from novarag.strategies import Labels
@@ -171,19 +172,21 @@ def calibrated_columns(applied: CalibratedRows, notes: list[str | None]) -> list
     ]
 
 
-def check_source(calibration: Calibration, source: AnswerSource) -> None:
-    """Refuse answers of another model or prompt than those a calibration was fitted on."""
-    differs = calibration.source.differs_from(source)
-    if differs is not None:
-        ours, theirs = getattr(calibration.source, differs), getattr(source, differs)
-        raise UsageError.saying(
-            "the calibration was fitted on the {} {!r}, these answers are of {!r}. Fit one on"
-            " answers of that {}, or pass `other_source=True`.",
-            differs,
-            ours,
-            theirs,
-            differs,
-        )
+def check_source(made: Calibration | Gate, source: AnswerSource) -> None:
+    """Refuse answers of another model or prompt than those a calibration or a gate came from."""
+    differs = made.source.differs_from(source)
+    if differs is None:
+        return
+    raise UsageError.saying(
+        "the {} the {} {!r}, these answers are of {!r}. {} one on answers of that {}, or pass"
+        " `other_source=True`.",
+        "calibration was fitted on" if isinstance(made, Calibration) else "gate was set on",
+        differs,
+        getattr(made.source, differs),
+        getattr(source, differs),
+        "Fit" if isinstance(made, Calibration) else "Set",
+        differs,
+    )
 
 
 def check_unseen(calibration: Calibration, rows: GradedAnswers) -> None:

@@ -1,4 +1,4 @@
-"""Recipes of CONTRIBUTING are followed to the letter, in a package or in a copy of this tree.
+"""Recipes of docs/extending.md are followed to the letter, in a package or in a copy of this tree.
 
 Each test prints the files that it touched: one and its row, and what is generated from them.
 """
@@ -25,7 +25,7 @@ from novarag.examples import EXAMPLE_GROUP
 from novarag.strategies import VANILLA
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = "recipe_of_contributing"
+PACKAGE = "recipe_of_extending"
 COPIED = (
     *("src", "tests/__init__.py", "tests/conftest.py", "tests/support", "tools", "Makefile"),
     *("tests/unit/strategies", "tests/unit/flows/test_public_data.py", "docs/cli.md"),
@@ -34,8 +34,8 @@ COPIED = (
 
 
 def recipe(heading, kind="python"):
-    """Take the blocks of one kind under a heading of CONTRIBUTING; there is one at least."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    """Take the blocks of one kind under a heading of the page; there is one at least."""
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     fence = re.compile(rf"^( *)```{kind}\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
     blocks = [dedent(block) for _, block in fence.findall(section)]

@@ -64,8 +64,8 @@ def normalize(text: str) -> str:
     return _normalize_short(text) if len(text) < 200 else " ".join(tokens(text))
 
 
-# A refusal, as the whole answer, or anywhere in it as whole words.
 _REFUSALS_WHOLE = frozenset(" ".join(tokens(text)) for text in WHOLE_REFUSALS)
+# Refusals that count anywhere in an answer, as whole words of it.
 _REFUSED = re.compile(
     rf"(?:^| )(?:{'|'.join(re.escape(' '.join(tokens(text))) for text in REFUSALS_WITHIN)})(?= |$)"
 )

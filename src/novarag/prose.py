@@ -55,7 +55,7 @@ class Call:
         return f"`{self.function}({', '.join([*map(_written, self.arguments), *named])})`"
 
 
-Part = str | Parameter | Call
+ProsePart = str | Parameter | Call
 """What a message is made of."""
 
 
@@ -76,9 +76,9 @@ class Prose(str):
     """
 
     __slots__ = ("parts",)
-    parts: tuple[Part, ...]
+    parts: tuple[ProsePart, ...]
 
-    def __new__(cls, *parts: Part) -> Self:
+    def __new__(cls, *parts: ProsePart) -> Self:
         """Put parts together; a `Prose` among them brings its own."""
         made = super().__new__(cls, "".join(map(str, parts)))
         made.parts = tuple(
@@ -95,7 +95,7 @@ class Prose(str):
         return next((part.name for part in self.parts if isinstance(part, Parameter)), None)
 
 
-def join_prose(between: str, texts: Iterable[Part]) -> Prose:
+def join_prose(between: str, texts: Iterable[ProsePart]) -> Prose:
     """Join texts as `str.join` does; their parts stay parts.
 
     >>> join_prose(" or ", [Parameter("uri"), Parameter("http")])
@@ -118,14 +118,14 @@ def say(template: str, /, *values: object) -> Prose:
     >>> say("{:,} shards of {} are damaged: run `recover({})`", 1200, "a`b", "a`b").parts[-1]
     Call(function='recover', arguments=('a`b',), settings={})
     """
-    parts: list[Part] = []
+    parts: list[ProsePart] = []
     left = iter(values)
     for number, piece in enumerate(template.split("`")):
         parts.extend([_named(piece, left)] if number % 2 else _filled(piece, left))
     return Prose(*parts)
 
 
-def _filled(words: str, values: Iterator[object]) -> Iterator[Part]:
+def _filled(words: str, values: Iterator[object]) -> Iterator[ProsePart]:
     for text, name, spec, conversion in _WORDS.parse(words):
         if text:
             yield text
@@ -138,7 +138,7 @@ def _filled(words: str, values: Iterator[object]) -> Iterator[Part]:
             yield str(_WORDS.format_field(_WORDS.convert_field(value, conversion), spec or ""))
 
 
-def _named(code: str, values: Iterator[object]) -> Part:
+def _named(code: str, values: Iterator[object]) -> ProsePart:
     """Read what stands in backticks, as the argument of a call: it may be a setting."""
     if code == "{}":
         return Parameter(str(next(values)))

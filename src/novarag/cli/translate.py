@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typer.core import TyperCommand, TyperGroup
 
-    from novarag.prose import Part
+    from novarag.prose import ProsePart
 
 VERB_OF = {
     "measure": "measure",
@@ -129,7 +129,7 @@ def said(message: str, flags: frozenset[str] | None = None) -> str:
     return "".join(_said(part, known) for part in parts)
 
 
-def _said(part: Part, flags: frozenset[str]) -> str:
+def _said(part: ProsePart, flags: frozenset[str]) -> str:
     if isinstance(part, Parameter) and flag_of(part.name) in flags:
         shown = flag_of(part.name) if part.value is ... else say_flag(part.name, part.value)
     elif isinstance(part, Call) and part.function in VERB_OF:

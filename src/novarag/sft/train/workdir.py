@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from novarag.prose import Part
+    from novarag.prose import ProsePart
 
 PLAN, FACTS = "plan.json", "training.json"
 _WEIGHTS = "adapter/adapter_model.safetensors"
@@ -63,7 +63,7 @@ def differences(begun: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
 
 def _pairs(
     begun: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[tuple[Part, object, object]]:
+) -> Iterator[tuple[ProsePart, object, object]]:
     for name, value in now["settings"].items():
         yield Parameter(name), begun["settings"].get(name, LATER.get(name, value)), value
     files = {file["name"]: file["sha256"] for file in begun["files"]}

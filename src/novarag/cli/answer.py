@@ -64,7 +64,7 @@ def answer(
             "--strategy",
             "-s",
             help=f"{OURS}; {PAPERS}; or package.module:OBJECT. Two are shown side by side."
-            "  [default: nova]",
+            " By default nova.",
         ),
     ] = None,
     calibration: Annotated[

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 MEANING = {
     ExitCode.DONE: "done",
     ExitCode.INCOMPLETE: "done, but for what the output names: requests that failed or are left, a"
-    " shortcut, nothing kept, a file unlike its recipe, tables that want an index, files that"
+    " shortcut, nothing kept, a file unlike its recipe, tables that need an index, files that"
     " are missing",
     ExitCode.REFUSED: "not done: a wrong call, file, folder or server, said in one line",
     ExitCode.BROKEN: "done, and what --fail-on names was found: a relation that is broken, an"

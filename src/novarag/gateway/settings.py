@@ -142,7 +142,9 @@ class ReplyTexts(_SettingsPart):
     """What the user reads where there is no answer."""
 
     abstain: str = "I cannot answer this reliably from the documents I have."
-    clarify: str = "The documents disagree on this. Which of them do you mean, or what time?"
+    clarify: str = (
+        "The documents disagree about this. Please say which place, time or thing you mean."
+    )
     unread: str = "I could not produce a reliable answer. Please try again."
 
 

@@ -14,6 +14,7 @@ import novarag
 from novarag.cli import app
 from novarag.cli.exit_codes import ExitCode
 from novarag.cli.verbs import GROUPS, PANELS, SUMMARIES, VERBS, names_in
+from tests.support.verbs import verbs
 
 SOURCE = Path(novarag.__file__).parent
 CLI = SOURCE / "cli"
@@ -140,3 +141,15 @@ def test_seven_verbs_stand_first_and_every_other_in_a_named_panel():
     assert panels == ["Options", *PANELS]
     assert len(PANELS["Start here"]) <= 7
     assert [name for names in PANELS.values() for name in names] == names_in("")
+
+
+def test_no_word_of_a_help_is_lost_as_markup():
+    """Help is printed by Rich, to which a word in square brackets is a style."""
+    from rich.text import Text
+
+    lost = {}
+    for words, verb in verbs().items():
+        for text in (verb.help, *(getattr(param, "help", None) for param in verb.params)):
+            if text and (gone := len(text.replace("\\[", "[")) - len(Text.from_markup(text).plain)):
+                lost[" ".join(words), text] = gone
+    assert lost == {}

@@ -449,7 +449,7 @@ class TestLoops:
                     *(answerer.answer_async(QUESTION, PASSAGES) for _ in range(5))
                 )
                 found.append(await asyncio.to_thread(answerer.answer, QUESTION, PASSAGES))
-                with pytest.raises(UsageError, match="await `answer_async`"):
+                with pytest.raises(UsageError, match="await `answer_async"):
                     answerer.answer(QUESTION, PASSAGES)
                 return found
 

@@ -65,7 +65,7 @@ def test_other_formats_are_read():
 
 def test_odd_passages_and_questions_are_refused():
     assert score("When?", [Passage(text="x", source="s")], REPLY)["passages"][0]["source"] == "s"
-    with pytest.raises(UsageError, match="`text`"):
+    with pytest.raises(UsageError, match="or has its text"):
         score("When?", [{"content": "x"}], REPLY)
     with pytest.raises(UsageError, match="question is empty"):
         score(" ", [], REPLY)

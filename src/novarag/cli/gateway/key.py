@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from novarag.gateway.admin.client_keys import GatewayKey
 
 KeySettings = Annotated[
-    Path, typer.Option(help="Settings file of the gateway, whose [audit] names the database.")
+    Path, typer.Option(help="Settings file of the gateway, whose audit names the database.")
 ]
 
 
@@ -22,7 +22,7 @@ def add(
     tenant: Annotated[str, typer.Argument(help="Whose key it is: what the audit is kept under.")],
     settings: Annotated[
         Path | None,
-        typer.Option(help="Settings file of the gateway, whose [audit] names the database."),
+        typer.Option(help="Settings file of the gateway, whose audit names the database."),
     ] = None,
     scopes: Annotated[
         list[str] | None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def propose(
     settings: Annotated[
-        Path, typer.Argument(help="Settings file of the gateway, whose [audit] has the feedback.")
+        Path, typer.Argument(help="Settings file of the gateway, whose audit has the feedback.")
     ],
     served: Annotated[str, typer.Option(help="Name by which that file serves the model.")],
     risk: Annotated[

@@ -46,7 +46,7 @@ def fit(
     ] = _USUAL.warmup,
     targets: Annotated[
         list[str] | None,
-        typer.Option(help="Linear layers to adapt, repeatable.  [default: all seven of a llama]"),
+        typer.Option(help="Linear layers to adapt, repeatable; by default all seven of a llama."),
     ] = None,
     upper_layers: Annotated[
         int,

@@ -143,7 +143,7 @@ class ReplyTexts(_SettingsPart):
 
     abstain: str = "I cannot answer this reliably from the documents I have."
     clarify: str = (
-        "The documents disagree about this. Please say which place, time or thing you mean."
+        "The documents disagree about this. Which place, time or thing do you mean?"
     )
     unread: str = "I could not produce a reliable answer. Please try again."
 

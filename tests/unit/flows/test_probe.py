@@ -186,12 +186,12 @@ def test_questions_are_drawn_by_seed_and_more_keep_the_first():
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"refuse_above": 100}, r"`question_count=12`, or `profile=quick` for 33"),
-        ({"refuse_above": 5}, r"give `profile=quick` for 1$"),
+        ({"refuse_above": 100}, r"`question_count=12`, or `profile='quick'` for 33"),
+        ({"refuse_above": 5}, r"give `profile='quick'` for 1$"),
         ({"refuse_above": 2}, "the least is 3 calls for one question"),
         (
             {"refuse_above": 100, "profile": "full"},
-            r"`question_count=5`, or `profile=quick` for 33, or",
+            r"`question_count=5`, or `profile='quick'` for 33, or",
         ),
     ],
 )

@@ -312,7 +312,7 @@ def memories(gpus: tuple[Gpu, ...], a: dict[str, float]) -> list[str]:
         f"**Memory of training**, GB: rank {RANK}, samples of {LENGTH:,} tokens.",
         "",
         *rows(["part", *(f"{name}, {n} at once" for n in AT_ONCE for name in head)], body),
-        "**Memory of serving**: requests of sixteen samples that fit beside the weights at once.",
+        "**Memory of serving**: requests of sixteen samples that fit at once with the weights.",
         "",
         *rows(["GPU", *head], seats),
         f"**Disk**: weights of all four {weights:.0f} GB, and merged ones as much again for each"

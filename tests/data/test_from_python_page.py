@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import novarag
+
 pytestmark = pytest.mark.data
 PAGE = Path(__file__).parents[2] / "docs" / "from-python.md"
 
@@ -16,4 +18,4 @@ def test_reproduce(data, tmp_path, monkeypatch):
     block = re.search(
         r"^### paper reproduce$.*?^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
     )[1]
-    exec(compile(block, str(PAGE), "exec"), {})
+    exec(compile(block, str(PAGE), "exec"), {"novarag": novarag})  # the page imports it once

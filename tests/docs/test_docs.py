@@ -103,6 +103,17 @@ def test_commands_that_need_a_server_are_at_least_spelled_right(line):
     known[tuple(verb)].make_context(verb[-1], words[len(verb) :])
 
 
+def test_hooks_are_spelled_right():
+    """Arguments come from whoever uses a hook, so only its verb and options can be wrong here."""
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    entries = re.findall(r"^  entry: novarag (.+)$", hooks, re.MULTILINE)
+    assert len(entries) == hooks.count("entry:")
+    for line in entries:
+        verb, *words = shlex.split(line)
+        options = {name for param in verbs()[verb,].params for name in param.opts}
+        assert {word for word in words if word.startswith("-")} <= options, line
+
+
 def test_there_are_blocks_to_run():
     assert sum(len(BLOCK.findall(p.read_text("utf-8"))) for p in PAGES) >= 20
     assert [page for page in GENERATED if not page.is_file()] == []

@@ -142,9 +142,7 @@ class ReplyTexts(_SettingsPart):
     """What the user reads where there is no answer."""
 
     abstain: str = "I cannot answer this reliably from the documents I have."
-    clarify: str = (
-        "The documents disagree about this. Which place, time or thing do you mean?"
-    )
+    clarify: str = "The documents disagree about this. Which place, time or thing do you mean?"
     unread: str = "I could not produce a reliable answer. Please try again."
 
 

@@ -172,6 +172,7 @@ from novarag.report import Heading as Heading
 from novarag.report import write_report as write_report
 from novarag.report.comparison import Comparison as Comparison
 from novarag.rows import tabulate as tabulate
+from novarag.rows import to_pandas as to_pandas
 from novarag.runner.access import Access as Access
 from novarag.runner.stop import Stop as Stop
 from novarag.runs import Run as Run

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from novarag.errors import UsageError
 from novarag.grouping import check_judgment, evidence_state
 from novarag.records import Completion, Flaw, Judgment, Response, Trial
 from novarag.taxonomy import EvidenceState, Grade, Utility, group_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
 
     from novarag.records import PassageGroup
     from novarag.taxonomy import GroupKind, PassageKind
@@ -144,6 +148,30 @@ def tabulate(trials: Iterable[Trial]) -> pl.DataFrame:
         trials: The trials to lay out, a row for each; a `Run` yields its own.
     """
     return lay_out([to_row(trial)[: len(READ)] for trial in trials], READ)
+
+
+def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
+    """Turn a table of ours into a pandas frame, also where pyarrow is not installed.
+
+    Columns have the types that polars' own `to_pandas` gives them with pyarrow: numbers that miss
+    are NaN, other cells that miss are None.
+
+    Args:
+        table: A polars frame, such as `tabulate(run)`, `figures_frame(found)` or
+            `run.trials_table()`.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UsageError("to make a pandas frame, install pandas: pip install pandas") from None
+    return pd.DataFrame({column.name: _values(column) for column in table})
+
+
+def _values(column: pl.Series) -> NDArray[Any] | list[Any]:
+    """Take the cells of a column as pandas wants them, without Arrow between."""
+    if not column.dtype.is_numeric():
+        return column.to_list()
+    return (column.cast(pl.Float64) if column.null_count() else column).to_numpy()
 
 
 def lay_out(rows: Iterable[Sequence[Any]], schema: Mapping[str, Any]) -> pl.DataFrame:

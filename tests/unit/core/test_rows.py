@@ -1,6 +1,8 @@
 """A trial as a row: written once, read back as it was, and declared in one place."""
 
 import ast
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,18 @@ import polars as pl
 import pytest
 
 import novarag
-from novarag import Completion, Flaw, Grade, Judgment, Response, Trial, Utility, tabulate
+from novarag import (
+    Completion,
+    Flaw,
+    Grade,
+    Judgment,
+    Response,
+    Trial,
+    UsageError,
+    Utility,
+    tabulate,
+    to_pandas,
+)
 from novarag.examples import EXAMPLE_GROUP
 from novarag.rows import GRADED, READ, SAID, TRIALS, from_row, lay_out, parquet_bytes, to_row
 from novarag.taxonomy import EvidenceState
@@ -73,3 +86,40 @@ def test_the_schema_of_a_trial_is_declared_in_one_place():
         if len(names & READ.keys()) > len(READ) // 2
     }
     assert found == {"rows.py"}
+
+
+CELLS = pl.DataFrame(
+    {
+        "text": ["a", None], "flag": [True, None], "known": [True, False], "count": [1, None],
+        "place": [1, 2], "share": [0.5, None], "words": [["x"], None],
+    },
+    schema_overrides={"count": pl.Int16, "place": pl.Int32},
+)  # fmt: skip
+
+
+def test_a_pandas_frame_is_the_one_that_polars_makes_with_pyarrow():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    theirs = CELLS.to_pandas()
+    theirs["words"] = [None if row is None else list(row) for row in theirs["words"]]
+    pandas.testing.assert_frame_equal(to_pandas(CELLS), theirs)
+
+
+def test_a_pandas_frame_needs_no_pyarrow():
+    pytest.importorskip("pandas")
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from novarag import ask, tabulate, to_pandas\n"
+        "from novarag.examples import EXAMPLE_GROUP\n"
+        "run = ask([EXAMPLE_GROUP], 'nova', 'simulated:base')\n"
+        "for frame in (to_pandas(tabulate(run)), to_pandas(run.trials_table())):\n"
+        "    print(frame.shape[0], frame['strategy'][0], frame['confidence'].dtype)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "1 nova float64\n" * 2
+
+
+def test_without_pandas_its_name_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="install pandas"):
+        to_pandas(CELLS)

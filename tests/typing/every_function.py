@@ -102,6 +102,8 @@ def tables(frame: pl.DataFrame) -> None:
     figure = measured.overall.figures["ece"]
     assert_type(figure.value, float)
     assert_type(novarag.figures_frame(measured), pl.DataFrame)
+    assert_type(measured.to_latex(["brier"]), str)
+    measured.plot(group="a")
     heading = Heading(title="Ours", sources=["answers.csv"], made="2030-01-01", version="1")
     assert_type(novarag.write_report(measured, heading, HERE), list[Path])
     fitted = novarag.calibrate(answers, source=AnswerSource(model="llama"), page=HERE / "p.html")
@@ -149,6 +151,7 @@ def live(groups: Sequence[PassageGroup], strategy: Strategy) -> None:
     assert_type(run, Run)
     assert_type(novarag.open_run(HERE), Run)
     assert_type(novarag.tabulate(run.trials()), pl.DataFrame)
+    novarag.to_pandas(run.trials_table())
     assert_type(novarag.preview_ask("groups.jsonl", "cot", [MODEL, MODEL]).requests, int)
     assert_type(novarag.estimate(groups, "cot", MODEL, methods=["verbal"]), Estimates)
     attacked = novarag.attack(groups, MODEL, defences=["plain"], threshold=0.5)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from novarag.calibration.graded_answers import AnswerSource
     from novarag.calibration.reference import DriftReference
+    from novarag.report.plots import Axes
     from novarag.stats.arrays import Floats, Ints
 
 COVERS = 0.9
@@ -141,6 +142,21 @@ class Calibration:
     signal: SignalScale | None = None
     fitted: FitRecord | None = None
     reference: DriftReference | None = None  # what the answers looked like, to tell drift
+
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_calibration
+
+        return show_calibration(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what stated confidences become, with 90 % intervals; needs novarag[plot].
+
+        Args:
+            ax: The Axes to draw into; None makes new ones.
+        """
+        from novarag.report.plots import draw_calibration
+
+        return draw_calibration(self, ax)
 
     def one(
         self, confidence: float, state: str | None = None, signal: float | None = None

@@ -19,6 +19,8 @@ from novarag.records import TOLERANCE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from novarag.report.plots import Axes
+
 KIND = "gate 1"
 """What a file says it is; the number changes with the meaning of its fields."""
 
@@ -121,6 +123,21 @@ class Gate:
     def promise(self) -> str:
         """What the gate promises, or why it refuses, in a sentence or two."""
         return promise(self)
+
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_gate
+
+        return show_gate(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw risk against coverage as it was tested, with the threshold; needs novarag[plot].
+
+        Args:
+            ax: The Axes to draw into; None makes new ones.
+        """
+        from novarag.report.plots import draw_gate
+
+        return draw_gate(self, ax)
 
     def decide(self, score: float | None, state: str | None = None) -> Decision:
         """Say whether to give an answer with this score, beside evidence in this state.

@@ -10,12 +10,13 @@ import polars as pl
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from novarag.metrics.baselines import EceFloor
     from novarag.metrics.calibration import ConfidenceBins
     from novarag.metrics.decisions import Decisions
     from novarag.metrics.table import Metric
+    from novarag.report.plots import Axes
     from novarag.stats.arrays import Floats
     from novarag.stats.figure import Figure
 
@@ -117,6 +118,34 @@ class Measurement:
         more = len(self.groups) - _SHOWN
         return "\n  ".join([head, *lines, *([f"… and {more:,} more groups"] if more > 0 else [])])
 
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_measurement
+
+        return show_measurement(self)
+
+    def plot(self, ax: Axes | None = None, *, group: str | None = None) -> Axes:
+        """Draw a reliability diagram with intervals and counts; needs novarag[plot].
+
+        Args:
+            ax: The Axes to draw into; None makes new ones.
+            group: The name of the group to draw; None draws the groups beside each other, or all
+                answers where nothing is compared.
+        """
+        from novarag.report.plots import draw_measurement
+
+        return draw_measurement(self, ax, group=group)
+
+    def to_latex(self, metrics: Sequence[str] | None = None) -> str:
+        """Lay the figures out as a LaTeX tabular in the style of booktabs.
+
+        Args:
+            metrics: The names of the figures, such as "brier"; None takes the headline ones.
+        """
+        from novarag.report.latex import write_tabular
+        from novarag.report.shown_tables import tabulate_measurement
+
+        return write_tabular(tabulate_measurement(self, metrics))
+
 
 def _line(panel: Panel) -> str:
     shown = ("accuracy", "mean_confidence", "ece", "brier", "auroc")
@@ -142,7 +171,7 @@ def figures_frame(measurement: Measurement) -> pl.DataFrame:
     """Lay a measurement's figures out, one row per group and metric.
 
     The group is `all` for the whole table. A group that was too small to measure has one row, with
-    the reason in `refusal`. `.to_pandas()` makes it a pandas frame.
+    the reason in `refusal`. `to_pandas` makes it a pandas frame.
 
     Args:
         measurement: What `measure` returned.

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from novarag.calibration.calibration import Calibration, ConfidenceFigures, FitRecord
+    from novarag.calibration.calibration import (
+        Calibration,
+        ConfidenceFigures,
+        FitRecord,
+        ObservedRange,
+    )
     from novarag.calibration.graded_answers import GradedAnswers
+    from novarag.stats.arrays import Floats
 
 TITLE = "What the calibration does"
 FEW = 100
@@ -28,7 +34,9 @@ FEW = 100
 
 _ASKED = np.linspace(0, 1, 101)
 _BINS = 10  # tens of percent
-_SHOWN = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+SHOWN_CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+"""Stated confidences that a table says the worth of."""
+
 _SAME = 0.002  # a change of Brier that is none
 _STRAYS = 0.35  # size of level effects, in log-odds, from which they are spoken of
 
@@ -109,7 +117,7 @@ def _fitted(calibration: Calibration) -> FitRecord:
 
 def _what(calibration: Calibration, fitted: FitRecord) -> str:
     states = ", ".join(
-        f"{name or 'no evidence state'} {seen.rows:,}" for name, seen in calibration.seen.items()
+        f"{state_title(name)} {seen.rows:,}" for name, seen in calibration.seen.items()
     )
     signal = f" The signal {calibration.signal.name!r} joins." if calibration.signal else ""
     return f"Fitted on {fitted.rows:,} graded answers ({states}).{signal}"
@@ -154,12 +162,21 @@ def _width(calibration: Calibration) -> float:
     return float(np.mean(widths))
 
 
+def asked_values(seen: ObservedRange) -> Floats:
+    """List the whole percents that were graded in a state, for a curve through them."""
+    inside = np.abs(_ASKED - (seen.least + seen.most) / 2) <= (seen.most - seen.least) / 2 + 0.005
+    return _ASKED[inside] if inside.sum() > 1 else np.array([seen.least, seen.most])
+
+
+def state_title(state: str) -> str:
+    """Name an evidence state, or say that there is none."""
+    return state or "no evidence state"
+
+
 def draw_state(calibration: Calibration, graded: GradedAnswers, state: str) -> Markup:
     """Draw what stated confidences become in one state, over the graded answers of that state."""
     frame = PlotArea(54, 12, 380, 300)
-    seen = calibration.seen[state]
-    inside = np.abs(_ASKED - (seen.least + seen.most) / 2) <= (seen.most - seen.least) / 2 + 0.005
-    asked = _ASKED[inside] if inside.sum() > 1 else np.array([seen.least, seen.most])
+    asked = asked_values(calibration.seen[state])
     made = calibration.apply(asked, [state] * asked.size)
     low, high = ([(frame.x(c), frame.y(v)) for c, v in zip(asked, end, strict=True)]
                  for end in (made.low, made.high))  # fmt: skip
@@ -173,7 +190,7 @@ def draw_state(calibration: Calibration, graded: GradedAnswers, state: str) -> M
     ]  # fmt: skip
     names = np.array([graded.state_name(number) for number in graded.state])
     body += _points(frame, graded.rows(graded.read & (names == state)))
-    return svg(448, 360, f"What stated confidences become: {state or 'no evidence state'}", body)
+    return svg(448, 360, f"What stated confidences become: {state_title(state)}", body)
 
 
 def _points(frame: PlotArea, rows: GradedAnswers) -> list[Markup]:
@@ -203,7 +220,8 @@ def write_calibration_page(calibration: Calibration, graded: GradedAnswers, path
     """Write the page; `graded` are the rows that the calibration was fitted on."""
     states = list(calibration.seen)
     table = [
-        (stated, [calibration.one(stated, state or None) for state in states]) for stated in _SHOWN
+        (stated, [calibration.one(stated, state or None) for state in states])
+        for stated in SHOWN_CONFIDENCES
     ]
     page = render_page(
         "calibration.html.j2", title=TITLE, c=calibration, fitted=_fitted(calibration),

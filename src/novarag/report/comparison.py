@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from novarag.metrics.budgets import BudgetCheck, PairedTables
     from novarag.probes.changes import RelationCheck
+    from novarag.report.plots import Axes
 
 MARK = "<!-- novarag compare -->"
 """First line of a comment, by which the next one finds it to take its place."""
@@ -73,6 +74,28 @@ class Comparison:
         """Show the verdict, and what it rests on."""
         return "\n  ".join(["Comparison:", *comparison_lines(self)])
 
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_comparison
+
+        return show_comparison(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the paired differences with intervals and what is allowed; needs novarag[plot].
+
+        Args:
+            ax: The Axes to draw into; None makes new ones.
+        """
+        from novarag.report.plots import draw_comparison
+
+        return draw_comparison(self, ax)
+
+    def to_latex(self) -> str:
+        """Lay the budgets out as a LaTeX tabular in the style of booktabs."""
+        from novarag.report.latex import write_tabular
+        from novarag.report.shown_tables import tabulate_comparison
+
+        return write_tabular(tabulate_comparison(self))
+
 
 def budget_name(one: BudgetCheck) -> str:
     """Name a budget as it was given, with its group if it is of one."""
@@ -97,7 +120,8 @@ def verdict_line(found: Comparison, quote: Callable[[str], str] = plain_text) ->
 def _broken_words(found: Comparison, quote: Callable[[str], str]) -> Iterator[str]:
     for one in found.budgets:
         if one.held is BudgetStanding.BROKEN:
-            yield f"{_title(one, quote)} is worse by {worse_by(one)}, allowed are {allowed(one)}"
+            title = budget_title(one, quote)
+            yield f"{title} is worse by {worse_by(one)}, allowed are {allowed(one)}"
     for relation in found.relations:
         if relation.held is BudgetStanding.BROKEN:
             yield f"the relation {relation.name} held before and breaks now"
@@ -111,7 +135,8 @@ def _undecided_words(found: Comparison) -> str:
     return "Not enough questions to tell" if few else "Cannot tell"
 
 
-def _title(one: BudgetCheck, quote: Callable[[str], str]) -> str:
+def budget_title(one: BudgetCheck, quote: Callable[[str], str] = plain_text) -> str:
+    """Say what a budget is of: its figure's title, and the group, shown by `quote`."""
     title = title_of(one.metric)
     return title if one.group is None else f"{title} of {quote(one.group)}"
 
@@ -182,19 +207,22 @@ def _many(count: int, what: str) -> str:
 
 def comparison_lines(found: Comparison) -> list[str]:
     """Say in plain sentences what was found, the verdict first, for a terminal."""
-    lines = [verdict_line(found), *map(_budget_line, sorted(found.budgets, key=_rank))]
-    lines += [f"{r.held}: {r.title}: {changed(r)}" for r in sorted(found.relations, key=_rank)]
+    lines = [verdict_line(found), *map(_budget_line, sorted(found.budgets, key=rank_standing))]
+    lines += [
+        f"{r.held}: {r.title}: {changed(r)}" for r in sorted(found.relations, key=rank_standing)
+    ]
     return [plain_text(line, longest=500) for line in [*lines, *paired_line(found), *found.notes]]
 
 
 def _budget_line(one: BudgetCheck) -> str:
-    title = _title(one, plain_text)
+    title = budget_title(one)
     if one.why is not None:
         return f"{one.held}: {title}: {one.why}"
     return f"{verdict_word(one)}: {title}: worse by {worse_by(one)}, allowed are {allowed(one)}"
 
 
-def _rank(one: BudgetCheck | RelationCheck) -> int:
+def rank_standing(one: BudgetCheck | RelationCheck) -> int:
+    """Say where a budget or a relation stands in a list: broken ones first, kept ones last."""
     return _ORDER.index(one.held)
 
 
@@ -222,10 +250,10 @@ def _budget_table(budgets: Sequence[BudgetCheck]) -> list[str]:
         "| | before | now | worse by (95 % interval) | allowed | |",
         "|---|---|---|---|---|---|",
     ]
-    for one in sorted(budgets, key=_rank)[:SHOWN]:
+    for one in sorted(budgets, key=rank_standing)[:SHOWN]:
         old, new = (number(one.metric, value) for value in (one.old, one.new))
         cells = [
-            _title(one, as_code),
+            budget_title(one, as_code),
             old,
             new,
             worse_by(one),
@@ -240,7 +268,9 @@ def _relation_table(relations: Sequence[RelationCheck]) -> list[str]:
     """Show the relations that are not simply kept, and count the others."""
     if not relations:
         return []
-    shown = [one for one in sorted(relations, key=_rank) if one.held is not BudgetStanding.KEPT]
+    shown = [
+        one for one in sorted(relations, key=rank_standing) if one.held is not BudgetStanding.KEPT
+    ]
     kept = len(relations) - len(shown)
     said = f"{_many(kept, 'relation')} of probes not broken by the change."
     if not shown:

@@ -60,6 +60,11 @@ class Run:
             f" in {parts:,} shards\n  {self._state()})"
         )
 
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_run
+
+        return show_run(self)
+
     def _state(self) -> str:
         """Say in a line how far the run is; a damaged one must be shown too."""
         try:

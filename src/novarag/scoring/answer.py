@@ -101,7 +101,7 @@ class Answer:
         found = "unread" if self.answer is None else repr(plain_text(self.answer))
         lines = [
             found,
-            *self._confidence(),
+            *self.confidence_lines(),
             *([] if self.evidence is None else [f"evidence {self.evidence}"]),
             f"{self.decision or 'no decision'}: {self.reason}",
             *(f"note: {plain_text(note)}" for note in self.notes[:3]),
@@ -109,7 +109,13 @@ class Answer:
         text = "\n  ".join(lines)
         return f"Answer({text})"
 
-    def _confidence(self) -> list[str]:
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_answer
+
+        return show_answer(self)
+
+    def confidence_lines(self) -> list[str]:
+        """Say how far to trust the answer, in a line; nothing of a reply that could not be read."""
         if self.confidence is None or self.stated is None:
             return []
         if self.interval is None:

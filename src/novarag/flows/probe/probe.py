@@ -73,6 +73,11 @@ class ProbeResult:
         ]
         return "\n".join(lines) + ")"
 
+    def _repr_html_(self) -> str:
+        from novarag.report.fragments import show_probe
+
+        return show_probe(self.card, self.system, self.profile, self.dead)
+
 
 async def probe_async(
     groups: GroupRows,

@@ -86,10 +86,10 @@ from novarag.flows.pick import PickedAnswers as PickedAnswers
 from novarag.flows.pick import pick_answers as pick_answers
 from novarag.flows.pick import read_grades as read_grades
 from novarag.flows.probe.probe import ProbePreview as ProbePreview
-from novarag.flows.probe.probe import ProbeResult as ProbeResult
 from novarag.flows.probe.probe import preview_probe as preview_probe
 from novarag.flows.probe.probe import probe as probe
 from novarag.flows.probe.probe import probe_async as probe_async
+from novarag.flows.probe.result import ProbeResult as ProbeResult
 from novarag.flows.public_data import PreparedTable as PreparedTable
 from novarag.flows.public_data import PublicData as PublicData
 from novarag.flows.public_data import public_data as public_data

@@ -27,7 +27,8 @@ from novarag.texts import plain_text
 if TYPE_CHECKING:
     from novarag.calls import Price
     from novarag.flows.events import RunEnded
-    from novarag.flows.probe.probe import ProbePreview, ProbeResult
+    from novarag.flows.probe.probe import ProbePreview
+    from novarag.flows.probe.result import ProbeResult
     from novarag.runner.access import Access, App
 
 

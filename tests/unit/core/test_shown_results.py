@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from novarag import UnknownNameError, UsageError, measure
+from novarag.probes import RelationVerdict
+from novarag.probes.changes import compare_verdicts
 from novarag.report.calibration import calibration_verdict
 from novarag.report.comparison import verdict_line
 from novarag.report.probe import probe_verdict
@@ -222,3 +224,20 @@ def test_results_that_know_little_are_shown_too():
 
 def _fail(*_):
     raise OSError("no disk")
+
+
+def test_what_could_not_be_compared_or_tested_is_said_in_the_picture():
+    from matplotlib import pyplot as plt
+
+    found = plain_results()["comparison"]
+    refused = replace(found.budgets[0], worse=None, why="20 rows, too few")
+    relations = compare_verdicts(
+        {"agreement": RelationVerdict.BREAKS}, {"agreement": RelationVerdict.HOLDS}
+    )
+    mixed = replace(found, budgets=(refused,), relations=relations)
+    assert [text.get_text() for text in mixed.plot().texts] == ["20 rows, too few"]
+    texts = Fragment(mixed._repr_html_()).texts
+    assert {"20 rows, too few", relations[0].title, "broken"} <= set(texts)
+    untested = replace(plain_results()["gate"], path=(), threshold=None).plot()
+    assert "too few rows for a single test" in {text.get_text() for text in untested.texts}
+    plt.close("all")

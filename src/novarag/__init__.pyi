@@ -24,6 +24,7 @@ from novarag.calls import Usage as Usage
 from novarag.datasets import load_benchmark as load_benchmark
 from novarag.datasets import load_groups as load_groups
 from novarag.datasets.clean_card import BenchmarkFile as BenchmarkFile
+from novarag.demo.serve import serve_demo as serve_demo
 from novarag.errors import DataError as DataError
 from novarag.errors import NovaragError as NovaragError
 from novarag.errors import ServiceError as ServiceError

@@ -19,7 +19,7 @@ from tests.support.pages import PAGES, WIDTHS, make_page
 pytestmark = pytest.mark.browser
 
 TEMPLATES = (
-    "attack", "calibration", "funnel", "gate", "grades", "probe", "profile", "report", "sheet", "study", "tables",
+    "attack", "calibration", "demo", "funnel", "gate", "grades", "probe", "profile", "report", "sheet", "study", "tables",
     "training",
 )  # fmt: skip
 PAPER = 718  # pixels between the margins of A4
@@ -51,7 +51,7 @@ HIDDEN = """[...document.querySelectorAll('details table')]
 SCROLLS = "[...document.querySelectorAll('.wide')].map(e => getComputedStyle(e).overflowX)"
 REACHABLE = """(() => {
   const shown = e => e.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true});
-  const all = [...document.querySelectorAll('a[href], summary, input, button, [tabindex="0"]')]
+  const all = [...document.querySelectorAll('a[href], summary, input, textarea, button, [tabindex="0"]')]
     .filter(e => !e.disabled && shown(e));
   window.first = new Set();
   window.stops = all.filter(e => {

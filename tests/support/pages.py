@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 from contextlib import chdir
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,10 @@ from typer.testing import CliRunner
 
 import novarag
 from novarag.cli import app
+from novarag.demo.chain import DemoChain, make_chain
+from novarag.demo.questions import join_passages, prepared_questions
+from novarag.flows.sync import run_sync
+from novarag.report.demo import DemoForm, demo_page
 from novarag.report.study import grades_html, write_sheet, write_study
 from novarag.report.training import training_page
 from novarag.study import analyse, make_sheet, simulated_ratings
@@ -282,6 +286,35 @@ def _attack(folder: Path) -> Path:
     return folder / "attack" / "attack.html"
 
 
+def _demo(name: str, fault: str = "") -> Callable[[Path], Path]:
+    """Return what writes the demo's page on a prepared question, or on a form with a fault."""
+
+    def make(folder: Path) -> Path:
+        chain = made_chain()
+        prepared = prepared_questions()
+        asked = prepared[name].asked
+        form = DemoForm(
+            question=asked.question, answer=asked.answer,
+            passages=join_passages(asked.passages), fault=fault,
+        )  # fmt: skip
+        answer = None if fault else run_sync(chain.answer(asked))
+        page = folder / "demo.html"
+        text = demo_page(
+            chain.measurement, chain.gate, form=form, answer=answer,
+            prepared={one.name: one.title for one in prepared.values()},
+            chosen="" if fault else name,
+        )  # fmt: skip
+        page.write_text(text, "utf-8")
+        return page
+
+    return make
+
+
+@cache
+def made_chain() -> DemoChain:
+    return make_chain()
+
+
 PAGES: dict[str, Callable[[Path], Path]] = {
     "measure": _report(answers),
     "measure-usable": _report(honest),
@@ -303,6 +336,9 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "sheet": _sheet,
     "grades": _grades,
     "train": _training,
+    "demo": _demo("contradict"),
+    "demo-limit": _demo("mistaken"),
+    "demo-fault": _demo("junk", "there are 9 passages; the demo takes 8"),
 }
 """Every kind of page, and what writes one into a folder of its own."""
 

@@ -98,6 +98,7 @@ def tables(frame: pl.DataFrame) -> None:
     answers = novarag.read_answers("answers.csv", columns=columns, source="llama")
     assert_type(answers, Answers)
     assert_type(novarag.write_example("answers.csv"), ExampleFile)
+    novarag.serve_demo(port=8765, open_page=True, on_event=hear)
     measured = novarag.measure(frame, by=["model"], metrics=["ece"], on_event=hear)
     figure = measured.overall.figures["ece"]
     assert_type(figure.value, float)

@@ -13,6 +13,7 @@ SUMMARIES: dict[str, str] = {
     "apply": "Apply a calibration or a gate to new answers, which need not be graded.",
     "answer": "Answer one question beside its passages: answer, confidence, evidence, decision.",
     "ask": "Ask a model every group of a file; killed at any instant, the same command goes on.",
+    "demo": "Show the whole chain on a made-up log, as a page on this machine; nothing to configure.",
     "example": "Write an example: answers, pools of passages, a pipeline, or settings of a gateway.",
     "probe": "Prove over-confidence without a label: ask again beside changed passages, judge shifts.",
     "attack": "Put attacks among the passages, and count what they change beyond a repeat's noise.",
@@ -72,7 +73,8 @@ VERBS = tuple(path for path in SUMMARIES if path not in GROUPS)
 """The paths that can be called."""
 
 PANELS: dict[str, tuple[str, ...]] = {
-    "Start here": ("measure", "calibrate", "gate", "apply", "answer", "ask", "example"),
+    "Start here": ("measure", "calibrate", "gate", "apply", "answer", "ask"),
+    "Nothing at hand yet": ("demo", "example"),
     "Without labels": ("probe", "attack"),
     "Before a change is merged": ("compare",),
     "Groups of verbs": ("prompt", "run", "train", "gateway", "retrieval", "grading", "paper"),

@@ -80,6 +80,7 @@ GOOD: dict[str, list[str]] = {
     "paper data": ["retrieval", "text.txt", "--out", "OUT"],
     "prompt render": ["groups.jsonl"],
     "prompt read": [],
+    "demo": [],
     "example": ["OUT.csv"],
     "paper study sheet": ["good/run", "good/other", "--questions", "2", "--out", "OUT"],
     "paper study read": ["good/sheet", "ann.json", "ben.json", "--replicates", "100", "--out", "OUT"],

@@ -28,6 +28,7 @@ MEANING = {
     "--note": "^Note on",
     "--out": "^(File|Folder)",
     "--page": "page",
+    "--port": "^Port to listen at",
     "--price": "^IN:OUT, money per million tokens",
     "--questions": "^How many questions",
     "--revision": "^Revision of the",

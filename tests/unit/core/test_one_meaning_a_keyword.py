@@ -42,6 +42,7 @@ MEANING = {
     "passages": "^The passages|^the texts it was shown",
     "path": "^The file (to read|to write|that)",
     "plan": "^What `serving_plan` returned",
+    "port": "^Port to listen at",
     "question": "^The question",
     "question_count": "^How many questions",
     "questions": "^(Questions with answers|A file .*; or questions)",

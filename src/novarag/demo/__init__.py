@@ -1,0 +1,1 @@
+"""A demo: a made-up log measured, calibrated and gated, and questions to a simulated model."""

@@ -49,6 +49,7 @@ def test_blocks_that_are_not_run_as_they_stand_are_run_in_tests():
     known = {"train fit", "train serve", "run send", "paper nova-clean"}
     known |= {"gateway serve", "gateway adopt", "gateway key list"}
     known |= {"gateway audit drop", "gateway audit export", "gateway audit forget"}
+    known.add("demo")
     known.add("paper reproduce")  # in tests/data
     known |= {"gateway propose", "gateway key revoke"}  # in tests/real
     assert left == known
@@ -79,6 +80,20 @@ def test_train(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "load_engine", StandIn)
     monkeypatch.setattr(training, "check_packages", lambda: None)
     run_block("train fit")
+
+
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_demo(monkeypatch):
+    told = []
+
+    def leave(*_, **__):
+        told.append("asked")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("novarag.demo.chain.make_chain", leave)
+    with pytest.raises(KeyboardInterrupt):
+        run_block("demo")
+    assert told == ["asked"]
 
 
 def test_gateway(monkeypatch):

@@ -42,7 +42,7 @@ KINDS = {
         (
             *("0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause"),
             *("BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-0"),
-            *("MIT-CMU", "PSF-2.0", "Unlicense", "Zlib"),
+            *("MIT-CMU", "PSF-2.0", "Unlicense", "Zlib", "LicenseRef-Public-Domain"),
         ),
         Kind.PERMISSIVE,
     ),
@@ -77,13 +77,17 @@ SPELLINGS = {
 
 BY_EYE = {
     "agent-client-protocol": "Apache-2.0",
+    "docutils": "LicenseRef-Public-Domain AND BSD-2-Clause AND 0BSD",
     "huey": "MIT",
     "milvus-lite": "Apache-2.0",
     "ragas": "Apache-2.0",
     "skops": "MIT",
     "relplot": "LicenseRef-Apple-Sample-Code",
 }
-"""Read in the README of milvus-lite and in the licence files of the others: no metadata name one."""
+"""Read in the README of milvus-lite and in the licence files of the others: no metadata name one.
+
+Those of docutils name the GPL, too, for a file of Emacs that its wheel does not hold.
+"""
 
 
 class UnknownLicenceError(ValueError):

@@ -92,7 +92,7 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-hooks test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-hooks test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters test-release
 
 axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
 	mkdir -p $(AXE)
@@ -178,6 +178,9 @@ test-vllm: ## tests against the server of `make vllm`
 test-adapters: ## base and adapters on the server of `make adapters`, beside PEFT
 	NOVARAG_ADAPTERS=$(VLLM)/adapters pytest -q tests/real/test_adapters.py
 
+test-release: ## the steps of a release in a clone with a made-up tag, up to the upload, and its pages
+	pytest -q tests/real/test_release.py
+
 ##@ Servers
 
 .PHONY: vllm adapters gateway alerts
@@ -200,10 +203,17 @@ adapters: ## train two small adapters, and serve them beside the model in place 
 
 ##@ Docs
 
-.PHONY: docs serve-docs cli-docs figures-docs scale-docs openapi-docs report screenshots
+.PHONY: docs docs-release serve-docs cli-docs figures-docs scale-docs openapi-docs report screenshots
 
 docs: ## build the pages, strictly
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
+
+# A candidate, or an older release whose pages are built again, does not become the latest.
+docs-release: docs ## the pages of a version beside those of others, on the branch gh-pages: VERSION=0.1.0 (PUSH=--push sends it)
+	$(if $(VERSION),,$(error no version is named: VERSION=0.1.0))
+	alias="$$(python -m tools.release alias $(VERSION))" && \
+	mike deploy $(PUSH) --update-aliases $(VERSION) $$alias && \
+	if [ -n "$$alias" ]; then mike set-default $(PUSH) $$alias; fi
 
 serve-docs: ## the pages on a local port
 	mkdocs serve

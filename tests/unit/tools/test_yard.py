@@ -13,22 +13,22 @@ from tools import layers
 ROOT = Path(__file__).parents[3]
 RUN = ROOT / ".ci" / "run"
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-JOBS = {
-    f"{path.stem}.{name}": job
-    for path in WORKFLOWS
-    for name, job in yaml.safe_load(path.read_text("utf-8"))["jobs"].items()
-}
+READ = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS}
+JOBS = {f"{stem}.{name}": job for stem, read in READ.items() for name, job in read["jobs"].items()}
+CI = {name: job for name, job in JOBS.items() if name.startswith("ci.")}
 STAGES = re.compile(r'bash \.ci/run --only "(.+)"')
+RELEASE = re.compile(r'bash (\.ci/release/[a-z]+)(?: "\$[A-Z_]+")+(?: [a-z/]+)?')
+"""A step of a release; its words come from the environment, never from an expression."""
 MADE = (
     *("make", "uv", "pip", "python", "python3", "pytest", "tar", "apt-get", "dpkg", "bash"),
-    *("npm", "chromium", "initdb", "promtool"),
+    *("npm", "chromium", "initdb", "promtool", "twine"),
 )
 """What .ci/run calls; stand-ins write their words down and do nothing."""
 
 
 def steps(job):
     """The scripts of a job, for each row of its matrix."""
-    scripts = [step["run"] for step in job["steps"] if "run" in step]
+    scripts = [step["run"] for step in job.get("steps", []) if "run" in step]
     rows = job.get("strategy", {}).get("matrix", {}).get("stages", [""])
     return [s.replace("${{ matrix.stages }}", row) for row in rows for s in scripts]
 
@@ -75,9 +75,9 @@ def judged(tmp_path):
 def test_jobs_run_every_stage_once_and_the_quick_one_comes_first():
     run = [name for job in JOBS.values() for name in staged(job)]
     assert sorted(run) == sorted(names())
-    [(first, job)] = [(n, job) for n, job in JOBS.items() if "needs" not in job]
+    [(first, job)] = [(n, job) for n, job in CI.items() if "needs" not in job]
     assert staged(job) == ["lint", "quick"]
-    assert all(other["needs"] == first.split(".")[1] for n, other in JOBS.items() if n != first)
+    assert all(other["needs"] == first.split(".")[1] for n, other in CI.items() if n != first)
 
 
 def test_the_stages_together_prove_what_the_whole_proves(judged):
@@ -110,13 +110,62 @@ def test_steps_run_as_scripts_or_name_what_there_is(script, tmp_path):
     if found := STAGES.fullmatch(script):
         assert set(found[1].split()) <= set(names())
         return
+    if found := RELEASE.fullmatch(script):
+        assert os.access(ROOT / found[1], os.X_OK)
+        return
     told = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     subprocess.run(["bash", "-euo", "pipefail", "-c", script], env=told, cwd=tmp_path, check=True)
 
 
+def test_a_release_is_proven_before_it_is_signed_and_approved_before_it_is_shown():
+    jobs = READ["release"]["jobs"]
+    order = {name: job.get("needs") for name, job in jobs.items()}
+    assert order == {
+        "build": None,
+        "proof": "build",
+        "attest": "proof",
+        "publish": "attest",
+        "announce": "publish",
+        "docs": "publish",
+    }
+    assert jobs["proof"]["uses"] == "./.github/workflows/ci.yml"
+    assert "workflow_call" in READ["ci"][True]  # `on` is a truth to YAML
+    assert jobs["publish"]["environment"]
+
+
+def test_what_may_sign_or_publish_runs_no_script_and_what_runs_scripts_may_not():
+    for name, job in JOBS.items():
+        allowed = job.get("permissions", {})
+        if "id-token" in allowed:
+            assert steps(job) == [], name
+            assert "contents" not in allowed, name
+    assert [n for n, j in JOBS.items() if "id-token" in j.get("permissions", {})] == [
+        "release.attest",
+        "release.publish",
+    ]
+    assert all(read["permissions"] == {"contents": "read"} for read in READ.values())
+
+
+def test_no_script_of_a_step_holds_an_expression_but_the_stages():
+    for name, job in JOBS.items():
+        for step in job.get("steps", []):
+            text = step.get("run", "").replace("${{ matrix.stages }}", "")
+            assert "${{" not in text, name
+
+
+def test_actions_are_pinned_to_a_version():
+    used = [s["uses"] for job in JOBS.values() for s in job.get("steps", []) if "uses" in s]
+    assert used
+    assert [u for u in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@(release/)?v\d+", u)] == []
+
+
 def test_targets_that_run_and_pages_name_exist():
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))  # fmt: skip
-    ours = [RUN, ROOT / "CONTRIBUTING.md", ROOT / ".github/pull_request_template.md"]
+    ours = [
+        *(RUN, *sorted((ROOT / ".ci/release").iterdir())),
+        *(ROOT / "CONTRIBUTING.md", ROOT / ".github/pull_request_template.md"),
+        ROOT / "docs/releasing.md",
+    ]
     calls = re.findall(r"(?:`|^\s*|twice )(?:[A-Z_]+=\S+ )*make ((?:[a-z][a-z0-9-]* ?)+)", "\n".join(p.read_text("utf-8") for p in ours), re.MULTILINE)  # fmt: skip
     named = {name for words in calls for name in words.split()}
     assert {"lint", "quick", "test-oracles"} <= named

@@ -209,7 +209,7 @@ docs: ## build the pages, strictly
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict -q
 
 # A candidate, or an older release whose pages are built again, does not become the latest.
-docs-release: docs ## the pages of a version beside those of others, on the branch gh-pages: VERSION=0.1.0 (PUSH=--push sends it)
+docs-release: ## the pages of a version beside those of others, on the branch gh-pages: VERSION=0.1.0 (PUSH=--push sends it)
 	$(if $(VERSION),,$(error no version is named: VERSION=0.1.0))
 	alias="$$(python -m tools.release alias $(VERSION))" && \
 	mike deploy $(PUSH) --update-aliases $(VERSION) $$alias && \

@@ -13,7 +13,7 @@ def demo(
     port: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65_535, help="Port to listen at, on 127.0.0.1.  [default: a free one]"
+            min=1, max=65_535, help="Port to listen at, on 127.0.0.1; by default a free one."
         ),
     ] = None,
     open_page: Annotated[

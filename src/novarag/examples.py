@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from novarag.records import Passage, PassageGroup, Question
@@ -81,6 +82,12 @@ def simulated_pools(*, seed: int = 0) -> list[PassageGroup]:
         for place in _PLACES
         for building, part in _BUILDINGS.items()
     ]
+
+
+def simulated_questions(*, seed: int = 0) -> list[PassageGroup]:
+    """Return made-up questions, each with its answer and its gold passage, to write noise for."""
+    every_other = simulated_pools(seed=seed)[::2]
+    return [replace(pool, passages=pool.passages[:1]) for pool in every_other]
 
 
 def _simulated_pool(place: str, building: str, part: str, rng: Random) -> PassageGroup:

@@ -12,12 +12,13 @@ def example(
     file: Annotated[
         Path,
         typer.Argument(
-            help="File to write: .csv for answers, .jsonl for pools of passages, .toml for a"
-            " pipeline, gateway.toml for a gateway's settings."
+            help="File to write: .csv for answers, .jsonl for pools of passages, questions.jsonl"
+            " for questions with their gold passages, .toml for a pipeline, gateway.toml for a"
+            " gateway's settings."
         ),
     ] = Path("answers.csv"),
 ) -> None:
-    """Write an example: answers, pools of passages, a pipeline, or settings of a gateway."""
+    """Write an example: answers, questions, pools of passages, or settings."""
     from novarag.flows.example import write_example
 
     made = write_example(file)
@@ -28,6 +29,9 @@ def example(
         case "gateway":
             then = f"name your model in it, then novarag gateway serve {file} --check"
             print(f"wrote {file}; next: {then}")
+        case "questions":
+            then = "novarag example pipeline.toml"
+            print(f"wrote {file}: {made.rows} simulated questions; next: {then}")
         case "pools":
             then = f"novarag train group {file} --out groups.jsonl"
             print(f"wrote {file}: {made.rows} simulated questions with passages; next: {then}")

@@ -14,7 +14,7 @@ SUMMARIES: dict[str, str] = {
     "answer": "Answer one question beside its passages: answer, confidence, evidence, decision.",
     "ask": "Ask a model every group of a file; killed at any instant, the same command goes on.",
     "demo": "Show the whole chain on a made-up log, as a page on this machine; nothing to configure.",
-    "example": "Write an example: answers, pools of passages, a pipeline, or settings of a gateway.",
+    "example": "Write an example: answers, questions, pools of passages, or settings.",
     "probe": "Prove over-confidence without a label: ask again beside changed passages, judge shifts.",
     "attack": "Put attacks among the passages, and count what they change beyond a repeat's noise.",
     "compare": "Hold a new result against an old one: code 3 where it is worse by more than its budgets.",

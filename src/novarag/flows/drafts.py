@@ -2,12 +2,14 @@
 
 `passages/` holds one row for each passage that was written, rejected ones with their reason.
 `pool/` holds one row for each question, its gold passage and the passages that were kept, in the
-layout of groups, so that `novarag train group` can draw from it.
+layout of groups, so that `novarag train group` can draw from it. The source of a passage that was
+kept is the model that wrote it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -58,7 +60,9 @@ def sort_drafts(run: Run, noising: NoisePlan) -> DropCounts:
         drafts = [d for g in groups for d in noising.drafts(g, replies.get(str(g.id), []))]
         tally.update((draft.noise, _fate(draft)) for draft in drafts)
         passages = parquet_bytes(lay_out(map(_row, drafts), PASSAGES))
-        pools = write_groups([(pool.question.id, pool) for pool in _pools(groups, drafts)])
+        pools = write_groups(
+            [(pool.question.id, pool) for pool in _pools(groups, drafts, run.settings.model)]
+        )
         for kind, content in (("passages", passages), ("pool", pools)):
             name = table_name(kind, shard)
             _put(run.store, name, content)
@@ -110,7 +114,9 @@ def _replies(run: Run, shard: int) -> dict[str, list[str]]:
     return found
 
 
-def _pools(groups: list[PassageGroup], drafts: list[NoiseDraft]) -> Iterator[PassageGroup]:
+def _pools(
+    groups: list[PassageGroup], drafts: list[NoiseDraft], writer: str
+) -> Iterator[PassageGroup]:
     kept: dict[str, list[NoiseDraft]] = {}
     for draft in drafts:
         if draft.reason is None:
@@ -121,7 +127,8 @@ def _pools(groups: list[PassageGroup], drafts: list[NoiseDraft]) -> Iterator[Pas
         if question.id not in seen:
             seen.add(question.id)
             gold = tuple(p for p in group.passages if p.kind is PassageKind.GOLD)
-            written = tuple(draft.passage for draft in kept.get(question.id, []))
+            drafted = kept.get(question.id, [])
+            written = tuple(replace(draft.passage, source=writer) for draft in drafted)
             yield PassageGroup(question=question, passages=gold + written, id=question.id)
 
 

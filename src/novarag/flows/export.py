@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from novarag.calls import simulated_note
 from novarag.defaults import EXPORT
 from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, silent
@@ -181,6 +182,7 @@ def _warnings(facts: Mapping[str, Any]) -> Iterator[str]:
     """Say what a model cannot learn from this set."""
     from novarag.taxonomy import GroupKind
 
+    yield from simulated_note(facts["model"])
     there = {row["kind"] for row in facts["examples"]}
     for kind in [str(kind) for kind in GroupKind if str(kind) not in there]:
         yield f"no example of the kind {kind}: it cannot be learnt"

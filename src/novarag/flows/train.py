@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from novarag.calls import simulated_note
 from novarag.flows.events import Note, Notice, TrainingProgress, silent
 from novarag.prose import say
 from novarag.sft.train.settings import TrainingSettings
@@ -119,6 +120,8 @@ def _beginning(job: TrainingJob) -> Iterator[str]:
     for split, reasons in job.left_out.items():
         for reason, count in reasons.items():
             yield f"left out of {split} {count:,}: {reason}"
+    if job.dataset.card is not None:
+        yield from simulated_note(job.dataset.card.get("model", ""))
     if job.settings.is_scored and job.dataset.is_filtered:
         yield (
             say(

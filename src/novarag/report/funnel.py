@@ -7,6 +7,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from novarag.calls import simulated_note
 from novarag.filters import FilterTally
 from novarag.formatting import fixed_percent, span
 from novarag.presets import paper_figures
@@ -110,6 +111,8 @@ def funnel_notes(facts: Mapping[str, Any]) -> list[str]:
             )
         if run["dead_requests"]:
             lines.append(f"{name}: {run['dead_requests']:,} requests failed and brought no trial.")
+    models = dict.fromkeys(run["model"] for run in facts["runs"])
+    lines += [note for model in models for note in simulated_note(model)]
     lines += _alignment_notes(facts)
     if not any(run["structured"] for run in facts["runs"]):
         lines.append("No reply was held to the format by structured output.")

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from novarag.calls import simulated_note
 from novarag.taxonomy import GroupKind
 from novarag.texts import escape_markdown as md
 
@@ -100,6 +101,7 @@ def card_markdown(facts: Facts) -> bytes:
     parts = [
         _front(facts),
         "# Training examples of calibrated confidence",
+        *(f"**{md(note)}**" for note in simulated_note(facts["model"])),
         _about(facts),
         "## Examples",
         table(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from novarag import ServiceError, ask, estimate, make_noise, open_run
 from novarag.calls import Attempt, CallError, Outcome
 from novarag.cli import app
-from novarag.llm.simulated import open_simulated
+from novarag.llm.simulated import RESPONDENTS, SimulatedLLM, SimulatedWorld
 from novarag.llm.simulated.passages import find_wish
 from novarag.noise import ALL, NOISES, NoisePlan
 from novarag.records import Passage, PassageGroup, Question
@@ -79,7 +80,7 @@ def open_rows(place):
 
 @pytest.mark.parametrize("verbalised", [False, True])
 @pytest.mark.parametrize("answer", ["1871", "Ada Lovelace", "yes", "12 March 1901", "The Hague"])
-def test_t12_what_a_simulated_model_writes_is_sound(answer, verbalised):
+def test_t12_what_a_simulated_model_writes_without_slips_is_sound(answer, verbalised):
     gold = f"It is told at length, and at the end of it all {answer} is what they say. So it is."
     group = PassageGroup(
         question=Question(id="q", text="Is it so, and since when?", answers=(answer,)),
@@ -87,7 +88,8 @@ def test_t12_what_a_simulated_model_writes_is_sound(answer, verbalised):
     )
     noising = NoisePlan(noises=tuple(NOISES), candidates=5, keep=3, verbalised=verbalised)
     requests = list(noising.requests([group]))
-    model = open_simulated("base", requests)
+    careful = replace(RESPONDENTS["base"], slips=0.0)
+    model = SimulatedLLM(careful, SimulatedWorld.of(requests))
     for request in requests:
         prompt = noising.render(request).text
         wish = find_wish(prompt)

@@ -21,7 +21,7 @@ from novarag.errors import DataError, UnknownNameError, UsageError
 from novarag.flows.events import RunBegun
 from novarag.runner.access import Access
 from novarag.runner.stop import Stop
-from novarag.taxonomy import PassageKind
+from novarag.taxonomy import PassageKind, Provenance
 from tests.support.chaos.serving import bill, chaos
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
@@ -58,6 +58,9 @@ def test_passages_are_written_and_counted(model, tmp_path):
     assert all(count.rejected or count.kept for count in made.tally)
     assert any(isinstance(event, RunBegun) for event in heard)
     assert made.place == str(tmp_path / "noise")
+    passages = [p for g in group_passages(made.place).groups for p in g.passages]
+    sources = {(p.provenance, p.source) for p in passages}
+    assert sources == {(Provenance.ORIGINAL, None), (Provenance.GENERATED, "chaos")}
     assert "48 of 48 requests answered" in repr(made)
     assert f"{made.tally[0].kept} kept" in repr(made)
     build = group_passages(made.place, audit=False)

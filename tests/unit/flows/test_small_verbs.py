@@ -83,7 +83,12 @@ def test_what_cannot_be_read_says_what_was_expected():
 
 @pytest.mark.parametrize(
     ("name", "holds", "rows"),
-    [("a.csv", "answers", 480), ("a.jsonl", "pools", 96), ("a.toml", "pipeline", 1)],
+    [
+        ("a.csv", "answers", 480),
+        ("a.jsonl", "pools", 96),
+        ("questions.jsonl", "questions", 48),
+        ("a.toml", "pipeline", 1),
+    ],
 )
 def test_examples(name, holds, rows, tmp_path):
     made = write_example(str(tmp_path / name))

@@ -70,10 +70,13 @@ def test_filtered_replies_are_no_measure_of_confidence(tmp_path, loss, unfiltere
     funnel = {"settings": {"alignment": "brier", "unfiltered": bool(unfiltered)}, "counts": []}
     rows = hashlib.sha256((export / "train.jsonl").read_bytes()).hexdigest()
     card = {"made_by": "novarag export", "files": [{"name": "train.jsonl", "sha256": rows}]}
-    card |= {"funnel": funnel | {"reasons": []}, "label_only": False}
+    model = "simulated:base" if unfiltered else "llama"
+    card |= {"funnel": funnel | {"reasons": []}, "label_only": False, "model": model}
     (export / "card.json").write_text(json.dumps(seal_card(card)))
     told, settings = [], novarag.TrainingSettings(loss=loss, batch=2)
     novarag.train_model(export, base, tmp_path / "m", settings=settings, on_event=told.append)
+    simulated = [e for e in told if isinstance(e, Note) and "an instrument, not a" in e.text]
+    assert len(simulated) == unfiltered
     warned = [e for e in told if isinstance(e, Note) and "these replies were filtered" in e.text]
     assert len(warned) == (loss != "text" and not unfiltered)
 

@@ -135,7 +135,8 @@ class SimulatedLLM:
         fresh = sampling.n if sampling.temperature else 1
         if wish is not None:
             question = self.world.asked(seen)
-            texts = [write_passages(wish, question, rng) for _ in range(fresh)]
+            slips = self.respondent.slips
+            texts = [write_passages(wish, question, rng, slips=slips) for _ in range(fresh)]
             drawn = [self._completion([ReplyPiece(text)], sampling) for text in texts]
         elif seen.proposed is not None:
             prospect = self._consider(seen).prospect

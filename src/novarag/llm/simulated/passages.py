@@ -1,13 +1,14 @@
 """Passages that a simulated model writes where it is asked for noise.
 
-They are sound by the same checks as any model's, and made of the same few sentences, so that only
-what they say of the question tells them apart.
+Most are sound by the same checks as any model's, the others have a fault that these checks find.
+All are made of the same few sentences, so that only what they say of the question tells them
+apart.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from novarag.grading import polarity
@@ -28,6 +29,14 @@ _SLOT = re.compile(r"^Passage ([0-9]{1,3}): \[the text\]$", re.MULTILINE)
 _PROBABILITY = "\nProbability 1: ["
 _LONGEST = 2000  # words
 _TRIES = 30  # drafts of a passage before one with a fault is taken
+_BLANK = "[the text]"  # the slot of the prompt, which weak models copy instead of filling it
+# The kind whose answer stands in a passage that is to be at fault: the one it must not hold.
+_MISTAKEN = {
+    PassageKind.COUNTERFACTUAL: PassageKind.GOLD,
+    PassageKind.GOLD: PassageKind.COUNTERFACTUAL,
+    PassageKind.RELEVANT: PassageKind.GOLD,
+    PassageKind.IRRELEVANT: PassageKind.GOLD,
+}
 # Numbers of a passage, which a made-up one changes.
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -104,13 +113,14 @@ def find_wish(prompt: str) -> NoiseRequest | None:
 _BY_FIRST_LINE = {noise.template.pieces[0].partition("\n")[0]: noise for noise in NOISES.values()}
 
 
-def write_passages(wish: NoiseRequest, question: Question, rng: Random) -> str:
-    """Write the passages of a reply, each sound if one of several tries is."""
+def write_passages(wish: NoiseRequest, question: Question, rng: Random, *, slips: float) -> str:
+    """Write the passages of a reply; `slips` is the chance that one has a fault on purpose."""
     lines: list[str] = []
-    said: set[str] = set()
+    said: list[str] = []
     for number in wish.numbers:
-        passage = _passage(wish, question, said, rng)
-        said.add(passage.text)
+        write = _faulty if rng.random() < slips else _sound
+        passage = write(wish, question, said, rng)
+        said.append(passage.text)
         lines.append(f"Passage {number}: {passage.text}")
         if wish.noise.claims:
             lines.append(f"Answer {number}: {passage.claim}")
@@ -119,17 +129,27 @@ def write_passages(wish: NoiseRequest, question: Question, rng: Random) -> str:
     return "\n".join(lines)
 
 
-def _passage(wish: NoiseRequest, question: Question, said: set[str], rng: Random) -> Passage:
-    passage = _draft(wish, question, rng)
+def _sound(wish: NoiseRequest, question: Question, said: list[str], rng: Random) -> Passage:
+    """Write a passage that passes the checks, if one of several tries does."""
+    kind = wish.noise.kind
+    passage = _draft(wish, question, _claim(kind, question, rng), rng)
     for _ in range(_TRIES):
         if passage.text not in said and find_fault(passage, question) is None:
             break
-        passage = _draft(wish, question, rng)
+        passage = _draft(wish, question, _claim(kind, question, rng), rng)
     return passage
 
 
-def _draft(wish: NoiseRequest, question: Question, rng: Random) -> Passage:
-    claim = _claim(wish.noise, question, rng)
+def _faulty(wish: NoiseRequest, question: Question, said: list[str], rng: Random) -> Passage:
+    """Write a passage that the checks reject: of the wrong answer, said before, or left out."""
+    misled = _draft(wish, question, _claim(_MISTAKEN[wish.noise.kind], question, rng), rng)
+    blank = replace(misled, text=_BLANK)
+    faulty = [misled if find_fault(misled, question) else blank, blank]
+    faulty += [replace(misled, text=text) for text in said[-1:]]
+    return rng.choice(faulty)
+
+
+def _draft(wish: NoiseRequest, question: Question, claim: str | None, rng: Random) -> Passage:
     return Passage(
         text=_text(wish, question, claim, rng),
         kind=wish.noise.kind,
@@ -138,12 +158,12 @@ def _draft(wish: NoiseRequest, question: Question, rng: Random) -> Passage:
     )
 
 
-def _claim(noise: NoiseSort, question: Question, rng: Random) -> str | None:
-    """Return the answer that a passage supports, if it supports one."""
+def _claim(kind: PassageKind, question: Question, rng: Random) -> str | None:
+    """Return the answer that a passage of a kind supports, if it supports one."""
     right = " ".join(question.answers[0].split())
-    if noise.kind is PassageKind.GOLD:
+    if kind is PassageKind.GOLD:
         return right
-    if noise.kind is not PassageKind.COUNTERFACTUAL:
+    if kind is not PassageKind.COUNTERFACTUAL:
         return None
     if question.form is AnswerForm.YES_NO:
         return "no" if polarity(right) else "yes"
@@ -160,7 +180,7 @@ def _other_number(digits: str, rng: Random) -> str:
 
 def _text(wish: NoiseRequest, question: Question, claim: str | None, rng: Random) -> str:
     asked = " ".join(question.text.split()).rstrip("?")
-    if wish.noise.kind is PassageKind.IRRELEVANT:
+    if wish.noise.kind is PassageKind.IRRELEVANT and claim is None:
         sentences = rng.sample(_APART, 2)
     else:
         telling = rng.choice(_BESIDE if claim is None else _STATED)

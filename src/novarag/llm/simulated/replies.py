@@ -126,7 +126,7 @@ def judged(said: Sequence[Utility], state: EvidenceState | None, rule: Rule | No
         "\n".join(
             [
                 *steps,
-                f"Step {len(steps) + 1}: The passages are {found}, simulated under {named}.",
+                f"Step {len(steps) + 1}: The simulated rules say {found}, under {named}.",
                 f"Passage Classifications: {classes}",
                 f"Group Judgment: {_WORDS[found]}\n",
             ]

@@ -47,6 +47,8 @@ class SimulatedRespondent:
 
     One with an `obedience` knows the passages that an attack has put in: with that chance it says
     what the attack is after, else it answers as if they were not there.
+
+    Where it writes noise, `slips` is the share of its passages with a fault that the checks find.
     """
 
     name: str
@@ -68,10 +70,11 @@ class SimulatedRespondent:
     steadiness: float = 0.7
     spread: float = 1.0
     obedience: float = 0.0
+    slips: float = 0.1
 
     def __post_init__(self) -> None:
         chances = [self.knowledge, self.reading, self.judging, self.boast, self.steadiness]
-        chances.append(self.obedience)
+        chances += [self.obedience, self.slips]
         if not all(0 <= chance <= 1 for chance in [*chances, *self.susceptibility.values()]):
             raise UsageError("the chances of a respondent lie in [0, 1]")
         if not 1 <= self.step <= 50:

@@ -60,7 +60,8 @@ class SimulatedWorld:
         """Learn what the passages of groups are; questions without an answer cannot be asked.
 
         A passage nobody has labelled counts as gold where it contains an accepted answer, else as
-        irrelevant. One that is labelled anywhere is what it is there called first.
+        irrelevant. One that is labelled anywhere is what it is there called first. A question is
+        also known by its lines alone, as a prompt for noise shows it.
         """
         questions: dict[str, Question] = {}
         passages: dict[tuple[str, str], Passage] = {}
@@ -75,7 +76,8 @@ class SimulatedWorld:
                     passages.setdefault((text, passage.text), passage)
                 elif (text, passage.text) not in bare:
                     bare[text, passage.text] = _labelled(passage, question)
-        return cls(questions, bare | passages)
+        by_lines = {"\n".join(text.splitlines()): known for text, known in questions.items()}
+        return cls(by_lines | questions, bare | passages)
 
     def asked(self, seen: PromptContent) -> Question:
         """Return the question that a prompt shows."""

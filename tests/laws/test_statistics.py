@@ -1,4 +1,4 @@
-"""A quick look that intervals cover and the floor holds; `make prove NAME=coverage-of-intervals` looks longer."""
+"""A quick look that intervals cover and the floor holds; `make prove NAME=intervals` looks longer."""
 
 import numpy as np
 

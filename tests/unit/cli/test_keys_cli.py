@@ -1,6 +1,6 @@
 """That a key which the server echoes reaches neither the disk nor the screen, and that it is noted.
 
-`make prove NAME=keys` writes it in all 200 spellings (NOVARAG_SPELLINGS=all), these tests in a few.
+NOVARAG_SPELLINGS=all writes it in all 200 spellings, these tests in a few.
 Everything on the disk, tables read as tables, and all that was printed is searched.
 """
 

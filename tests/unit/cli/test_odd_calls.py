@@ -1,6 +1,6 @@
 """Whatever the call, no traceback and an exit code of the table.
 
-`make prove NAME=odd-calls` makes 6,300 calls (NOVARAG_ODD_CALLS): half are keys of TOML files with
+NOVARAG_ODD_CALLS=6300 makes so many calls: half are keys of TOML files with
 odd values, the rest goes over all verbs in turn.
 """
 

@@ -1,4 +1,4 @@
-"""Damage to the journals of killed runs is noticed, class by class; `make prove NAME=journal-damage` does 5,000."""
+"""Damage to the journals of killed runs is noticed, class by class; `make prove NAME=runs` does 5,000."""
 
 import asyncio
 from contextlib import suppress

@@ -27,6 +27,15 @@ needs = ["path:nowhere", "module:json"]
 """
 
 
+PAGE = """
+| claim | measured | how | date | record |
+|---|---|---|---|---|
+| Five is said | 5 | `make prove NAME=held` | 2026-01-01 | no record |
+| Nothing is | 0 | `make prove NAME=elsewhere` | 2026-01-01 | no record |
+| Tests say so | 1 | `pytest` | 2026-01-01 | test |
+"""
+
+
 def git(folder, *words):
     command = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *words]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -41,6 +50,7 @@ def tree(tmp_path):
         "Makefile": "here:\n\t@pwd\n",
         "src/one.py": "one = 1\n",
         "src/room/two.py": "two = 2\n",
+        "docs/evidence.md": PAGE,
         ".gitignore": "*.pyc\n",
     }
     for name, text in files.items():
@@ -58,7 +68,10 @@ def recorded(root, name="held"):
 
 
 def own(root, *lines, vouches="src/one.py"):
-    """Declare one more proof, and run it."""
+    """Declare one more proof, quote it on the page, and run it."""
+    (root / "docs/evidence.md").write_text(
+        PAGE + "| Own | 1 | `make prove NAME=own` | 2026-01-01 | no record |\n"
+    )
     row = {
         "name": "own",
         "what": "it holds",
@@ -73,9 +86,17 @@ def own(root, *lines, vouches="src/one.py"):
 
 def today(root, capsys, name="held"):
     """What the table says of one proof, and the exit code."""
-    code = records.main(root)
+    code = records.main([], root)
     said = capsys.readouterr().out
     return next(line for line in said.splitlines() if line.startswith(f"| {name} ")), code
+
+
+def brought_up_to_date(root):
+    """Write the page, with the dates of the records in its rows."""
+    page = root / "docs/evidence.md"
+    page.write_text(page.read_text().replace("2026-01-01", recorded(root)["date"][:10]))
+    records.main(["--write"], root)
+    return page.read_text()
 
 
 def test_a_record_names_commit_machine_figures_and_code(tree, monkeypatch):
@@ -85,9 +106,8 @@ def test_a_record_names_commit_machine_figures_and_code(tree, monkeypatch):
     head = record.git(tree, "rev-parse", "HEAD")
     assert found["commit"] == head
     assert found["clean"] is True
-    assert found["command"] == "echo five; make -s here"
-    assert found["exit_code"] == 0
-    assert found["printed"] == ["five", "."]
+    lines = [(line["command"], line["exit_code"], line["printed"]) for line in found["lines"]]
+    assert lines == [("echo five", 0, ["five"]), ("make -s here", 0, ["."])]
     assert "Python" in found["machine"]
     assert found["vouches"] == {
         path: record.git(tree, "rev-parse", f"HEAD:{path}") for path in ("src/one.py", "src/room")
@@ -97,6 +117,7 @@ def test_a_record_names_commit_machine_figures_and_code(tree, monkeypatch):
 
 def test_a_record_is_current_until_its_code_changes(tree, capsys):
     record.main(["held"], tree)
+    brought_up_to_date(tree)
     (tree / "src/room/two.pyc").write_text("compiled")
     line, code = today(tree, capsys)
     assert "| held | current |  |" in line
@@ -104,7 +125,9 @@ def test_a_record_is_current_until_its_code_changes(tree, capsys):
     (tree / "src/room/two.py").write_text("two = 3\n")
     line, code = today(tree, capsys)
     assert "| older than its code | src/room |" in line
-    assert code == 0
+    assert code == 1  # the page does not say so
+    assert "`held.json`, older than its code |" in brought_up_to_date(tree)
+    assert today(tree, capsys)[1] == 0
     (tree / "src/room/two.py").write_text("two = 2\n")
     assert "| current |" in today(tree, capsys)[0]
 
@@ -134,10 +157,12 @@ def test_earlier_records_do_not_make_a_tree_unclean(tree):
 
 def test_a_path_that_is_gone_is_an_error(tree, capsys):
     own(tree, "true", vouches="src/room")
-    assert records.main(tree) == 0
+    record.main(["held"], tree)
+    brought_up_to_date(tree)
+    assert records.main([], tree) == 0
     git(tree, "mv", "src/room", "src/hall")
     capsys.readouterr()
-    assert records.main(tree) == 1
+    assert records.main([], tree) == 1
     said = capsys.readouterr().out
     assert "own vouches for what is gone: src/room." in said
     assert "held vouches for what is gone: src/room." in said  # by the table, never recorded
@@ -146,16 +171,48 @@ def test_a_path_that_is_gone_is_an_error(tree, capsys):
 
 
 def test_a_failed_proof_is_recorded_as_failed(tree, capsys):
-    assert own(tree, "echo lost; (exit 3)", "echo never") == 1
-    assert recorded(tree, "own")["printed"] == ["lost"]
-    assert recorded(tree, "own")["exit_code"] == 3
-    assert "| FAILED (3) | current |" in today(tree, capsys, "own")[0]
+    assert own(tree, "echo lost; (exit 3)", "echo still") == 1
+    lost, still = recorded(tree, "own")["lines"]
+    assert (lost["printed"], lost["exit_code"]) == (["lost"], 3)
+    assert (still["printed"], still["exit_code"]) == (["still"], 0)
+    assert "| FAILED (1 of 2 lines) | current |" in today(tree, capsys, "own")[0]
+    record.main(["held"], tree)
+    assert "| `own.json`, a line failed |" in brought_up_to_date(tree)
 
 
 def test_code_that_changes_while_it_is_proven_leaves_a_doubt(tree, capsys):
     own(tree, "echo more = 1 >> src/one.py")
     assert recorded(tree, "own")["changed_meanwhile"] == ["src/one.py"]
     assert "in doubt" in today(tree, capsys, "own")[0]
+
+
+def test_a_page_that_names_a_missing_record_is_an_error(tree, capsys):
+    record.main(["held"], tree)
+    page = brought_up_to_date(tree)
+    assert "| `pytest` |" in page
+    assert page.endswith("| test |\n")
+    assert today(tree, capsys)[1] == 0
+    (tree / "validation/records/held.json").unlink()
+    assert records.main([], tree) == 1
+    assert "says '`held.json` |'; it is 'no record |'" in capsys.readouterr().out
+
+
+def test_figures_of_another_day_than_the_record_are_an_error(tree, capsys):
+    record.main(["held"], tree)
+    records.main(["--write"], tree)
+    capsys.readouterr()
+    assert records.main([], tree) == 1
+    assert "a row on held is of 2026-01-01, its record of" in capsys.readouterr().out
+
+
+def test_proofs_that_no_page_quotes_and_too_many_are_errors(tree, capsys, monkeypatch):
+    page = tree / "docs/evidence.md"
+    page.write_text(PAGE.replace("`make prove NAME=held`", "by eye"))
+    assert records.main([], tree) == 1
+    assert "held is quoted by no page" in capsys.readouterr().out
+    monkeypatch.setattr(records, "AT_MOST", 1)
+    assert records.main([], tree) == 1
+    assert "2 proofs, at most 1" in capsys.readouterr().out
 
 
 def test_all_leaves_out_what_has_not_what_it_needs(tree, capsys):
@@ -180,7 +237,8 @@ def test_what_nobody_declared_is_refused(tree):
 
 def test_only_the_last_lines_are_kept(tree):
     own(tree, "seq 0 199")
-    assert recorded(tree, "own")["printed"] == [str(n) for n in range(200 - record.KEPT, 200)]
+    (line,) = recorded(tree, "own")["lines"]
+    assert line["printed"] == [str(n) for n in range(200 - record.KEPT, 200)]
 
 
 def test_needs_are_looked_for(tree, monkeypatch):

@@ -70,7 +70,7 @@ def read_home(root: Path = ROOT) -> Home | None:
     return Home(f"{owner}/{name}", urls["Documentation"])
 
 
-def _urls(text: str, home: Home, _: Home | None) -> str:
+def _urls(text: str, home: Home, before: Home | None) -> str:
     rows = {
         "Documentation": home.site,
         "Repository": home.page,
@@ -78,7 +78,7 @@ def _urls(text: str, home: Home, _: Home | None) -> str:
         "Changelog": f"{home.page}/blob/main/CHANGELOG.md",
     }
     lines = "".join(f'{key} = "{value}"\n' for key, value in rows.items())
-    return URLS.sub(lambda _: f"{lines}\n", text)
+    return _page(URLS.sub(lambda _: f"{lines}\n", text), home, before)
 
 
 def _keys(after: str, rows: Callable[[Home], Mapping[str, str]]) -> Writer:

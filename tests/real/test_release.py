@@ -87,6 +87,11 @@ def test_the_steps_make_what_is_released_and_again_the_same_bytes(clone):
     with ZipFile(first / "dist/novarag-77.0.0-py3-none-any.whl") as wheel:
         meta = wheel.read("novarag-77.0.0.dist-info/METADATA").decode()
     assert "Project-URL: Repository, https://github.com/somebody/novarag" in meta
+    links = re.findall(r"\]\(([^)]*)\)", meta)
+    assert len(links) > 20
+    assert {link.partition("/v77.0.0/")[0] for link in links} == {
+        "https://github.com/somebody/novarag/blob", "https://github.com/somebody/novarag/raw",
+    }  # fmt: skip
     with tarfile.open(first / "dist/novarag-77.0.0.tar.gz") as source:
         assert "novarag-77.0.0/.ci/release/build" in source.getnames()
     assert json.loads((first / "sbom.json").read_bytes())["metadata"]["component"]["version"] == "77.0.0"  # fmt: skip

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FIRST = "novarag measure prod.csv"
 LEADS = re.compile(r"^(?:For example|next): (novarag .*)$", re.MULTILINE)
+MARK = re.compile(r"Confidence(\[[0-9a-f]+\]):")
+LABEL = re.compile(r"^[A-Z][A-Za-z ]+(?=:)", re.MULTILINE)
 MOST = 10
 SENTENCES = 3
 """How many of the sentences about the figures the page shows of one command."""
@@ -47,7 +49,7 @@ RIGHT = {70: 0.3, 80: 0.5, 90: 0.8, 95: 0.97, 99: 0.985}
 
 HEAD = """# The first ten minutes
 
-Written by `make prove NAME=ten-minutes`: the wheel alone in a new environment, one raw table in an empty \
+Written by `make prove NAME=first-minutes`: the wheel alone in a new environment, one raw table in an empty \
 folder, and nothing typed but `{first}` and what each command printed. Capitals such as `QUESTION` \
 were filled in; the model is a small server on the same machine, which always gives the same reply. Of the sentences about the figures, \
 which begin with a dash, the first {sentences} of each command stand here.
@@ -58,6 +60,12 @@ The table is made up: {rows} answers of a bot that is right less often than it s
 {table}
 ```
 """
+
+
+REPLY = (
+    "Passage Classifications: highly relevant\nGroup Judgment: consistent\n"
+    "Answer: Hold the button for five seconds\nConfidence: 95%"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +81,17 @@ class Step:
 class Model(BaseHTTPRequestHandler):
     """A model that always says the same, as an OpenAI-compatible server does."""
 
+    said = REPLY
+
     def do_GET(self) -> None:
         """Name the model."""
         self._send({"object": "list", "data": [{"id": "bot", "object": "model"}]})
 
     def do_POST(self) -> None:
-        """Reply as the strategy `nova` asks to."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        said = (
-            "Passage Classifications: highly relevant\nGroup Judgment: consistent\n"
-            "Answer: Hold the button for five seconds\nConfidence: 95%"
-        )
+        """Reply as the strategy `nova` asks to, with the mark that a gateway puts on each field."""
+        asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        mark = MARK.search(asked)
+        said = LABEL.sub(rf"\g<0>{mark[1]}", self.said) if mark else self.said
         message = {"role": "assistant", "content": said}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 200, "completion_tokens": 30, "total_tokens": 230}
@@ -102,9 +110,9 @@ class Model(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """Serve the model on a free port of this machine; yield URL=NAME."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+def serving(said: str = REPLY) -> Iterator[str]:
+    """Serve a model that says one thing on a free port of this machine; yield URL=NAME."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Speaker", (Model,), {"said": said}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -213,8 +221,8 @@ def transcript(steps: list[Step], table: str) -> str:
     return f"{text}\n{len(steps)} commands, {took:.0f} seconds of waiting.\n"
 
 
-def install(wheel: Path | None, folder: Path) -> Path:
-    """Install the wheel, built where none is given, alone in a new environment."""
+def install(wheel: Path | None, folder: Path, extra: str = "") -> Path:
+    """Install the wheel, built where none is given, in a new environment; alone but for an extra."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     pip = str(folder / "venv/bin/pip")
     if wheel is None:
@@ -222,7 +230,8 @@ def install(wheel: Path | None, folder: Path) -> Path:
             [pip, "wheel", "-q", "--no-deps", "-w", str(folder / "dist"), "."], check=True
         )
         wheel = next((folder / "dist").glob("*.whl"))
-    subprocess.run([pip, "install", "-q", "-c", "constraints.txt", str(wheel)], check=True)
+    wanted = f"{wheel}[{extra}]" if extra else str(wheel)
+    subprocess.run([pip, "install", "-q", "-c", "constraints.txt", wanted], check=True)
     return folder / "venv" / "bin"
 
 

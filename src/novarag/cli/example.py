@@ -26,6 +26,7 @@ def example(
         case "pipeline":
             then = f"name your model and questions in it, then novarag train build {file}"
             print(f"wrote {file}; next: {then}")
+            print(f"without a model: novarag train build {file} --rehearse")
         case "gateway":
             then = f"name your model in it, then novarag gateway serve {file} --check"
             print(f"wrote {file}; next: {then}")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from novarag.config.asking import EndpointSettings, ReplySettings
 from novarag.config.tables import at_least, load_table
 from novarag.defaults import EXPORT, FILTER, GROUP, NOISE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +98,25 @@ PRESETS = ("paper", "released")
 def load_pipeline(*sources: str | Path) -> Pipeline:
     """Read a pipeline from files or presets; later ones override earlier ones, key by key."""
     return load_table(Pipeline, sources, PRESETS, folder="build")
+
+
+REHEARSING = "simulated:base"
+"""The model that takes every model's place in a rehearsal."""
+
+
+def rehearse_pipeline(pipeline: Pipeline) -> Pipeline:
+    """Put a simulated model in the place of every model, and the results into a folder beside.
+
+    Other models' runs are left out: they hold other passages than a rehearsal writes.
+    """
+    out = Path(pipeline.out)
+    if out.name in {"", ".."}:  # a path such as "." ends in no name
+        out = out.resolve()
+    noise = pipeline.noise
+    return replace(
+        pipeline,
+        out=f"{out}-rehearsal",
+        model=EndpointSettings(endpoints=(REHEARSING,)),
+        noise=None if noise is None else replace(noise, model=None),
+        filter=replace(pipeline.filter, runs=()),
+    )

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from novarag.config import Pipeline, load_pipeline
+from novarag.config import REHEARSING, Pipeline, load_pipeline, rehearse_pipeline
 from novarag.errors import UsageError
 from novarag.flows.drafts import iter_pools
 from novarag.flows.events import Note, StepBegun, StepResult, silent
@@ -69,6 +69,7 @@ class TrainingSetBuild:
 async def build_training_set_async(
     pipeline: str | Path | Pipeline | Sequence[str | Path],
     *,
+    rehearse: bool = False,
     access: Access | None = None,
     on_event: EventListener = silent,
     stop: Stop | None = None,
@@ -81,6 +82,8 @@ async def build_training_set_async(
     Args:
         pipeline: TOML files, or presets such as "paper", later ones overriding earlier ones; or a
             `Pipeline`.
+        rehearse: Put `simulated:base` in the place of every model, so that neither an endpoint nor
+            a key is needed; the results are in a folder with `-rehearsal` after its name.
         access: How servers are reached: time-outs, concurrency, retries, keys.
         on_event: A function that hears what happens, as records of `novarag.flows.events`.
         stop: A `Stop` that ends the call early; what was answered is kept.
@@ -88,6 +91,9 @@ async def build_training_set_async(
     if isinstance(pipeline, (str, Path)):
         pipeline = [pipeline]
     found = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(*pipeline)
+    if rehearse:
+        on_event(Note(_what_a_rehearsal_is(found)))
+        found = rehearse_pipeline(found)
     stop = stop or Stop()
     steps = _BuildSteps(found, access, on_event, stop)
     await steps.check()
@@ -104,6 +110,11 @@ async def build_training_set_async(
 
 
 build_training_set = synchronous(build_training_set_async)
+
+
+def _what_a_rehearsal_is(pipeline: Pipeline) -> str:
+    left_out = ", without the other models' runs" if pipeline.filter.runs else ""
+    return f"a rehearsal with {REHEARSING}{left_out}: what comes of it is no training set to use"
 
 
 class _BuildSteps:

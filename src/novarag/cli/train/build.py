@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,14 @@ def build(
         ),
     ],
     access: Access,
+    rehearse: Annotated[
+        bool,
+        typer.Option(
+            "--rehearse",
+            help="Try it without a model: a simulated one takes the place of each, and the results"
+            " go into a folder with -rehearsal after its name.",
+        ),
+    ] = False,
     price: TokenPrice = None,
 ) -> None:
     """Build a training set: noise, groups, samples, filter, export; run it again to go on."""
@@ -41,13 +50,18 @@ def build(
     with asking(cost) as (on_event, stop):
         show = _printing(printing(on_event, cost))
         try:
-            built = build_training_set(pipeline, access=access, on_event=show, stop=stop)
+            built = build_training_set(
+                pipeline, rehearse=rehearse, access=access, on_event=show, stop=stop
+            )
         except UnfinishedError as error:
             sys.exit(code_of(error))
     if built.ended == "groups":
         print("to go on in spite of it, write audit = false in [groups]")
     if built.ended is not None:
         sys.exit(ExitCode.INCOMPLETE)
+    if rehearse:
+        print(f"next: with your own model: novarag train build {shlex.join(pipeline)}")
+        return
     print(f"next: train on {built.out / 'export'}; its README.md says what is in it")
 
 

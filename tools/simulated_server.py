@@ -1,6 +1,7 @@
 """Serve a simulated respondent like a model's server, to try a gateway with. Never a result.
 
-Usage: python -m tools.simulated_server GROUPS [--respondent base] [--port 9000] [--requests FOLDER]
+Usage: python -m tools.simulated_server GROUPS [--respondent base] [--host 127.0.0.1]
+    [--port 9000] [--requests FOLDER]
 
 GROUPS is a file of `novarag train group`. With --requests it also writes a request for a gateway for
 each state of evidence, such as FOLDER/conflicting.json, and ends.
@@ -104,6 +105,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("groups", type=Path)
     parser.add_argument("--respondent", default="base")
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=9000)
     parser.add_argument("--requests", type=Path)
     given = parser.parse_args(arguments)
@@ -112,7 +114,7 @@ def main(arguments=None):
         write_requests(groups, given.requests)
         return
     server = Server(given.respondent, groups)
-    web.run_app(server.app(), host="127.0.0.1", port=given.port, print=None)
+    web.run_app(server.app(), host=given.host, port=given.port, print=None)
 
 
 if __name__ == "__main__":

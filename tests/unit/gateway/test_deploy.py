@@ -1,5 +1,6 @@
 """What is deployed: alerts that name what is exported and are explained, containers with few rights."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "deploy" / "gateway"
 RULES = yaml.safe_load((FOLDER / "alerts.yaml").read_text("utf-8"))["groups"][0]["rules"]
 TESTS = yaml.safe_load((FOLDER / "alerts.test.yaml").read_text("utf-8"))["tests"]
+HERE = yaml.safe_load((FOLDER / "here" / "compose.yaml").read_text("utf-8"))
+SETTINGS = FOLDER / "settings" / "gateway.toml"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
 METRIC = re.compile(r"\b(?:novarag_gateway|process)_[a-z_]+")
 
@@ -53,19 +56,24 @@ def test_promtool_agrees(words):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def default(word):
+    """Return what stands for a variable of compose where it is not set."""
+    return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word)
+
+
 def test_containers_have_few_rights_and_no_secret_is_written_down():
     services = COMPOSE["services"]
-    assert set(services) == {"gateway", "postgres", "prometheus"}
+    assert set(services) == {"gateway", "admin", "postgres", "prometheus"}
     for service in services.values():
         assert service["read_only"] is True
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
         for name, value in service.get("environment", {}).items():
             assert ("PASSWORD" not in name and "KEY" not in name) or value.startswith("${")
-    for name in ("gateway", "prometheus"):
+    for name in ("gateway", "admin", "prometheus"):
         assert services[name]["cap_drop"] == ["ALL"]
-        assert services[name]["user"].isdigit()
-        assert services[name]["user"] != "0"
+        assert default(services[name]["user"]).isdigit()
+        assert default(services[name]["user"]) != "0"
     recipe = (FOLDER / "Dockerfile").read_text("utf-8")
     assert f"USER {services['gateway']['user']}" in recipe
     assert "HEALTHCHECK" in recipe
@@ -77,11 +85,43 @@ def test_containers_have_few_rights_and_no_secret_is_written_down():
 def test_files_that_are_mounted_are_there_and_the_settings_can_be_read():
     for service in COMPOSE["services"].values():
         for volume in service.get("volumes", ()):
-            source = volume.split(":")[0]
-            assert source in COMPOSE["volumes"] or (FOLDER / source).is_file()
-    found = read_settings(FOLDER / "gateway.toml")
+            source = default(volume).split(":")[0]
+            assert source in COMPOSE["volumes"] or (FOLDER / source).exists()
+    found = read_settings(SETTINGS)
     assert found.audit is not None
     spools = [v for v in COMPOSE["services"]["gateway"]["volumes"] if v.startswith("spool:")]
     assert str(found.audit.spool).startswith(spools[0].split(":")[1])
     wait = int(COMPOSE["services"]["gateway"]["stop_grace_period"].removesuffix("s"))
     assert wait > found.limits.drain
+
+
+def test_settings_are_mounted_as_a_folder_so_that_an_editors_save_is_seen():
+    for name, rights in (("gateway", ["ro"]), ("admin", [])):
+        (mounted,) = [v for v in COMPOSE["services"][name]["volumes"] if "/etc/novarag" in v]
+        source, place, *more = default(mounted).split(":")
+        assert (FOLDER / source).is_dir()
+        assert (place, more) == ("/etc/novarag", rights)
+
+
+def test_images_can_be_named_by_digest_and_the_base_too():
+    images = [service["image"] for service in COMPOSE["services"].values()]
+    assert all(re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[^}]+\}", image) for image in images)
+    recipe = (FOLDER / "Dockerfile").read_text("utf-8")
+    assert set(re.findall(r"^FROM (\S+)", recipe, re.MULTILINE)) == {"${BASE}"}
+
+
+def test_what_runs_here_in_the_place_of_others_images_has_no_more_rights():
+    services = HERE["services"]
+    assert services.keys() - COMPOSE["services"].keys() == {"model"}
+    widened = {"volumes", "cap_add", "privileged", "read_only", "security_opt", "cap_drop", "ports"}
+    assert all(not widened & services[name].keys() for name in services.keys() - {"model"})
+    model = services["model"]
+    assert (model["read_only"], model["cap_drop"], model["user"]) == (True, ["ALL"], "10001")
+    assert all(volume.endswith(":ro") for volume in model["volumes"])
+
+
+@pytest.mark.parametrize("script", ["image", "here/start-postgres"])
+def test_scripts_can_be_run_and_read(script):
+    assert os.access(FOLDER / script, os.X_OK)
+    done = subprocess.run(["bash", "-n", FOLDER / script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

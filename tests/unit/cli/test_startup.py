@@ -56,12 +56,15 @@ def test_a_command_keeps_its_budget(name, tmp_path, monkeypatch, capsys):
     write_example("answers.csv")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     words, budget = BUDGETS[name]
-    slower = max(1.0, cpu(sys.executable, "-c", BARE, env=env) / YARDSTICK)
-    allowed = budget * slower
-    lowest = least(lambda: cpu(sys.executable, "-m", "novarag", *words, env=env), allowed)
+
+    def seconds():  # beside its yardstick each time, as what else the machine does slows both
+        slower = max(1.0, cpu(sys.executable, "-c", BARE, env=env) / YARDSTICK)
+        return cpu(sys.executable, "-m", "novarag", *words, env=env) / slower
+
+    lowest = least(seconds, budget)
     with capsys.disabled():
-        print(f"\n{name}: {lowest:.2f} CPU seconds of {allowed:.2f} ({budget} x {slower:.2f})")
-    assert lowest < allowed
+        print(f"\n{name}: {lowest:.2f} CPU seconds of {budget}")
+    assert lowest < budget
 
 
 def test_what_is_slow_to_load_is_not_loaded(table):

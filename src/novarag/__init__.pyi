@@ -77,6 +77,7 @@ from novarag.flows.index import IndexBuild as IndexBuild
 from novarag.flows.index import build_index as build_index
 from novarag.flows.index import build_index_async as build_index_async
 from novarag.flows.measure import measure as measure
+from novarag.flows.measure_judge import measure_judge as measure_judge
 from novarag.flows.noise import NoiseCount as NoiseCount
 from novarag.flows.noise import NoiseResult as NoiseResult
 from novarag.flows.noise import make_noise as make_noise

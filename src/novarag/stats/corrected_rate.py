@@ -108,6 +108,28 @@ def correct_rate(
     )
 
 
+def share_saved(rows: Floats, judged: Floats, labels: Floats) -> float:
+    """Return the share of labels that a judge saves if it marks very many rows; 0 for none.
+
+    Args:
+        rows: How many rows each labelled cluster has.
+        judged: The sum of the judge's marks in each.
+        labels: The sum of people's labels in each.
+
+    Example:
+        >>> ones = np.ones(40)
+        >>> share_saved(ones, np.arange(40) % 2.0, np.arange(40) % 2.0)
+        1.0
+        >>> share_saved(ones, np.arange(40) % 2.0, np.arange(40) // 2 % 2.0)
+        0.0
+    """
+    label = (labels - labels.sum() / rows.sum() * rows) / rows.mean()
+    judge = (judged - judged.sum() / rows.sum() * rows) / rows.mean()
+    alone = _variance(label, judge, judge[:0], 0.0)
+    beside = _variance(label, judge, judge[:0], _weight(label, judge))
+    return max(0.0, 1 - beside / alone) if alone > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class _ClusterSums:
     """Sums over the rows of each cluster: how many, the judge's marks, the labels."""
@@ -147,6 +169,8 @@ def _variance(label: Floats, judge: Floats, far: Floats, weight: float) -> float
         # the weight was fitted to these very clusters (HC3: MacKinnon and White, 1985)
         rest = rest / np.maximum(1 - judge**2 / square, _LEAST_LEFT)
     left = float(rest @ rest) / (few - 1) / few
+    if not many:  # marks without end: their own mean is known
+        return max(0.0, left)
     spread = weight**2 * float(far @ far) / (many - 1) / many if many > 1 else 0.0
     both = 2 * weight * float(rest @ judge) / (few - 1) / many
     return max(0.0, left + spread + both)

@@ -126,6 +126,14 @@ def read_answers(
     )
 
 
+def open_places(answers: object, columns: Columns, *, graded: bool) -> list[OpenTable]:
+    """Open tables of answers in any form that `read_answers` takes but trials, cells unchecked."""
+    notes: list[str] = []
+    places = _places(answers)
+    found = [table for place in places for _, table in _parts(place, columns, notes, graded=graded)]
+    return found or [known_table(OpenTable(SOURCE, as_frame(answers)))]
+
+
 def run_at(place: object) -> Run | None:
     """Open the run that something is, or that its folder holds; None where it is none."""
     if not isinstance(place, (str, Path)):

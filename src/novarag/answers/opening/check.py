@@ -93,6 +93,25 @@ def check_tables(
     return CheckedTable(table, tuple(check.taken))
 
 
+def check_marks(
+    tables: Sequence[OpenTable], columns: Columns, marks: Sequence[str], kept: Sequence[str] = ()
+) -> CheckedTable:
+    """Check tables with grades of people and of a judge; no confidence is needed.
+
+    The columns `marks` hold what a judge said, read as grades are; they become `mark 0`, `mark 1`,
+    and so on. The columns `kept` must be there, and stay as they are.
+    """
+    check = _TableCheck(tables, columns)
+    check.take_grades(needed=True)
+    for number, name in enumerate(marks):
+        check.take_marks(name, f"mark {number}")
+    check.take_questions(columns.question)
+    for name in kept:
+        check.columns_named(name, "by")
+    check.settled()
+    return CheckedTable(pl.concat(check.frames, how="diagonal_relaxed"), tuple(check.taken))
+
+
 class _TableCheck:
     """Tables on their way: frames get columns, lines say what was taken, parts may stay open."""
 
@@ -163,16 +182,21 @@ class _TableCheck:
         if not needed and not all(_found(table, wanted, "correct") for table in self.tables):
             self.add([pl.lit(None, pl.Boolean).alias("correct")] * len(self.frames))
             return
-        raw = self.columns_named(wanted, "correct")
+        self.take_marks(wanted, "correct")
+
+    def take_marks(self, wanted: str, alias: str) -> None:
+        """Read a column of grades under another name."""
+        raw = self.columns_named(wanted, "correct" if alias == "correct" else "mark")
         if not raw:
             return
         name, cells = raw[0].name, self.cells(raw, different)
         taken = settle_grades(name, cells, self.columns.grade_settings)
         self.open += taken.unsettled
         if not taken.unsettled:
-            self.add([grade_values(column, taken).alias("correct") for column in raw])
+            self.add([grade_values(column, taken).alias(alias) for column in raw])
             empty = sum(column.null_count() for column in raw)
-            self.taken.append(say_grades(name, taken, empty))
+            said = say_grades(name, taken, empty)
+            self.taken.append(said if alias == "correct" else f"mark{said.removeprefix('correct')}")
 
     def take_questions(self, wanted: str | None) -> None:
         named = wanted is not None or all(_found(t, "question", "question") for t in self.tables)

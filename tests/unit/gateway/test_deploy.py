@@ -1,5 +1,6 @@
 """What is deployed: alerts that name what is exported and are explained, containers with few rights."""
 
+import json
 import os
 import re
 import shutil
@@ -22,21 +23,85 @@ TESTS = yaml.safe_load((FOLDER / "alerts.test.yaml").read_text("utf-8"))["tests"
 HERE = yaml.safe_load((FOLDER / "here" / "compose.yaml").read_text("utf-8"))
 SETTINGS = FOLDER / "settings" / "gateway.toml"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
+DASHBOARD = json.loads((ROOT / "deploy/grafana/gateway.json").read_text("utf-8"))
+UNIT = (ROOT / "deploy/systemd/novarag-gateway.service").read_text("utf-8")
 METRIC = re.compile(r"\b(?:novarag_gateway|process)_[a-z_]+")
 
 
-def test_every_metric_of_an_alert_is_exported(tmp_path, monkeypatch):
-
+@pytest.fixture
+def exported(tmp_path, monkeypatch):
+    """The names of what Prometheus reads from a gateway."""
     monkeypatch.setenv("NOVARAG_DATABASE", "postgresql://127.0.0.1:9/none")
     path = tmp_path / "gateway.toml"
     path.write_text(settings("http://127.0.0.1:9/v1") + "[audit]\n")
     gateway = Gateway(Snapshot(path))
-    exported = {"process_resident_memory_bytes"}
+    exported = {"process_resident_memory_bytes", "process_cpu_seconds_total"}
     for family in GatewayCollector(gateway).collect():
         ends = {"counter": ("_total",), "histogram": ("_bucket",), "info": ("_info",)}
         exported |= {family.name + end for end in ends.get(family.type, ("",))}
+    return exported
+
+
+def test_every_metric_of_an_alert_is_exported(exported):
     named = {name for rule in RULES for name in METRIC.findall(rule["expr"])}
+    assert len(named) > 5
     assert named - exported == set()
+
+
+def test_the_dashboard_shows_what_is_exported_and_nothing_else(exported):
+    queries = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    named = {name for query in queries for name in METRIC.findall(query)}
+    assert named - exported == set()
+    left = {"novarag_gateway_keys", "novarag_gateway_audit_full"}
+    assert {name for name in exported if not name.endswith("_created")} - named == left
+
+
+def test_panels_of_the_dashboard_are_beside_each_other_and_say_what_they_show():
+    taken = set()
+    for panel in DASHBOARD["panels"]:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken
+        assert place["x"] + place["w"] <= 24
+        assert panel["description"].endswith(".")
+        taken |= cells
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+
+
+def test_the_unit_of_systemd_has_few_rights_and_ends_after_its_requests():
+    lines = [line for line in UNIT.splitlines() if "=" in line and not line.startswith("#")]
+    said = dict(line.split("=", 1) for line in lines)
+    found = read_settings(SETTINGS)
+    assert said["Type"] == "notify"
+    assert said["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert float(said["TimeoutStopSec"]) > found.limits.drain
+    assert int(said["LimitNOFILE"]) > found.limits.connections + found.limits.in_flight
+    assert str(found.audit.spool).startswith(f"/var/lib/{said['StateDirectory']}/")
+    assert (said["CapabilityBoundingSet"], said["AmbientCapabilities"]) == ("", "")
+    for right in ("DynamicUser", "NoNewPrivileges", "PrivateDevices", "PrivateTmp", "ProtectHome"):
+        assert said[right] == "yes"
+    assert said["ProtectSystem"] == "strict"
+    assert "@resources" not in UNIT, "the gateway asks how many files it may open"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_agrees(tmp_path):
+    program = tmp_path / "novarag"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    unit = tmp_path / "novarag-gateway.service"
+    unit.write_text(UNIT.replace("/opt/novarag/bin/novarag", str(program)))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--threshold=20", unit],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert judged.returncode == 0, judged.stdout[-300:]
 
 
 def test_every_alert_is_explained_and_tried_raised_and_silent():

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from novarag.calibration import fit_calibration
+from novarag.calibration import fit_calibration, fused_rows, signal_scale
 from novarag.calibration.calibration import (
     COVERS,
     Calibration,
     FitRecord,
     LevelShift,
     ObservedRange,
-    SignalScale,
     percents,
 )
 from novarag.calibration.fit_calibration import score_confidences
@@ -63,7 +62,7 @@ def cross_fit_by_rows(
 ) -> Floats:
     """Calibrate every row by a fit on the rows of the other folds."""
     out = np.full(len(graded), np.nan)
-    fold = fit_calibration._folds(graded.question, seed, folds)
+    fold = fused_rows.deal_folds(graded.question, seed, folds)
     for held in np.unique(fold):
         ours = fold == held
         made = calibrate_rows(graded.rows(~ours & graded.read))
@@ -123,18 +122,18 @@ def calibrate_rows(graded: GradedAnswers) -> Calibration:
     )
 
 
-def _scale(graded: GradedAnswers) -> SignalScale | None:
+def _scale(graded: GradedAnswers) -> signal_scale.SignalScale | None:
     if graded.signal is None:
         return None
     values = np.sort(graded.signal[np.isfinite(graded.signal)])
     if values.size < fit_calibration.LEAST_QUESTIONS // 2 or values[0] == values[-1]:
         return None
-    ranks = np.linspace(0, values.size - 1, fit_calibration._KNOTS)
+    ranks = (signal_scale.COARSE * (values.size - 1)).round(9)
     knots = np.interp(ranks, np.arange(values.size), values)
     scores = ndtri((ranks + 0.5) / values.size)
     distinct, back = np.unique(knots, return_inverse=True)
     middle = np.bincount(back, scores) / np.bincount(back)
-    return SignalScale(
+    return signal_scale.SignalScale(
         graded.signal_name or "signal", tuple(distinct.tolist()), tuple(middle.tolist())
     )
 

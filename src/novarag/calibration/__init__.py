@@ -11,6 +11,10 @@ From graded answers to a calibration:
 - `answer_cells`: answers that are alike, counted in cells, which is all that the models look at.
 - `logistic_models`: from stated confidence and evidence state to the chance of being right.
 - `level_effects`: what a single stated value means beside the line.
+- `signal_scale`: a signal of any unit as normal scores.
+- `fuse_signals`: several signals as one chance of being right, from few or many graded answers.
+- `signal_fusion`: the fitted fusion; a missing signal never raises its score.
+- `fused_rows`: the fused score in the place of a confidence, and what each signal adds.
 - `fit_figures`: Brier score, smooth ECE and AUROC of confidences, before and after.
 - `calibration`: the fitted calibration; applying it needs nothing but arithmetic.
 - `calibration_file`: a calibration as JSON and back, and the digest that a gate knows it by.

@@ -6,7 +6,6 @@ of the single stated value. Applying it needs nothing but arithmetic.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     from novarag.calibration.graded_answers import AnswerSource
     from novarag.calibration.reference import DriftReference
+    from novarag.calibration.signal_fusion import SignalFusion
+    from novarag.calibration.signal_scale import SignalScale
     from novarag.report.plots import Axes
     from novarag.stats.arrays import Floats, Ints
 
@@ -61,14 +62,6 @@ class LevelShift(NamedTuple):
     variance: float
 
 
-class SignalScale(NamedTuple):
-    """How values of a signal become normal scores: straight between knots, flat outside."""
-
-    name: str
-    values: tuple[float, ...]
-    scores: tuple[float, ...]
-
-
 class ObservedRange(NamedTuple):
     """What was graded in one state: rows, how many of them right, least and most confidence."""
 
@@ -84,6 +77,10 @@ class ConfidenceFigures(NamedTuple):
     brier: float
     smooth_ece: float
     auroc: float | None
+
+
+STATED_BESIDE, CONSTANT_BESIDE = "the stated confidence", "one confidence for all answers"
+"""What a calibration is set beside: the second where no confidence was stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +100,7 @@ class FitRecord:
     design_effect: float = 1.0  # rows of one question count as one part in so many
     known: str = ""  # short digests of the questions' names, in base64
     unread_graded: int = 0  # of the unread ones
+    beside: str = STATED_BESIDE  # what `stated` are the figures of
     remarks: tuple[str, ...] = ()  # on the table it was fitted on
 
 
@@ -128,7 +126,8 @@ class Calibration:
     """A map from stated confidence, evidence state and perhaps a signal to a probability.
 
     States are named as in the graded answers, by the empty text where the model judged none;
-    `unseen` is for any other. `identity` is the weight of leaving a confidence as it is.
+    `unseen` is for any other. `identity` is the weight of leaving a confidence as it is. With a
+    `fusion` the score that it makes of several signals stands in the place of the confidence.
     """
 
     states: Mapping[str, StateMap]
@@ -140,6 +139,7 @@ class Calibration:
     seen: Mapping[str, ObservedRange]
     source: AnswerSource
     signal: SignalScale | None = None
+    fusion: SignalFusion | None = None
     fitted: FitRecord | None = None
     reference: DriftReference | None = None  # what the answers looked like, to tell drift
 
@@ -177,7 +177,7 @@ class Calibration:
         shift, variance = self.levels.get(name, _NONE).get(
             _percent(confidence), (0.0, self.unseen_variance)
         )
-        chance = min(max(chance, _EDGE), 1 - _EDGE)
+        chance = min(max(chance, EDGE), 1 - EDGE)
         probability = 1 / (1 + exp(-(log(chance / (1 - chance)) + shift)))
         reach = self.quantile * sqrt(max(spread, 0.0) + variance)
         low = 1 / (1 + exp(reach - middle - shift))
@@ -234,7 +234,7 @@ class Calibration:
         middle = mean[0] + mean[1] * x + mean[2] * z
         spread = _quadratic(square, x, z, zz) - middle**2
         shift, variance = self._levels(name, confidence)
-        probability = expit(logit(np.clip(chance, _EDGE, 1 - _EDGE)) + shift)
+        probability = expit(logit(np.clip(chance, EDGE, 1 - EDGE)) + shift)
         reach = self.quantile * np.sqrt(np.maximum(spread, 0.0) + variance)
         return CalibratedRows(
             probability,
@@ -286,20 +286,14 @@ class Calibration:
         scale = self.signal
         if scale is None or signal is None or signal != signal:
             return 0.0, 1.0
-        at = bisect_left(scale.values, signal)
-        if at in {0, len(scale.values)}:
-            score = scale.scores[max(at - 1, 0)]
-            return score, score * score
-        left, right = scale.values[at - 1], scale.values[at]
-        low, high = scale.scores[at - 1], scale.scores[at]
-        score = low + (high - low) / (right - left) * (signal - left)
+        score = scale.one(signal)
         return score, score * score
 
     def _scores(self, signal: Floats | None, rows: int) -> tuple[Floats, Floats]:
         if self.signal is None or signal is None:
             return np.zeros(rows), np.ones(rows)
         missing = np.isnan(signal)
-        scores = np.where(missing, 0.0, np.interp(signal, self.signal.values, self.signal.scores))
+        scores = np.where(missing, 0.0, self.signal.many(signal))
         return scores, np.where(missing, 1.0, scores**2)
 
 
@@ -313,7 +307,9 @@ def _quadratic(square: tuple[float, ...], x: T, z: T, zz: T) -> T:
 
 
 _NONE: Mapping[int, LevelShift] = {}
-_EDGE = 1e-4  # an average may round to 0 or 1, which have no log-odds
+EDGE = 1e-4
+"""How near to 0 or 1 a probability comes, as an average may round to what has no log-odds."""
+
 _NO_STATE = "no graded answer was without an evidence state"
 
 

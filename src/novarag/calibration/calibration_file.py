@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from novarag.calibration.calibration import (
+    STATED_BESIDE,
     Calibration,
     ConfidenceFigures,
     FitRecord,
     LevelShift,
     ObservedRange,
-    SignalScale,
     StateLine,
     StateMap,
 )
 from novarag.calibration.gate import STATED
 from novarag.calibration.graded_answers import AnswerSource
 from novarag.calibration.reference import read_reference
+from novarag.calibration.signal_fusion import fusion_json, read_fusion
+from novarag.calibration.signal_scale import SignalScale
 from novarag.errors import DataError, UsageError
 from novarag.prose import say
 
@@ -33,7 +35,10 @@ KIND = "calibration 2"
 WITHOUT_REFERENCE = "calibration 1"
 """Files of before there was a reference: they are read, and nothing is known of drift."""
 
-_KINDS = (WITHOUT_REFERENCE, KIND)
+WITH_FUSION = "calibration 3"
+"""Files of calibrations that fuse several signals."""
+
+_KINDS = (WITHOUT_REFERENCE, KIND, WITH_FUSION)
 NOT_JUDGED, NOT_SEEN = "(not judged)", "(not seen)"
 
 
@@ -44,12 +49,12 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
         raise ValueError("a calibration without a word on what it was fitted on is not kept")
     maps = {_named(name): _map(one) for name, one in calibration.states.items()}
     scale = calibration.signal
-    reference = calibration.reference
+    reference, fusion = calibration.reference, calibration.fusion
     return {
-        "kind": WITHOUT_REFERENCE if reference is None else KIND,
+        "kind": _kind(calibration),
         "source": asdict(calibration.source),
         "fitted": {
-            **asdict(fitted),
+            **{k: v for k, v in asdict(fitted).items() if (k, v) != ("beside", STATED_BESIDE)},
             "stated": fitted.stated._asdict(),
             "calibrated": fitted.calibrated._asdict(),
         },
@@ -63,6 +68,7 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
             _named(name): {str(percent): list(level) for percent, level in levels.items()}
             for name, levels in calibration.levels.items()
         },
+        **({} if fusion is None else {"fusion": fusion_json(fusion)}),
         **({} if reference is None else {"reference": reference.to_json({"": NOT_JUDGED})}),
     }
 
@@ -116,10 +122,17 @@ def _read(content: dict[str, Any]) -> Calibration:
                 "remarks": tuple(map(str, fitted.get("remarks", ()))),
             }
         ),
+        fusion=read_fusion(content["fusion"]) if content["kind"] == WITH_FUSION else None,
         reference=None
         if content["kind"] == WITHOUT_REFERENCE
         else read_reference(content["reference"], {NOT_JUDGED: ""}),
     )
+
+
+def _kind(calibration: Calibration) -> str:
+    if calibration.fusion is not None:
+        return WITH_FUSION
+    return WITHOUT_REFERENCE if calibration.reference is None else KIND
 
 
 def score_name(calibration: Calibration | None) -> str:

@@ -6,19 +6,31 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logsumexp, ndtri, stdtrit
+from scipy.special import logsumexp, stdtrit
 
 from novarag.calibration.calibration import (
+    CONSTANT_BESIDE,
     COVERS,
+    EDGE,
+    STATED_BESIDE,
     Calibration,
     ConfidenceFigures,
     FitRecord,
     LevelShift,
     ObservedRange,
-    SignalScale,
     StateLine,
     StateMap,
     percents,
+)
+from novarag.calibration.fused_rows import (
+    GAIN_FOLDS,
+    calibrate_rows,
+    cross_fuse,
+    deal_folds,
+    fit_row_fusion,
+    fuse_rows,
+    in_place,
+    signal_gains,
 )
 from novarag.calibration.graded_answers import count_answers, pack_questions
 from novarag.calibration.level_effects import level_effects
@@ -31,17 +43,18 @@ from novarag.calibration.logistic_models import (
     log_odds,
 )
 from novarag.calibration.reference import count_reference
+from novarag.calibration.signal_scale import learn_scale
 from novarag.errors import UsageError
 from novarag.metrics.calibration import brier, smooth_ece
 from novarag.metrics.ranking import auroc
 from novarag.metrics.tally import fold
-from novarag.seeding import rng_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from novarag.calibration.graded_answers import CountedAnswers, GradedAnswers
     from novarag.calibration.logistic_models import FittedModels
+    from novarag.calibration.signal_scale import SignalScale
     from novarag.stats.arrays import Floats, Ints
 
 
@@ -52,7 +65,6 @@ FOLDS = 10  # the usual ten: each fit sees nine tenths of the questions
 _LEAVE_ALONE = 0.5  # the prior weight of leaving a confidence as it is
 _INTERVAL_LEAVE_ALONE = 0.1  # and for the interval, which must not trust in it before the rows do
 _FREEDOM = 1 / 3  # degrees of freedom a question, of Student's t in place of the normal
-_KNOTS = 21  # quantiles, five percent apart, between which a signal's scale is straight
 _LEAST_WEIGHT = (
     1e-4  # of a model, below which it moves no confidence by more than a hundredth of a point
 )
@@ -72,15 +84,64 @@ class FitStamp:
 def fit(graded: GradedAnswers, *, stamp: FitStamp) -> Calibration:
     """Fit a calibration; the figures it carries are cross-validated by question."""
     fitted = _fitted(graded, stamp)
-    made = fit_rows(graded.rows(graded.read), fitted)
+    read = graded.rows(graded.read)
+    if graded.scores is not None:
+        made = _fit_fused(read, seed=stamp.seed, fitted=fitted)
+        gains = signal_gains(read, seed=stamp.seed)
+        made = replace(
+            made, fusion=None if made.fusion is None else replace(made.fusion, gains=gains)
+        )
+        return replace(made, reference=count_reference(fuse_rows(made, graded), seed=stamp.seed))
+    made = fit_rows(read, fitted)
     return replace(made, reference=count_reference(graded, seed=stamp.seed))
+
+
+def _fit_fused(
+    read: GradedAnswers, *, seed: int, folds: int = FOLDS, fitted: FitRecord | None = None
+) -> Calibration:
+    """Fit a fusion, and lines on its scores.
+
+    Lines are fitted on cross-fitted scores: those of the rows that a fusion was fitted on flatter
+    it. What was seen is said of the fusion's own scores, as new rows get them.
+    """
+    crossed = in_place(read, cross_fuse(read, seed=seed, folds=folds))
+    made = _fit_counted(count_answers(crossed)[0], crossed, fitted, fused=True)
+    made = replace(made, fusion=fit_row_fusion(read))
+    counted = count_answers(fuse_rows(made, read))[0]
+    number = {name: i for i, name in enumerate(counted.names)}
+    state = np.array([number[counted.state_name(s)] for s in counted.state], dtype=np.intp)
+    return replace(made, seen=_seen(counted, state, counted.names))
 
 
 def cross_fit(graded: GradedAnswers, *, seed: int = 0, folds: int = FOLDS) -> Floats:
     """Calibrate every row by a fit on the other folds of questions; NaN where it was not read."""
     read = graded.read
+    if graded.scores is None:
+        after = _cross_fit_counted(graded, seed=seed, folds=folds)
+    else:
+        after = _cross_fit_fused(graded.rows(read), seed=seed, folds=folds)
+    out = np.full(len(graded), np.nan)
+    out[read] = after.round(_DIGITS)
+    return out
+
+
+def _cross_fit_fused(read: GradedAnswers, *, seed: int, folds: int) -> Floats:
+    """Calibrate rows by fusions; lines are fitted where there are states to tell apart."""
+    if len(read.seen_states) == 1:  # the score is left as it is
+        return np.clip(cross_fuse(read, seed=seed, folds=folds), EDGE, 1 - EDGE)
+    fold = deal_folds(read.question, seed, folds)
+    after = np.full(len(read), np.nan)
+    for held in np.unique(fold):
+        made = _fit_fused(read.rows(fold != held), seed=seed, folds=GAIN_FOLDS)
+        after[fold == held] = calibrate_rows(made, read.rows(fold == held)).probability
+    return after
+
+
+def _cross_fit_counted(graded: GradedAnswers, *, seed: int, folds: int) -> Floats:
+    """Calibrate rows that were read by what is left of the cells without their fold."""
+    read = graded.read
     counted, at = count_answers(graded.rows(read))
-    fold = _folds(graded.question, seed, folds)[read]
+    fold = deal_folds(graded.question, seed, folds)[read]
     of_question = np.empty(counted.question_rows.size, dtype=np.intp)
     of_question[at.question] = fold  # all rows of a question are in one fold
     correct = graded.correct[read]
@@ -92,25 +153,13 @@ def cross_fit(graded: GradedAnswers, *, seed: int = 0, folds: int = FOLDS) -> Fl
         right = np.bincount(cell, correct[ours], minlength=counted.rows.size)
         rest = counted.keep(counted.rows - rows, counted.right - right, of_question != held)
         after[ours] = _applied(_fit_counted(rest, graded), counted)[cell]
-    out = np.full(len(graded), np.nan)
-    out[read] = after.round(_DIGITS)
-    return out
+    return after
 
 
 def _applied(made: Calibration, counted: CountedAnswers) -> Floats:
     """Calibrate each cell once."""
     states = [counted.state_name(s) for s in counted.state]
     return made.apply(counted.confidence, states, counted.signal).probability
-
-
-def _folds(question: Ints, seed: int, folds: int) -> Ints:
-    """Deal questions out to folds of one size, by seed."""
-    names, back = np.unique(question, return_inverse=True)
-    order = list(range(names.size))
-    rng_for(seed, "folds").shuffle(order)
-    dealt = np.empty(names.size, dtype=np.intp)
-    dealt[order] = np.arange(names.size) % folds
-    return dealt[back]
 
 
 def _fitted(graded: GradedAnswers, stamp: FitStamp) -> FitRecord:
@@ -123,6 +172,9 @@ def _fitted(graded: GradedAnswers, stamp: FitStamp) -> FitRecord:
             " least, about 100 make it worth while."
         )
     after = cross_fit(graded, seed=stamp.seed)
+    before = graded.confidence[read]
+    if not graded.states_confidence:
+        before = np.full(before.size, graded.correct[read].mean())
     counted, _ = count_answers(graded.rows(read))
     return FitRecord(
         rows=int(read.sum()),
@@ -134,13 +186,12 @@ def _fitted(graded: GradedAnswers, stamp: FitStamp) -> FitRecord:
         date=stamp.date,
         seed=stamp.seed,
         version=stamp.version,
-        stated=score_confidences(
-            graded.confidence[read], graded.correct[read], graded.weights[read]
-        ),
+        stated=score_confidences(before, graded.correct[read], graded.weights[read]),
         calibrated=score_confidences(after[read], graded.correct[read], graded.weights[read]),
         design_effect=counted.design_effect,
         known=pack_questions(graded.question_ids),
         remarks=graded.remarks,
+        beside=STATED_BESIDE if graded.states_confidence else CONSTANT_BESIDE,
     )
 
 
@@ -150,9 +201,17 @@ def fit_rows(graded: GradedAnswers, fitted: FitRecord | None = None) -> Calibrat
 
 
 def _fit_counted(
-    counted: CountedAnswers, graded: GradedAnswers, fitted: FitRecord | None = None
+    counted: CountedAnswers,
+    graded: GradedAnswers,
+    fitted: FitRecord | None = None,
+    *,
+    fused: bool = False,
 ) -> Calibration:
-    """Fit on counted answers; `graded`, of which they are, says whose they are."""
+    """Fit on counted answers; `graded`, of which they are, says whose they are.
+
+    A `fused` score is a chance already: it stays as it is but for lines by state, and a higher one
+    never means less, so that neither falling lines nor effects of single values have a part.
+    """
     part = 1 / counted.design_effect
     states = counted.names
     number = {name: i for i, name in enumerate(states)}
@@ -164,9 +223,17 @@ def _fit_counted(
     wrong = cells.count - cells.right
     stays = float((cells.right * np.log(alone) + wrong * np.log(1 - alone)).sum())
     weights, identity = _weigh(fits.evidence, stays, _LEAVE_ALONE)
+    if fused:
+        rising = (fits.lines[..., 1].min(axis=1) >= 0) & (len(states) > 1)
+        weights, identity = _only(weights, identity, rising)
     wide, wide_identity = _weigh(fits.evidence, stays, _INTERVAL_LEAVE_ALONE)
     eta = _average(fits, cells, wide, wide_identity)
     levels, unseen_variance = _levels(counted, cells, states, eta)
+    if fused:
+        levels = {
+            name: {at: LevelShift(0.0, one.shift**2 + one.variance) for at, one in own.items()}
+            for name, own in levels.items()
+        }
     *maps, unseen = _state_maps(fits, weights, wide, wide_identity)
     freedom = _FREEDOM * counted.question_rows.size
     return Calibration(
@@ -188,25 +255,10 @@ def _scale(counted: CountedAnswers, name: str | None) -> SignalScale | None:
     if counted.signal is None:
         return None
     known = np.isfinite(counted.signal)
-    values, back = np.unique(counted.signal[known], return_inverse=True)
-    if values.size <= 1 or counted.rows[known].sum() < LEAST_QUESTIONS // 2:
+    values, rows = counted.signal[known], counted.rows[known]
+    if np.unique(values).size <= 1 or rows.sum() < LEAST_QUESTIONS // 2:
         return None
-    held = np.bincount(back.ravel(), counted.rows[known]).astype(float)
-    last = np.cumsum(held) - 1  # the rank of the last row with each value
-    size = last[-1] + 1
-    ranks = np.linspace(0, size - 1, _KNOTS)
-    knots = _ranked(ranks, values, last)
-    scores = ndtri((ranks + 0.5) / size)  # normal scores, by Hazen's plotting position
-    distinct, back = np.unique(knots, return_inverse=True)
-    middle = np.bincount(back, scores) / np.bincount(back)
-    return SignalScale(name or "signal", tuple(distinct.tolist()), tuple(middle.tolist()))
-
-
-def _ranked(rank: Floats, values: Floats, last: Floats) -> Floats:
-    """Return the values at some ranks, straight between whole ones; `last` is each value's last."""
-    below = np.floor(rank)
-    low, high = (values[np.searchsorted(last, at)] for at in (below, np.ceil(rank)))
-    return np.asarray(low + (rank - below) * (high - low))
+    return learn_scale(name or "signal", values, rows)
 
 
 def _cells(
@@ -225,7 +277,7 @@ def _cells(
 
 
 def _scored(signal: Floats, scale: SignalScale) -> Floats:
-    return np.where(np.isfinite(signal), np.interp(signal, scale.values, scale.scores), 0.0)
+    return np.where(np.isfinite(signal), scale.many(signal), 0.0)
 
 
 def _weigh(evidence: Floats, stays: float, prior: float) -> tuple[Floats, float]:
@@ -238,6 +290,13 @@ def _weigh(evidence: Floats, stays: float, prior: float) -> tuple[Floats, float]
     weight[weight < _LEAST_WEIGHT] = 0.0
     weight /= weight.sum()
     return weight[:-1], float(weight[-1])
+
+
+def _only(weights: Floats, identity: float, which: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Leave all but some of the models out of an average."""
+    kept = np.where(which, weights, 0.0)
+    total = float(kept.sum()) + identity
+    return (kept / total, identity / total) if total > 0 else (kept, 1.0)
 
 
 def _average(fits: FittedModels, cells: CellCounts, weight: Floats, identity: float) -> Floats:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,27 @@ class AnswerSource:
         return None
 
 
+class SignalTable(NamedTuple):
+    """Signals of rows: their names, values with NaN for a missing one, and known directions.
+
+    `lower` says of each signal whether lower is better; None leaves it to the graded rows.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    lower: tuple[bool | None, ...]
+
+    def rows(self, which: NDArray[np.bool_] | Ints) -> SignalTable:
+        """Return some of the rows."""
+        return self._replace(values=self.values[which])
+
+    def without(self, at: int) -> SignalTable:
+        """Leave one signal out."""
+        kept = [i for i in range(len(self.names)) if i != at]
+        lower = tuple(self.lower[i] for i in kept)
+        return SignalTable(tuple(self.names[i] for i in kept), self.values[:, kept], lower)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedAnswers:
     """Graded answers, a row each; a reply that could not be read has no confidence (NaN).
@@ -77,6 +98,8 @@ class GradedAnswers:
     ungraded: int = 0
     unread_ungraded: int = 0
     remarks: tuple[str, ...] = ()  # on the table they come from, a sentence or two each
+    scores: SignalTable | None = None  # to be fused
+    states_confidence: bool = True  # otherwise scores stand in for it, and each row is read
 
     def __len__(self) -> int:
         return self.confidence.size
@@ -115,6 +138,7 @@ class GradedAnswers:
             state=self.state[which],
             signal=None if self.signal is None else self.signal[which],
             weight=None if self.weight is None else self.weight[which],
+            scores=None if self.scores is None else self.scores.rows(which),
         )
 
 

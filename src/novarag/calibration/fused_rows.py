@@ -96,7 +96,30 @@ def fuse_rows(made: Calibration, rows: GradedAnswers) -> GradedAnswers:
         if rows.states_confidence:
             return rows
         raise UsageError("the calibration was fitted on stated confidences; these rows have none")
-    return in_place(rows, fusion.many(_wanted(fusion, rows)).round(_DIGITS))
+    return in_place(rows, fuse_table(fusion, rows))
+
+
+def fuse_table(fusion: SignalFusion, rows: GradedAnswers) -> Floats:
+    """Return the fused score of each row; `UsageError` names signals that rows lack."""
+    return fusion.many(_wanted(fusion, rows)).round(_DIGITS)
+
+
+def mean_ranks(table: SignalTable) -> Floats:
+    """Return the mean rank of each row's scores, from 0 to 1; no grade is looked at.
+
+    Where nobody said which way a score is better, higher counts as better. A missing one is last.
+    """
+    ranks = [
+        _ranks(-column if lower else column)
+        for column, lower in zip(table.values.T, table.lower, strict=True)
+    ]
+    return np.asarray(np.mean(ranks, axis=0))
+
+
+def _ranks(column: Floats) -> Floats:
+    last = np.where(np.isnan(column), -np.inf, column)
+    _, back, count = np.unique(last, return_inverse=True, return_counts=True)
+    return np.asarray(((np.cumsum(count) - count / 2) / column.size)[back.ravel()])
 
 
 def _wanted(fusion: SignalFusion, rows: GradedAnswers) -> Floats:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from novarag.stats.arrays import Floats
 
-MOST_SIGNALS = 20
-"""Signals that one fusion may take."""
-
 STATED_SIGNAL = "stated confidence"
 """What a stated confidence is called where it is one signal among others."""
 

@@ -43,6 +43,12 @@ def calibrate(
             on_event=on_event,
         )  # fmt: skip
     print_notes(calibration_notes(made))
+    if made.fusion is not None:
+        print_next_step(
+            f"novarag apply {quote(str(out))} NEW_ROWS --out calibrated.csv",
+            "gives new rows a probability",
+        )
+        return
     print_next_step(
         f"novarag answer {ASKED} --calibration {quote(str(out))}", "answers with a probability"
     )

@@ -89,6 +89,13 @@ def gate(
         pick_more(answers, columns, reader=reader)
         raise typer.Exit(ExitCode.INCOMPLETE)
     kept = split or calibration
+    if columns.scores:
+        by = f" --calibration {quote(str(kept))}"
+        print_next_step(
+            f"novarag apply {quote(str(out))} NEW_ROWS{by} --out decided.csv",
+            "says of new rows which may be given",
+        )
+        return
     by = f" --calibration {quote(str(kept))}" if kept else ""
     print_next_step(
         f"novarag answer {ASKED}{by} --gate {quote(str(out))}", "answers, or keeps silent"

@@ -97,6 +97,16 @@ _OPTIONS: dict[str, Any] = {
             " likelihood of the answer; it counts only where it helps."
         ),
     ],
+    "scores": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--score",
+            metavar="NAME[:lower|:higher]",
+            help="A score that may tell right from wrong, of any unit: a column, or a path into"
+            " JSON inside cells, such as metadata.score; may be repeated, or"
+            " comma-separated. It needs no stated confidence beside it.",
+        ),
+    ],
     "weight": Annotated[
         str | None,
         typer.Option(
@@ -143,6 +153,7 @@ def make_columns(
     right: list[str] | None = None,
     wrong: list[str] | None = None,
     ungraded: list[str] | None = None,
+    scores: list[str] | None = None,
     **fields: Any,  # noqa: ANN401 - the options as they are
 ) -> Columns:
     """Build the record of columns from options."""
@@ -152,6 +163,7 @@ def make_columns(
         right=_parts(right),
         wrong=_parts(wrong),
         ungraded=_parts(ungraded),
+        scores=_parts(scores),
         **fields,
     )
 

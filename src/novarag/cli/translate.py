@@ -92,6 +92,7 @@ FLAG_OF = {
     "question_count": "--questions",
     "repeats": "--repeat",
     "scopes": "--scope",
+    "scores": "--score",
     "strategies": "--strategy",
     "texts": "--text",
     "values": "--value",

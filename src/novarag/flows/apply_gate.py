@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import KIND, STATED
-from novarag.flows.calibrate import as_calibration, calibrated_columns, check_source
+from novarag.flows.calibrate import as_calibration, calibrated_columns, check_source, name_scores
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.gate import as_gate
+from novarag.flows.scores import needs_calibration
 from novarag.scoring.decisions import decide_by_gate
 from novarag.sealed_json import unseal
 
@@ -66,12 +67,14 @@ def apply_gate(
     from novarag.answers.opening.answers import read_answers
     from novarag.answers.opening.arrays import every_row
     from novarag.answers.opening.files import write_table
+    from novarag.calibration.fused_rows import fuse_rows
 
     chosen = as_gate(gate)
     made = None if calibration is None else as_calibration(calibration)
     if chosen.score != STATED:
         check_score(chosen, made)
     signal = None if made is None or made.signal is None else made.signal.name
+    columns = name_scores(answers, columns, made)
     taken = read_answers(answers, columns=columns, reader=reader, source=source, graded=False)
     on_event(TableRead(taken.taken))
     table, rows = every_row(taken, signal)
@@ -81,9 +84,12 @@ def apply_gate(
             check_source(made, rows.source)
     states = [rows.state_name(number) for number in rows.state]
     scores = rows.confidence
+    if chosen.score == STATED and not rows.states_confidence:
+        needs_calibration(rows)
     if made is not None:
+        rows = fuse_rows(made, rows)
         applied = made.apply(rows.confidence, states, rows.signal)
-        scores = rows.confidence if chosen.score == STATED else applied.probability
+        scores = scores if chosen.score == STATED else applied.probability
         table = table.with_columns(calibrated_columns(applied, made.notes(rows.confidence, states)))
     decided = [
         decide_by_gate(chosen, score, state)

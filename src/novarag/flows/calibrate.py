@@ -13,6 +13,7 @@ from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.flows.remarks import calibrated_apart, remarked_rows
+from novarag.flows.scores import columns_with_scores
 from novarag.prose import say
 
 if TYPE_CHECKING:
@@ -41,13 +42,16 @@ def calibrate(
 ) -> Calibration:
     """Fit a calibration on graded answers: a map from stated confidence to a probability.
 
+    With `scores` among the columns it is a map from these, and from the stated confidence where
+    there is one, and says what each of them adds.
+
     Its figures are cross-validated by question. Fewer than 30 graded questions are refused.
 
     Args:
         answers: A table of graded answers: an `Answers`, or what `read_answers` takes, such as a
             file, a run's folder or a frame.
         columns: Which columns hold what, where their names do not say it; those of the evidence
-            state, a signal and a weight, too.
+            state, scores, a signal and a weight, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
         source: The name of the model the answers are of, or an `AnswerSource`, which
@@ -146,13 +150,16 @@ def apply_calibration(
     from novarag.answers.opening.answers import read_answers
     from novarag.answers.opening.arrays import every_row
     from novarag.answers.opening.files import write_table
+    from novarag.calibration.fused_rows import fuse_rows
 
     made = as_calibration(calibration)
+    columns = name_scores(answers, columns, made)
     taken = read_answers(answers, columns=columns, reader=reader, source=source, graded=False)
     on_event(TableRead(taken.taken))
     table, rows = every_row(taken, made.signal and made.signal.name)
     if not other_source:
         check_source(made, rows.source)
+    rows = fuse_rows(made, rows)
     states = [rows.state_name(number) for number in rows.state]
     applied = made.apply(rows.confidence, states, rows.signal)
     result = table.with_columns(calibrated_columns(applied, made.notes(rows.confidence, states)))
@@ -160,6 +167,15 @@ def apply_calibration(
         write_table(result, Path(out))
         on_event(FileWritten(Path(out)))
     return result
+
+
+def name_scores(
+    answers: object, columns: Columns | None, made: Calibration | None
+) -> Columns | None:
+    """Name the scores that a calibration takes; answers that were read have theirs already."""
+    from novarag.answers.opening.answers import Answers
+
+    return columns if isinstance(answers, Answers) else columns_with_scores(columns, made)
 
 
 def calibrated_columns(applied: CalibratedRows, notes: list[str | None]) -> list[Series]:

@@ -12,6 +12,7 @@ from novarag.calls import simulated_note
 from novarag.defaults import MEASURE
 from novarag.errors import UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
+from novarag.flows.scores import fuse_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +67,8 @@ def compare(
             of 0.02 unless another is given.
         by: A column, or several, whose groups are held to the same budgets, too.
         strict: Fail also where there are too few questions to tell.
-        columns: Which columns hold what, where their names do not say it.
+        columns: Which columns hold what, where their names do not say it. With `scores` among them
+            each side gets a confidence of its own, cross-fitted.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
         out: A folder for comment.md, junit.xml and compare.json; None writes nothing.
@@ -85,7 +87,7 @@ def compare(
         )
     with _sides(new, old, commit) as (after, before):
         relations, notes = _relations(after, before, commit)
-        tables = [_answers(side, columns, reader, on_event) for side in (after, before)]
+        tables = [_answers(side, columns, reader, seed, on_event) for side in (after, before)]
     held, paired = _held(tables, limits, commit, by=by, replicates=replicates, seed=seed)
     if not held and not relations:
         raise UsageError("there is nothing to compare: give answers, or the folders of probes")
@@ -163,7 +165,11 @@ def _card_file(place: Path) -> Path | None:
 
 
 def _answers(
-    side: _Side, columns: Columns | None, reader: str | Labels | None, on_event: EventListener
+    side: _Side,
+    columns: Columns | None,
+    reader: str | Labels | None,
+    seed: int,
+    on_event: EventListener,
 ) -> Answers | None:
     """Read the answers of one side, which must name their questions."""
     from novarag.answers.opening.answers import read_answers
@@ -172,6 +178,7 @@ def _answers(
         return None
     taken = read_answers(side.answers, columns=columns, reader=reader)
     on_event(TableRead(taken.taken))
+    taken = fuse_answers(taken, seed=seed)
     if taken.rows_stand_alone:
         raise UsageError.saying(
             "answers are paired by their question, and these name none: give the column as"

@@ -18,11 +18,13 @@ from novarag.flows.calibrate import (
     check_source,
     check_unseen,
     fit_graded,
+    name_scores,
     save_calibration,
 )
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
 from novarag.flows.remarks import gated_apart, remarked_rows
+from novarag.flows.scores import needs_calibration
 from novarag.prose import say
 from novarag.seeding import seed_for
 from novarag.taxonomy import EvidenceState
@@ -81,7 +83,7 @@ def gate(
         rows: "one" takes one row a question, drawn by seed; "all" takes every row, and the promise
             is an approximation.
         columns: Which columns hold what, where their names do not say it; those of the evidence
-            state, a signal and a weight, too.
+            state, scores, a signal and a weight, too.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
         source: The name of the model the answers are of, or an `AnswerSource`, which
@@ -100,6 +102,9 @@ def gate(
     check_chances(risk, confidence_level)
     if split is not None and calibration is not None:
         raise UsageError.saying("give a `calibration`, or have one fitted with `split`; not both")
+    if calibration is not None:
+        calibration = as_calibration(calibration)
+        columns = name_scores(answers, columns, calibration)
     taken = read_answers(answers, columns=columns, reader=reader, source=source)
     on_event(TableRead(taken.taken))
     graded = remarked_rows(taken, gated_apart)
@@ -156,6 +161,7 @@ def _scores(
 ) -> _GateRows:
     """Return the scores of rows: as stated, or calibrated by what has not seen the questions."""
     if calibration is None:
+        needs_calibration(taken)
         return _GateRows(taken, taken.confidence, STATED)
     made = as_calibration(calibration)
     if not other_source:
@@ -165,8 +171,9 @@ def _scores(
 
 
 def _calibrated(taken: GradedAnswers, made: Calibration) -> _GateRows:
-    states = [taken.state_name(number) for number in taken.state]
-    score = made.apply(taken.confidence, states, taken.signal).probability
+    from novarag.calibration.fused_rows import calibrate_rows
+
+    score = calibrate_rows(made, taken).probability
     return _GateRows(taken, score, score_name(made))
 
 

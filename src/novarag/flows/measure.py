@@ -12,6 +12,7 @@ from novarag.errors import UsageError
 from novarag.flows.decisions import decide_panels, examples_behind
 from novarag.flows.events import FileWritten, PartsProgress, TableRead, silent
 from novarag.flows.remarks import gate_refusals, measured_apart, table_remarks
+from novarag.flows.scores import fuse_answers, score_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +62,8 @@ def measure(
         answers: A table of graded answers: an `Answers`, or what `read_answers` takes, such as a
             file, a run's folder or a frame.
         by: A column, or several, whose groups are measured each by itself, too.
-        columns: Which columns hold what, where their names do not say it.
+        columns: Which columns hold what, where their names do not say it. With `scores` among them
+            a confidence is made of these, cross-fitted, and measured.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
         kind_shares: Shares of the kinds of groups, as a mapping or the profile.json of
@@ -86,18 +88,23 @@ def measure(
     """
     from novarag.answers.opening.answers import read_answers
     from novarag.answers.opening.beside import add_overlap
+    from novarag.flows.calibrate import as_calibration, name_scores
     from novarag.metrics import LEAST_ROWS, measure_table
 
     by = (by,) if isinstance(by, str) else tuple(by)
     wanted = _mix(kind_shares)
-    taken = add_overlap(read_answers(answers, columns=columns, reader=reader))
-    on_event(TableRead(taken.taken))
+    made = None if calibration is None else as_calibration(calibration)
+    columns = name_scores(answers, columns, made)
+    read = add_overlap(read_answers(answers, columns=columns, reader=reader))
+    on_event(TableRead(read.taken))
+    taken = _without_scores(read, made, calibrate=calibrate, other_source=other_source, seed=seed)
+    set_apart = calibrate or (made is not None and taken is read)
     said = [*notes, *taken.notes]
     stated = taken.table
-    if calibration is not None or calibrate:
+    if set_apart:
         from novarag.report.verdict import BESIDE
 
-        table, note = set_beside(taken, calibration, seed=seed, other_source=other_source)
+        table, note = set_beside(taken, made, seed=seed, other_source=other_source)
         taken, by, said = replace(taken, table=table), (BESIDE, *by), [*said, note]
     resampling = (replicates, seed)
     if wanted is not None:  # first, as it may be refused
@@ -125,6 +132,34 @@ def measure(
         for path in write_report(found, heading, Path(out), examples=shown):
             on_event(FileWritten(path))
     return found
+
+
+def _without_scores(
+    taken: Answers,
+    calibration: Calibration | None,
+    *,
+    calibrate: bool,
+    other_source: bool,
+    seed: int,
+) -> Answers:
+    """Make a confidence of scores, unless it is to be set beside a stated one."""
+    from novarag.answers.opening.arrays import known_rows
+    from novarag.flows.calibrate import check_source, check_unseen
+
+    stated = taken.table["confidence"].is_not_null().any()
+    if not taken.columns.scores or (stated and (calibrate or calibration is not None)):
+        return taken
+    if calibrate:
+        raise UsageError.saying(
+            "confidences made of `scores` are calibrated already; leave out `calibrate`"
+        )
+    if calibration is None:
+        return fuse_answers(taken, seed=seed)
+    rows = known_rows(taken)
+    check_unseen(calibration, rows)
+    if not other_source:
+        check_source(calibration, rows.source)
+    return score_answers(taken, calibration)
 
 
 def make_heading(title: str, *, sources: Sequence[str], notes: Sequence[str]) -> Heading:
@@ -225,13 +260,13 @@ def _cross_fitted(rows: GradedAnswers, seed: int) -> tuple[Floats, str]:
 
 
 def _applied(rows: GradedAnswers, made: Calibration, *, other_source: bool) -> tuple[Floats, str]:
+    from novarag.calibration.fused_rows import calibrate_rows
     from novarag.flows.calibrate import check_source, check_unseen
 
     check_unseen(made, rows)
     if not other_source:
         check_source(made, rows.source)
-    states = [rows.state_name(number) for number in rows.state]
     fitted = made.fitted
     on = f"{fitted.questions:,} other questions" if fitted else "other questions"
     note = f"Calibrated confidences are by a calibration fitted on {on}."
-    return made.apply(rows.confidence, states, rows.signal).probability, note
+    return calibrate_rows(made, rows).probability, note

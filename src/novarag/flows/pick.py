@@ -13,6 +13,7 @@ from novarag.defaults import PICK
 from novarag.errors import DataError, UsageError
 from novarag.flows.events import FileWritten, TableRead, silent
 from novarag.flows.kept import read_kept, write_kept
+from novarag.flows.scores import ranked_rows
 from novarag.prose import say
 from novarag.study.grades import RIGHT, WRONG, grade_key, settle, sheet_id
 
@@ -108,7 +109,8 @@ def pick_answers(
             need not be graded; grades are not looked at.
         out: Folder for sheet.html and picked.json; without it, nothing is written.
         n: How many answers to pick.
-        columns: Which columns mean what.
+        columns: Which columns mean what. Where no confidence is stated, answers are spread over the
+            mean ranks of `scores`.
         reader: The strategy or preset whose reader reads raw replies, where `columns.reply` names
             their column; None takes `nova`.
         show: Columns that graders see beside question and answer; by default `passages`, if any.
@@ -127,6 +129,7 @@ def pick_answers(
     taken = read_answers(log, columns=columns, reader=reader, graded=False)
     on_event(TableRead(taken.taken))
     table, rows = every_row(taken)
+    rows = ranked_rows(rows)
     kept = _not_known(rows, calibration)
     picks = pick_rows(
         rows.confidence[kept], rows.state[kept], rows.question[kept], n=n, seed=seed, spread=spread

@@ -65,6 +65,7 @@ def table_remarks(
         columns.reply, columns.signal, columns.weight,
     )  # fmt: skip
     skip = {name for name in (*named, *apart) if name}
+    skip |= {score.name for score in columns.score_columns}
     if READ.keys() <= set(table.columns):  # trials: the rest is what was read of the replies
         skip |= READ.keys() - _ASKED
     found = telling_columns(table, skip=skip)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from novarag.atomic import write_whole
+from novarag.calibration.calibration import STATED_BESIDE
+from novarag.calibration.fused_rows import fuse_rows
 from novarag.calibration.graded_answers import UNKNOWN
 from novarag.formatting import fixed_percent, hundredths, whole_percent
+from novarag.report.fusion import fusion_notes, shown_name, way_of
 from novarag.report.svg import PlotArea, axes, path_through, svg, tag, with_title
 from novarag.report.templating import render_page
 from novarag.report.words import graded_text, ungraded_text
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
         ObservedRange,
     )
     from novarag.calibration.graded_answers import GradedAnswers
+    from novarag.calibration.signal_fusion import SignalGain
     from novarag.stats.arrays import Floats
 
 TITLE = "What the calibration does"
@@ -45,12 +49,15 @@ def calibration_notes(calibration: Calibration) -> list[str]:
     """Say in plain sentences what was fitted, what it gains, and what to mind."""
     fitted = _fitted(calibration)
     lines = [_what(calibration, fitted), _gain(fitted)]
+    if calibration.fusion is not None:
+        lines += fusion_notes(calibration.fusion)
     if fitted.questions < FEW:
+        width = hundredths(_width(calibration), decimals=0)
+        left = whole_percent(calibration.identity)
+        stays = f", and leaving confidences as they are still has a weight of {left}"
         lines.append(
-            f"With {fitted.questions} graded questions intervals are wide"
-            f" ({hundredths(_width(calibration), decimals=0)} points on average), and leaving"
-            f" confidences as they are still has a weight of {whole_percent(calibration.identity)}."
-            f" Grade about {FEW} to narrow them."
+            f"With {fitted.questions} graded questions intervals are wide ({width} points on"
+            f" average){'' if calibration.fusion else stays}. Grade about {FEW} to narrow them."
         )
     if fitted.design_effect > 1:
         lines.append(
@@ -83,15 +90,16 @@ class CalibrationVerdict(NamedTuple):
 
 def calibration_verdict(fitted: FitRecord) -> CalibrationVerdict:
     """Say whether the calibration beats the stated confidences on questions it has not seen."""
+    than = "as stated" if fitted.beside == STATED_BESIDE else "a constant"
     change = fitted.stated.brier - fitted.calibrated.brier
     scores = f"Brier {fitted.stated.brier:.3f} becomes {fitted.calibrated.brier:.3f}"
     if change > _SAME:
         return CalibrationVerdict(
-            "yes", "Better than as stated", f"Use it: on questions not seen, {scores}."
+            "yes", f"Better than {than}", f"Use it: on questions not seen, {scores}."
         )
     if change < -_SAME:
         return CalibrationVerdict(
-            "no", "Worse than as stated", f"Do not use it: on questions not seen, {scores}."
+            "no", f"Worse than {than}", f"Do not use it: on questions not seen, {scores}."
         )
     return CalibrationVerdict(
         "wait", "No difference shown", f"It changes little: on questions not seen, {scores}."
@@ -103,8 +111,9 @@ def state_finding(calibration: Calibration, state: str) -> str:
     seen = calibration.seen[state]
     stated = round((seen.least + seen.most) / 2, 2)
     made = calibration.one(stated, state or None)
+    said = "stated" if calibration.fusion is None else "fused"
     return (
-        f"{(state or 'Any state').capitalize()}: stated {whole_percent(stated)}, right about"
+        f"{(state or 'Any state').capitalize()}: {said} {whole_percent(stated)}, right about"
         f" {whole_percent(made.probability)}"
     )
 
@@ -119,6 +128,9 @@ def _what(calibration: Calibration, fitted: FitRecord) -> str:
     states = ", ".join(
         f"{state_title(name)} {seen.rows:,}" for name, seen in calibration.seen.items()
     )
+    if calibration.fusion is not None:
+        names = ", ".join(repr(shown_name(name)) for name in calibration.fusion.names)
+        return f"Fitted on {fitted.rows:,} graded answers ({states}) and the signals {names}."
     signal = f" The signal {calibration.signal.name!r} joins." if calibration.signal else ""
     return f"Fitted on {fitted.rows:,} graded answers ({states}).{signal}"
 
@@ -129,11 +141,24 @@ def _gain(fitted: FitRecord) -> str:
     if after.brier > before.brier + _SAME:
         verdict = "WORSE than"
     return (
-        f"On questions it was not fitted on (cross-validated) it is {verdict} the stated"
-        f" confidence: Brier score {before.brier:.3f} to {after.brier:.3f}, calibration error"
+        f"On questions it was not fitted on (cross-validated) it is {verdict}"
+        f" {fitted.beside}: Brier score {before.brier:.3f} to {after.brier:.3f}, calibration error"
         f" (smooth ECE) {fixed_percent(before.smooth_ece)} to {fixed_percent(after.smooth_ece)},"
         f" AUROC {_order(before)} to {_order(after)}."
     )
+
+
+def _asked_by(calibration: Calibration) -> str:
+    return "Stated confidence, %" if calibration.fusion is None else "Fused score, %"
+
+
+def _gain_rows(calibration: Calibration) -> list[tuple[str, str, SignalGain]]:
+    """Lay out what each signal adds: its name, its direction, and the gain."""
+    fusion = calibration.fusion
+    if fusion is None or not fusion.gains:
+        return []
+    ways = {signal.name: way_of(signal) for signal in fusion.signals}
+    return [(gain.name, ways[gain.name], gain) for gain in fusion.gains]
 
 
 def _order(score: ConfidenceFigures) -> str:
@@ -182,12 +207,14 @@ def draw_state(calibration: Calibration, graded: GradedAnswers, state: str) -> M
                  for end in (made.low, made.high))  # fmt: skip
     middle = [(frame.x(c), frame.y(p)) for c, p in zip(asked, made.probability, strict=True)]
     body = [
-        axes(frame, x_label="Stated confidence, %", y_label="Right, %"),
+        axes(frame, x_label=_asked_by(calibration), y_label="Right, %"),
         tag("path", d=path_through([(frame.x(0), frame.y(0)), (frame.x(1), frame.y(1))]),
             class_="ideal"),
         tag("path", d=path_through([*low, *high[::-1]], close=True), class_="band"),
         tag("path", d=path_through(middle), class_="line"),
     ]  # fmt: skip
+    if calibration.fusion is not None:
+        graded = fuse_rows(calibration, graded)
     names = np.array([graded.state_name(number) for number in graded.state])
     body += _points(frame, graded.rows(graded.read & (names == state)))
     return svg(448, 360, f"What stated confidences become: {state_title(state)}", body)
@@ -225,7 +252,9 @@ def write_calibration_page(calibration: Calibration, graded: GradedAnswers, path
     ]
     page = render_page(
         "calibration.html.j2", title=TITLE, c=calibration, fitted=_fitted(calibration),
-        states=states, table=table,
+        states=states, table=table, gains=_gain_rows(calibration),
+        stated="stated confidence" if calibration.fusion is None else "fused score",
+        before="as stated" if _fitted(calibration).beside == STATED_BESIDE else "a constant",
         summary=calibration_notes(calibration), order=_order,
         verdict=calibration_verdict(_fitted(calibration)),
         finding=lambda state: state_finding(calibration, state),

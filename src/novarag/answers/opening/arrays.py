@@ -9,18 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from novarag.calibration.graded_answers import UNKNOWN, AnswerSource, GradedAnswers
+from novarag.answers.opening.score_columns import score_table
+from novarag.calibration.graded_answers import UNKNOWN, AnswerSource, GradedAnswers, SignalTable
 from novarag.errors import DataError, UsageError
 from novarag.metrics.questions import question_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars import DataFrame, Series
 
+    from novarag.answers.cells.score_names import ScoreColumn
     from novarag.answers.opening.answers import Answers
     from novarag.answers.opening.columns import Columns
     from novarag.stats.arrays import Floats, Ints
 
 EVIDENCE, WEIGHT = "evidence", "weight"
+_UNSTATED_COLUMN = "confidence"
+_TOLD = ("question", "confidence", "correct")
+_UNSTATED = 0.5  # stands where no confidence was stated, until a fused score does
 
 
 def known_rows(answers: Answers) -> GradedAnswers:
@@ -30,7 +37,7 @@ def known_rows(answers: Answers) -> GradedAnswers:
         table.filter(pl.col("correct").is_not_null()), answers.columns, answers.source
     )
     left = table.filter(pl.col("correct").is_null())["confidence"]
-    unread = left.cast(pl.Float64).fill_nan(None).null_count()
+    unread = left.cast(pl.Float64).fill_nan(None).null_count() if rows.states_confidence else 0
     return replace(rows, ungraded=left.len() - unread, unread_ungraded=unread)
 
 
@@ -43,7 +50,10 @@ def every_row(answers: Answers, signal: str | None = None) -> tuple[DataFrame, G
     table = _with_signal(answers, meant.signal or signal)
     if meant.signal is None and signal in table.columns:
         meant = replace(meant, signal=signal)
-    return table, table_rows(table, meant, answers.source)
+    rows = table_rows(table, meant, answers.source)
+    if not rows.states_confidence and _UNSTATED_COLUMN not in meant.scores:
+        table = table.drop(_UNSTATED_COLUMN)
+    return table, rows
 
 
 def _with_signal(answers: Answers, name: str | None) -> DataFrame:
@@ -61,6 +71,9 @@ def table_rows(known: DataFrame, meant: Columns, source: AnswerSource) -> Graded
     number = {name: i for i, name in enumerate(dict.fromkeys(questions))}
     state, states = _states(known, meant.state)
     confidence = known["confidence"].cast(pl.Float64)
+    scores, stated = _scores(known, meant)
+    if not stated:
+        confidence = pl.repeat(_UNSTATED, known.height, dtype=pl.Float64, eager=True)
     return GradedAnswers(
         confidence=confidence.fill_null(float("nan")).to_numpy(),
         correct=known["correct"].cast(pl.Boolean).fill_null(value=False).to_numpy(),
@@ -70,17 +83,20 @@ def table_rows(known: DataFrame, meant: Columns, source: AnswerSource) -> Graded
         signal=_signal(known, meant.signal),
         signal_name=meant.signal,
         weight=_weight(known, meant.weight),
+        scores=scores,
+        states_confidence=stated,
         source=AnswerSource(
             model=_model(known, source.model), prompt=_prompt(known, source.prompt)
         ),
-        digest=_digest(known),
+        digest=_digest(known, meant.score_columns),
         question_ids=tuple(number),
     )
 
 
-def _digest(known: DataFrame) -> str:
+def _digest(known: DataFrame, scores: Sequence[ScoreColumn]) -> str:
     """Tell one set of graded answers from another."""
-    rows = known.select("question", "confidence", "correct").rows()
+    names = [score.name for score in scores if score.name not in _TOLD]
+    rows = known.select(*_TOLD, *names).rows()
     return sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -100,6 +116,21 @@ def _signal(known: DataFrame, column: str | None) -> Floats | None:
         return None
     _need(known, column, "signal")
     return _numbers(known[column], column)
+
+
+def _scores(known: DataFrame, meant: Columns) -> tuple[SignalTable | None, bool]:
+    """Return the scores of rows, and whether a confidence stands beside them."""
+    scores = meant.score_columns
+    if not scores:
+        return None, True
+    for score in scores:
+        _need(known, score.name, "scores")
+    table = SignalTable(
+        tuple(score.name for score in scores),
+        score_table(known, scores),
+        tuple(score.lower for score in scores),
+    )
+    return table, known["confidence"].cast(pl.Float64).fill_nan(None).null_count() < known.height
 
 
 def _weight(known: DataFrame, column: str | None) -> Floats | None:

@@ -33,6 +33,12 @@ from novarag.answers.opening.column_cells import (
 )
 from novarag.answers.opening.gold import accepted_answers, form_of
 from novarag.answers.opening.open_table import OpenTable
+from novarag.answers.opening.score_columns import (
+    find_score,
+    no_score,
+    say_score,
+    score_numbers,
+)
 from novarag.errors import DataError
 from novarag.grading import grade
 from novarag.prose import Blank
@@ -72,8 +78,11 @@ def check_tables(
     `graded=False` the tables need not say which answers are right.
     """
     check = _TableCheck(tables, columns)
+    check.take_scores()
     if columns.reply is not None and labels is not None:
         check.read_replies(columns.reply, labels)
+    elif check.scores_alone():
+        check.add([pl.lit(None, pl.Float64).alias("confidence")] * len(tables))
     else:
         check.take_confidences()
     answer = "answer" if columns.reply is not None else columns.answer
@@ -176,6 +185,31 @@ class _TableCheck:
         if not taken.unsettled:
             self.add([confidence_shares(column, taken).alias("confidence") for column in raw])
             self.taken.append(say_confidences(name, taken, _apart(cells, raw, taken)))
+
+    def take_scores(self) -> None:
+        """Make each score a column of numbers under the name that it was given."""
+        for name, lower in self.columns.score_columns:
+            found = [find_score(table.frame, name) for table in self.tables]
+            if any(cells is None for cells in found):
+                self.open.append(no_score(name, [t.frame for t in self.tables]))
+                continue
+            pairs = zip(found, self.tables, strict=True)
+            made = [
+                score_numbers(cells, t.source).alias(name)
+                for cells, t in pairs
+                if cells is not None
+            ]
+            self.add(made)
+            self.taken.append(say_score(name, lower, pl.concat(made)))
+
+    def scores_alone(self) -> bool:
+        """Whether scores stand in for a stated confidence, which the table does not have."""
+        wanted = self.columns.confidence
+        names = [score.name for score in self.columns.score_columns]
+        return bool(names) and (
+            wanted in names
+            or (wanted == "confidence" and not any(wanted in t.frame.columns for t in self.tables))
+        )
 
     def take_grades(self, *, needed: bool) -> None:
         wanted = self.columns.correct

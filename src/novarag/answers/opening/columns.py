@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from novarag.answers.cells.confidences import ConfidenceSettings
 from novarag.answers.cells.grades import GradeSettings
+from novarag.answers.cells.score_names import ScoreColumn, parse_scores
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Columns:
     correctness column. For calibrations and gates, `state` is the column
     with the evidence state (`evidence` where there is one), `signal` one with a further number,
     `weight` one that says how many answers a row stands for (`weight` where there is one).
+
+    `scores` names other numbers that may tell right from wrong, each a column or a path into JSON
+    inside cells (`metadata.score`), with `:lower` or `:higher` behind it where it is known which is
+    better. They need no unit, and with them a table needs no stated confidence.
     """
 
     confidence: str = "confidence"
@@ -53,6 +58,7 @@ class Columns:
     state: str | None = None
     signal: str | None = None
     weight: str | None = None
+    scores: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sum((self.percent, self.mixed, self.out_of is not None)) > 1:
@@ -61,6 +67,9 @@ class Columns:
             )
         if self.out_of is not None and not self.out_of > 0:
             raise UsageError.saying("`out_of` must be over 0")
+        _ = self.score_columns  # which refuses what is none
+        if self.scores and self.signal is not None:
+            raise UsageError.saying("name the `signal` among the `scores`")
         if any(not 0 <= share <= 1 for share in self.values.values()):
             raise UsageError.saying("`values` must be shares from 0 to 1")
 
@@ -77,7 +86,13 @@ class Columns:
         """What is said of the values of the grade column."""
         return GradeSettings(right=self.right, wrong=self.wrong, ungraded=self.ungraded)
 
+    @property
+    def score_columns(self) -> tuple[ScoreColumn, ...]:
+        """The scores by name, with what is said of their directions."""
+        return parse_scores(self.scores)
+
     def wanted(self, *, graded: bool) -> tuple[str, ...]:
         """Name the columns that a table must have, by which its shape can be known."""
-        said = self.reply or self.confidence
+        scored = self.score_columns[0].name.partition(".")[0] if self.scores else self.confidence
+        said = self.reply or scored
         return (said, self.gold or self.correct) if graded else (said,)

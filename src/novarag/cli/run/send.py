@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from novarag.answers.opening.columns import Columns
 
 
-@reads_tables(without=GRADES | {"answer", "reply", "scale", "state"})
+@reads_tables(without=GRADES | {"answer", "reply", "scale", "state", "scores"})
 def send(
     answers: Annotated[
         Path,

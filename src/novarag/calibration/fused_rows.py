@@ -10,7 +10,7 @@ import numpy as np
 from novarag.calibration.brier_gain import paired_gain
 from novarag.calibration.fuse_signals import fit_fusion
 from novarag.calibration.graded_answers import SignalTable, count_answers
-from novarag.calibration.signal_fusion import STATED_SIGNAL, SignalGain
+from novarag.calibration.signal_fusion import FUSED_DIGITS, STATED_SIGNAL, SignalGain
 from novarag.errors import UsageError
 from novarag.seeding import rng_for
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from novarag.stats.arrays import Floats, Ints
 
 GAIN_FOLDS = 5  # for what each signal adds, which takes a fit for each signal and fold
-_DIGITS = 12  # of a fused score: what differs by rounding alone is to tie
 
 
 def deal_folds(question: Ints, seed: int, folds: int) -> Ints:
@@ -67,7 +66,7 @@ def _cross_fused(rows: GradedAnswers, table: SignalTable, *, seed: int, folds: i
         effect = count_answers(rows.rows(rest))[0].design_effect
         made = fit_fusion(table.rows(rest), right[rest], part=1 / effect)
         out[~rest] = made.many(table.rows(~rest).values)
-    return out.round(_DIGITS)
+    return out.round(FUSED_DIGITS)
 
 
 def signal_gains(rows: GradedAnswers, *, seed: int) -> tuple[SignalGain, ...]:
@@ -101,7 +100,7 @@ def fuse_rows(made: Calibration, rows: GradedAnswers) -> GradedAnswers:
 
 def fuse_table(fusion: SignalFusion, rows: GradedAnswers) -> Floats:
     """Return the fused score of each row; `UsageError` names signals that rows lack."""
-    return fusion.many(_wanted(fusion, rows)).round(_DIGITS)
+    return fusion.many(_wanted(fusion, rows)).round(FUSED_DIGITS)
 
 
 def mean_ranks(table: SignalTable) -> Floats:

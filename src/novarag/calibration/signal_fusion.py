@@ -20,8 +20,16 @@ if TYPE_CHECKING:
 
     from novarag.stats.arrays import Floats
 
+FUSED_DIGITS = 12
+"""Digits of a fused score: what differs by rounding alone is to tie."""
+
 STATED_SIGNAL = "stated confidence"
 """What a stated confidence is called where it is one signal among others."""
+
+
+def is_missing(value: float | None) -> bool:
+    """Say whether a signal has no value: None and NaN are none."""
+    return value is None or value != value
 
 
 class FusedSignal(NamedTuple):
@@ -110,7 +118,7 @@ class SignalFusion:
     def one(self, values: Mapping[str, float | None]) -> float:
         """Return the score of one answer; a signal that is not among the values is missing."""
         given = [(signal.scale, values.get(signal.name)) for signal in self.signals]
-        scored = [None if v is None or v != v else scale.one(v) for scale, v in given]
+        scored = [None if v is None or is_missing(v) else scale.one(v) for scale, v in given]
         total = 0.0
         for weight, intercept, slopes, floors, missing in self.models:
             eta = intercept + sum(

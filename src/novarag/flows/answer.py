@@ -9,7 +9,7 @@ from novarag.flows.sync import synchronous
 from novarag.runner.access import INTERACTIVE_ACCESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from novarag.calibration.calibration import Calibration
@@ -31,6 +31,7 @@ async def answer_async(
     calibration: str | Path | Calibration | None = None,
     gate: str | Path | Gate | None = None,
     signal: float | None = None,
+    signals: Mapping[str, float] | None = None,
     sampling: Sampling | None = None,
     frame: bool = False,
     structured: bool = True,
@@ -55,6 +56,8 @@ async def answer_async(
             open. One that was set on a calibration needs the same `calibration`.
         signal: Value of the calibration's second signal, where it has one that the reply's tokens
             do not give.
+        signals: Values of the scores of a calibration that takes several, by name, such as
+            `{"similarity": 0.61}`; a missing one counts as the worst.
         sampling: How the one reply is sampled; None takes the likeliest tokens. A function as
             `model` takes none.
         frame: Give the labels of each prompt a fresh mark that no passage can know
@@ -78,7 +81,7 @@ async def answer_async(
         other_source=other_source,
         access=access,
     )
-    return await answerer.answer_async(question, passages, signal=signal)
+    return await answerer.answer_async(question, passages, signal=signal, signals=signals)
 
 
 answer = synchronous(answer_async)

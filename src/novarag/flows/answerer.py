@@ -24,7 +24,7 @@ from novarag.strategies.reply_form import form_of
 from novarag.web.form_support import FormLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
@@ -116,6 +116,7 @@ class Answerer:
         passages: Iterable[str | Path | Passage],
         *,
         signal: float | None = None,
+        signals: Mapping[str, float] | None = None,
     ) -> Answer:
         """Answer one question beside its passages, and wait for the answer.
 
@@ -125,15 +126,17 @@ class Answerer:
                 file with one or many; a `str` is always text, never a path.
             signal: Value of the calibration's second signal, where it has one that the reply's
                 tokens do not give.
+            signals: Values of the scores of a calibration that takes several, by name; a missing
+                one counts as the worst.
         """
         group, held = make_group(question, passages), self._held
         if held is None:
-            return run_sync(self._ask(None, group, signal))
+            return run_sync(self._ask(None, group, signal, signals))
         if held.loop is _running_loop():
             raise UsageError.saying(
                 "`answer(...)` would wait for its own event loop; await `answer_async(...)`"
             )
-        return wait_in(held.loop, self._ask(held.llm, group, signal))
+        return wait_in(held.loop, self._ask(held.llm, group, signal, signals))
 
     async def answer_async(
         self,
@@ -141,6 +144,7 @@ class Answerer:
         passages: Iterable[str | Path | Passage],
         *,
         signal: float | None = None,
+        signals: Mapping[str, float] | None = None,
     ) -> Answer:
         """Answer one question beside its passages, as `answer` does.
 
@@ -150,17 +154,25 @@ class Answerer:
                 file with one or many; a `str` is always text, never a path.
             signal: Value of the calibration's second signal, where it has one that the reply's
                 tokens do not give.
+            signals: Values of the scores of a calibration that takes several, by name; a missing
+                one counts as the worst.
         """
-        return await self.answer_group_async(make_group(question, passages), signal=signal)
+        return await self.answer_group_async(
+            make_group(question, passages), signal=signal, signals=signals
+        )
 
     async def answer_group_async(
-        self, group: PassageGroup, *, signal: float | None = None
+        self,
+        group: PassageGroup,
+        *,
+        signal: float | None = None,
+        signals: Mapping[str, float] | None = None,
     ) -> Answer:
         """Answer the question of a group."""
         held = self._held
         if held is None:
-            return await self._ask(None, group, signal)
-        work = self._ask(held.llm, group, signal)
+            return await self._ask(None, group, signal, signals)
+        work = self._ask(held.llm, group, signal, signals)
         if held.loop is asyncio.get_running_loop():
             return await work
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, held.loop))
@@ -209,7 +221,13 @@ class Answerer:
             await check()
         return llm
 
-    async def _ask(self, llm: LLM | None, group: PassageGroup, signal: float | None) -> Answer:
+    async def _ask(
+        self,
+        llm: LLM | None,
+        group: PassageGroup,
+        signal: float | None,
+        signals: Mapping[str, float] | None,
+    ) -> Answer:
         """Ask a model; where none is open, open it for this group alone."""
         strategy = self._strategy.framed() if self._frame else self._strategy
         prompt = strategy.render(group).text
@@ -218,7 +236,9 @@ class Answerer:
             form = None if self._holding is None else form_of(strategy, group)
             completion = await self._complete(asked, prompt, form)
         return self._scorer.score(
-            Exchange(group=group, completion=completion, asking=strategy, signal=signal)
+            Exchange(
+                group=group, completion=completion, asking=strategy, signal=signal, signals=signals
+            )
         )
 
     async def _complete(self, llm: LLM, prompt: str, form: str | None) -> Completion:

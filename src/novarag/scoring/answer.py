@@ -11,7 +11,7 @@ from novarag.records import Reading
 from novarag.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from novarag.ports import Asking
     from novarag.records import Completion, Flaw, PassageGroup, Trial
@@ -180,7 +180,8 @@ class Exchange:
 
     The completion is a whole reply, which is read as the scorer's strategy lays replies out, or as
     `asking` does, which is that strategy with labels of this one prompt. A `reading` saves reading
-    it. `signal` is the value of the calibration's second signal, where its tokens do not give it.
+    it. `signal` is the value of the calibration's second signal, where its tokens do not give it;
+    `signals` are the scores, by name, of a calibration that takes several.
     """
 
     group: PassageGroup
@@ -188,6 +189,7 @@ class Exchange:
     asking: Asking | None = None
     reading: Reading | None = None
     signal: float | None = None
+    signals: Mapping[str, float] | None = None
 
 
 def stated_exchange(group: PassageGroup, completion: Completion, confidence: float) -> Exchange:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from novarag.calibration.calibration_file import check_score
 from novarag.calibration.gate import STATED, needed
 from novarag.calibration.graded_answers import UNKNOWN, AnswerSource
+from novarag.calibration.signal_fusion import FUSED_DIGITS, STATED_SIGNAL, is_missing
 from novarag.formatting import short_percent
 from novarag.prose import say
 from novarag.scoring.answer import Answer
@@ -20,6 +21,8 @@ from novarag.trials import trial_of
 from novarag.uncertainty.token_likelihood import TOKEN_SIGNALS, token_signal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from novarag.calibration.calibration import Calibration
     from novarag.calibration.gate import Gate
     from novarag.records import Reading, Trial
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from novarag.strategies import Strategy
     from novarag.taxonomy import EvidenceState
 
+_Asked = tuple[float, "EvidenceState | None", float | None, float | None]
 _MOST_KNOWN = 4096  # stated confidences whose score is kept
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
 
@@ -84,7 +88,7 @@ class Scorer:
         # Past replies, on which a calibration was fitted, are read by the strategies of the table.
         self._reads_as_fitted = STRATEGIES.get(strategy.name) is strategy
         self._notes = {self._source.model: self._notes_on(self._source)}
-        self._known: dict[tuple[float, EvidenceState | None, float | None], _ScoredConfidence] = {}
+        self._known: dict[_Asked, _ScoredConfidence] = {}
 
     @property
     def needs_logprobs(self) -> bool:
@@ -109,10 +113,17 @@ class Scorer:
             reading = asking.read(completion.text, group=group, truncated=completion.truncated)
         trial = trial_of(reading, group, asking, 0, completion)
         known = reading if self._reads_as_fitted else None
-        return self.score_trial(trial, signal=exchange.signal, reading=known)
+        return self.score_trial(
+            trial, signal=exchange.signal, signals=exchange.signals, reading=known
+        )
 
     def score_trial(
-        self, trial: Trial, *, signal: float | None = None, reading: Reading | None = None
+        self,
+        trial: Trial,
+        *,
+        signal: float | None = None,
+        signals: Mapping[str, float] | None = None,
+        reading: Reading | None = None,
     ) -> Answer:
         """Tell what a reply is worth that was read already.
 
@@ -120,12 +131,20 @@ class Scorer:
             trial: The question asked once, with what was read.
             signal: Value of the calibration's second signal, where it has one that the tokens of
                 the reply do not give.
+            signals: Values of the scores that a calibration of several takes, by their names. One
+                that is missing counts as the worst, and is named in a note.
             reading: How the reply was read, which saves reading it again for its tokens.
         """
-        answer = self._gated(trial, signal, reading)
+        answer = self._gated(trial, signal, signals or {}, reading)
         return answer if self._policy is None else rule(answer, self._policy)
 
-    def _gated(self, trial: Trial, signal: float | None, reading: Reading | None) -> Answer:
+    def _gated(
+        self,
+        trial: Trial,
+        signal: float | None,
+        signals: Mapping[str, float],
+        reading: Reading | None,
+    ) -> Answer:
         response, notes = trial.response, self._model_notes(trial.completion.model)
         if response is None:
             return _unread(trial, notes)
@@ -135,7 +154,9 @@ class Scorer:
             if signal is None and self._token_signal is not None:
                 signal = token_signal(self._token_signal, trial, reading)
             notes = self._signal_notes(signal, notes)
-        scored = self._score_of(stated, state, signal)
+        fused, missing = self._fused(stated, signals)
+        notes = (*notes, *missing)
+        scored = self._score_of(stated, state, signal, fused)
         return Answer(
             question=trial.group.question.text,
             answer=response.answer,
@@ -152,24 +173,54 @@ class Scorer:
             trial=trial,
         )
 
+    def _fused(
+        self, stated: float, signals: Mapping[str, float]
+    ) -> tuple[float | None, tuple[str, ...]]:
+        """Fuse signals where the calibration does, and say which were missing, or used by none."""
+        fusion = None if self._calibration is None else self._calibration.fusion
+        taken = () if fusion is None else fusion.names
+        notes = [
+            say("the calibration uses no signal {!r}", plain_text(name, longest=60))
+            for name in signals
+            if name not in taken or name == STATED_SIGNAL
+        ]
+        if fusion is None:
+            return None, tuple(notes)
+        given = {**signals, STATED_SIGNAL: stated}
+        notes += [
+            say("no signal {!r} was given: it counts as the worst", plain_text(name, longest=60))
+            for name in taken
+            if is_missing(given.get(name))
+        ]
+        return round(fusion.one(given), FUSED_DIGITS), tuple(notes)
+
     def _score_of(
-        self, stated: float, state: EvidenceState | None, signal: float | None
+        self,
+        stated: float,
+        state: EvidenceState | None,
+        signal: float | None,
+        fused: float | None = None,
     ) -> _ScoredConfidence:
         """Say what a stated confidence is worth; models state the same few again and again."""
-        asked = (stated, state, signal)
+        asked = (stated, state, signal, fused)
         known = self._known.get(asked)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            known = self._known[asked] = self._work_out(stated, state, signal)
+            known = self._known[asked] = self._work_out(stated, state, signal, fused)
         return known
 
     def _work_out(
-        self, stated: float, state: EvidenceState | None, signal: float | None
+        self,
+        stated: float,
+        state: EvidenceState | None,
+        signal: float | None,
+        fused: float | None,
     ) -> _ScoredConfidence:
         confidence, interval, note = stated, None, None
         if self._calibration is not None:
-            confidence, low, high, note = self._calibration.one(stated, state, signal)
+            asked = stated if fused is None else fused
+            confidence, low, high, note = self._calibration.one(asked, state, signal)
             interval = (low, high)
         decision, reason = self._decide(stated if self._by_stated else confidence, state)
         return _ScoredConfidence(confidence, interval, decision, reason, note)

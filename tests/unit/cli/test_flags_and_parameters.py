@@ -34,6 +34,7 @@ PYTHON_ONLY = {
     ("*", "on_event"): "a shell sees what is told on standard error",
     ("*", "stop"): "a shell stops with Ctrl-C",
     ("answer", "signal"): "a value that a program has, such as the score of a retriever",
+    ("answer", "signals"): "values that a program has, by name",
     ("measure", "min_rows"): "reports for the shell always need as many rows",
     ("measure", "notes"): "lines that a caller adds to the report",
     ("prompt read", "text"): "a shell pipes it in",

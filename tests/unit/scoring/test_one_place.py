@@ -20,6 +20,7 @@ ELSEWHERE = {
     "flows/teacher_targets.py": {"token_signal"},
     "gateway/http/reply_models.py": WORDS,  # the words themselves, as a type
     "gateway/audit/codes.py": WORDS,  # and as numbers of a database
+    "report/fragments.py": {"abstain", "clarify"},  # the sign that a notebook shows for each
 }
 
 

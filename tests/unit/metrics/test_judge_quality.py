@@ -85,3 +85,18 @@ def test_segments_are_measured_by_themselves():
 def test_labels_of_few_sources_are_refused():
     with pytest.raises(ValueError, match="labels of 7 sources say nothing about a judge"):
         measure_marks(rows([1.0] * 20, [1.0] * 7 + [np.nan] * 13))
+
+
+def test_a_segment_that_nobody_labelled_says_nothing_of_people():
+    label = [1, 0] * 10 + [np.nan] * 5
+    found = measure_marks(rows([1, 0] * 10 + [1] * 5, label), (("new", np.arange(20, 25)),))
+    ((_, figures),) = found.segments
+    assert np.isnan(figures.sensitivity.value)
+    assert np.isnan(figures.kappa)
+    assert figures.marked.value == 1.0
+
+
+def test_labels_that_are_all_alike_have_nothing_to_save():
+    found = measure_marks(rows([1, 0] * 10, [1] * 20))
+    assert found.saved.value == 0.0
+    assert not found.saves

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from novarag import Flaw, Grade, ServiceError, UsageError, ask
+from novarag import Flaw, Grade, ServiceError, UsageError, ask, measure
 from novarag.annotation.votes import render_judge
 from novarag.attacks import Attack, AttackGoal, poison
 from novarag.calls import Sampling
@@ -425,3 +425,12 @@ def groups_for_orders(count):
         )
         for i in range(count)
     ]
+
+
+def test_what_is_measured_of_an_object_says_that_it_is_simulated():
+    world = SimulatedWorld.of(GROUPS)
+    llm = SimulatedLLM(replace(TUNED, name="boastful", bias=1.0), world)
+    run = ask(GROUPS, NOVA, llm)
+    assert run.settings.model == "simulated:boastful"
+    shown = measure(run, replicates=20)._repr_html_()
+    assert "simulated:boastful is a simulated respondent" in shown

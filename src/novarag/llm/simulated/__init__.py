@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from novarag.calls import GREEDY, Attempt, Reply, Usage
+from novarag.calls import GREEDY, SIMULATED, Attempt, Reply, Usage
 from novarag.errors import ServiceError
 from novarag.grading import normalize
 from novarag.grouping import evidence_state
@@ -92,7 +92,7 @@ class SimulatedLLM:
         self, respondent: SimulatedRespondent, world: SimulatedWorld, *, seed: int = 0
     ) -> None:
         self.respondent, self.world, self.seed = respondent, world, seed
-        self.name = f"simulated:{respondent.name}"
+        self.name = f"{SIMULATED}{respondent.name}"
         self._known: dict[tuple[str, tuple[str, ...]], _KnownGroup] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -108,6 +108,11 @@ class SimulatedLLM:
         trace: TracebackType | None,
     ) -> None:
         return None
+
+    @property
+    def model(self) -> str:
+        """Its name where a run, a report or a gate names the model that was asked."""
+        return self.name
 
     def prospect(self, group: PassageGroup) -> AnswerProspect:
         """Return the truth about a group: what may be answered, how likely, and what is right."""

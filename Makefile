@@ -1,5 +1,6 @@
 VLLM ?= build/vllm
 FRAMEWORKS ?= python
+NOTEBOOKS ?= python
 INTEGRATIONS ?= build/integrations/most/bin/python
 INTEGRATIONS_RAGAS ?= build/integrations/ragas/bin/python
 HOOKS ?= build/hooks
@@ -92,7 +93,7 @@ clean: ## remove what was built
 
 ##@ Tests that need more
 
-.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-integrations test-hooks test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters test-release
+.PHONY: axe test-data test-oracles test-encoder test-train test-retrieval test-frameworks test-notebooks test-integrations test-hooks test-database test-clients test-litellm test-crashes test-s3 test-vllm test-adapters test-release
 
 axe: ## fetch axe-core, by which tests/browser checks every page: NOVARAG_AXE=build/axe/package/axe.min.js
 	mkdir -p $(AXE)
@@ -118,6 +119,9 @@ test-retrieval: ## real vectors, and four kills while indexing (`make prove NAME
 
 test-frameworks: ## adapters against the real LangChain, LlamaIndex and inspect_ai
 	$(FRAMEWORKS) -m pytest -q tests/real/test_frameworks.py tests/real/test_probe_frameworks.py tests/real/test_inspect.py
+
+test-notebooks: ## every notebook, each in an empty folder, with the seconds it took (--group notebooks)
+	$(NOTEBOOKS) -m pytest -q tests/notebooks
 
 # Its optional packages are 500 MB; the one that its database needs is named beside it.
 $(PROMPTFOO): tests/real/promptfoo/package.json

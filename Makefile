@@ -147,7 +147,7 @@ test-hooks: $(HOOKS) ## hooks inside the real pre-commit, which installs them; t
 	$(HOOKS)/bin/python -m pytest -q tests/real/test_hooks.py
 
 test-database: ## audit and keys of a gateway in a real PostgreSQL, metrics before promtool (PROMTOOL)
-	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py
+	pytest -q tests/real/test_gateway_database.py tests/real/test_gateway_retention.py tests/real/test_gateway_loop.py tests/real/test_gateway_operating.py tests/real/test_try_gateway.py tests/real/test_gateway_process.py tests/real/test_upgrading.py
 
 $(CLIENTS)/venv: tests/real/clients/requirements.txt
 	python -m venv $@

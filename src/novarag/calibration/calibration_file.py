@@ -125,6 +125,7 @@ def _read(content: dict[str, Any]) -> Calibration:
         fusion=read_fusion(content["fusion"]) if content["kind"] == WITH_FUSION else None,
         reference=None
         if content["kind"] == WITHOUT_REFERENCE
+        or (content["kind"] == WITH_FUSION and "reference" not in content)
         else read_reference(content["reference"], {NOT_JUDGED: ""}),
     )
 

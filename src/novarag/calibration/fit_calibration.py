@@ -91,7 +91,9 @@ def fit(graded: GradedAnswers, *, stamp: FitStamp) -> Calibration:
         made = replace(
             made, fusion=None if made.fusion is None else replace(made.fusion, gains=gains)
         )
-        return replace(made, reference=count_reference(fuse_rows(made, graded), seed=stamp.seed))
+        if not graded.states_confidence:  # what is stated may drift, and nothing is
+            return made
+        return replace(made, reference=count_reference(graded, seed=stamp.seed))
     made = fit_rows(read, fitted)
     return replace(made, reference=count_reference(graded, seed=stamp.seed))
 

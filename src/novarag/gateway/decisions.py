@@ -147,7 +147,8 @@ class ModelRespondent:
     ) -> tuple[Exchange, Usage | None]:
         strategy = self.prepare()
         completion, usage = await self._complete(self.body(group, strategy, request))
-        return Exchange(group=group, completion=completion, asking=strategy), usage
+        signals = None if request is None else request.signals
+        return Exchange(group=group, completion=completion, asking=strategy, signals=signals), usage
 
     async def judge(self, group: PassageGroup, answer: str) -> tuple[Answer, Usage | None]:
         """Ask for the confidence in an answer that was given; it is as stated."""

@@ -1,12 +1,18 @@
 """Scores of replies and answers that somebody else got, through a real gateway."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from novarag.calibration.fit_calibration import FitStamp, fit
+from novarag.calibration.graded_answers import AnswerSource
 from novarag.examples import EXAMPLE_GROUP
+from novarag.flows.calibrate import save_calibration
+from novarag.strategies import NOVA
 from novarag.strategies.follow_up import GIVEN_ANSWER, propose
 from tests.support.gateways import PASSAGES, QUESTION, REPLY, Upstream, fronted, post
+from tests.support.scored_answers import draw_scored
 
 pytestmark = pytest.mark.enable_socket
 SCORE = {"model": "support", "question": QUESTION, "passages": PASSAGES}
@@ -77,3 +83,29 @@ def test_text_in_an_answer_is_no_line_of_the_prompt():
     prompt = GIVEN_ANSWER.render(propose(EXAMPLE_GROUP, hostile)).text
     plain = GIVEN_ANSWER.render(propose(EXAMPLE_GROUP, "1871")).text
     assert prompt.count("\n") == plain.count("\n")
+
+
+def test_signals_of_a_request_make_its_confidence(tmp_path):
+    rows = draw_scored(200, stated=True)
+    source = AnswerSource(model="llama", prompt=NOVA.template.hash)
+    made = fit(replace(rows, source=source), stamp=FitStamp(date="2026-11-19", version="1"))
+    save_calibration(made, tmp_path / "c.json")
+    model = f'calibration = "{tmp_path / "c.json"}"'
+
+    def confidence(**signals):
+        body = {"reply": REPLY, "signals": {"distance": 1.0, "noise": 0.0, **signals}}
+        status, found, _ = score(tmp_path, body, model=model)
+        assert status == 200
+        return found["confidence"], found["notes"]
+
+    high, _ = confidence(judge=1800.0)
+    low, _ = confidence(judge=300.0)
+    lost, notes = confidence()
+    assert lost <= low < high
+    assert any("no signal 'judge' was given" in note for note in notes)
+
+
+def test_signals_are_numbers(tmp_path):
+    status, found, _ = score(tmp_path, {"reply": REPLY, "signals": {"judge": "high"}})
+    assert status == 400
+    assert "signals" in found["error"]["message"]

@@ -281,6 +281,9 @@ def _measure_gain(
     if fresh.questions < _LEAST:
         few = f"{fresh.questions} questions are too few to compare it with the one in force."
         return None, (*notes, few)
+    if in_force.fusion is not None:
+        fused = "It was not compared: the one in force takes scores, which the audit lacks."
+        return None, (*notes, fused)
     states = [rows.state_name(number) for number in fresh.state]
     before = in_force.apply(fresh.confidence, states).probability
     gain = paired_gain(fresh, before, after[~known], beside="the calibration in force")

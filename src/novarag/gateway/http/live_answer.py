@@ -41,7 +41,7 @@ class LiveAnswer:
     def __init__(
         self, respondent: ModelRespondent, asked: ParsedQuestion, request: ChatRequest
     ) -> None:
-        self._respondent, self._asked = respondent, asked
+        self._respondent, self._asked, self._signals = respondent, asked, request.signals
         self._strategy = respondent.prepare()
         self.body: dict[str, Any] = respondent.body(asked.group, self._strategy, request)
         self.body |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -86,7 +86,10 @@ class LiveAnswer:
         text = secrets.redact("".join(self._pieces))
         said = Completion(text=text, model=name, truncated=self._truncated)
         self._respondent.held.heard(self.body, said)
-        exchange = Exchange(group=self._asked.group, completion=said, asking=self._strategy)
+        exchange = Exchange(
+            group=self._asked.group, completion=said, asking=self._strategy,
+            signals=self._signals,
+        )  # fmt: skip
         answer = self._respondent.scorer.score(exchange)
         if self.shown is not None and answer.answer not in {None, self.shown}:
             why = "the answer that was shown is not the one that was read"

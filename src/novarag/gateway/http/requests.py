@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from novarag.answers.cells.score_names import MOST_SCORES
 from novarag.records import Passage, PassageGroup, Question
 from novarag.scoring import PassageMeta
 from novarag.texts import plain_text
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
 Score = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(min_length=1)]
+Signals = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=256)],
+        Annotated[float, Field(allow_inf_nan=False)],
+    ],
+    Field(max_length=MOST_SCORES),
+]
+"""Scores of the request by name, for a calibration that fuses several."""
+
 Tokens = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _ROLES = frozenset({"system", "developer", "user"})
@@ -55,6 +65,7 @@ class RequestExtension(_StrictModel):
 
     passages: list[GivenPassage | Text] = []
     question: str | None = None
+    signals: Signals | None = None
 
 
 class _LooseModel(BaseModel):
@@ -83,6 +94,11 @@ class ChatRequest(_LooseModel):
     stream_options: dict[str, Any] | None = None
     novarag: RequestExtension | None = None
 
+    @property
+    def signals(self) -> dict[str, float] | None:
+        """The scores that came with the request."""
+        return None if self.novarag is None else self.novarag.signals
+
 
 _SHAPES = ("tools", "functions", "response_format", "logprobs", "stop")
 _LOOKED_AT = frozenset({*ChatRequest.model_fields, *_SHAPES})
@@ -98,6 +114,7 @@ class ScoreRequest(_StrictModel):
     reply: str | None = None
     answer: Text | None = None
     confidence: Score | None = None
+    signals: Signals | None = None
 
 
 class GuardrailExtension(RequestExtension):

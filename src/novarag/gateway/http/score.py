@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -51,10 +52,13 @@ async def _score(
     given = request.answer if request.reply is None else request.reply
     said = Completion(text=str(given), model=respondent.settings.name)
     if request.reply is not None:
-        answer = respondent.scorer.score(Exchange(group=asked.group, completion=said))
+        answer = respondent.scorer.score(
+            Exchange(group=asked.group, completion=said, signals=request.signals)
+        )
         return PolicyDecision.by(respondent, answer)
     if request.confidence is not None:
-        exchange = stated_exchange(asked.group, said, request.confidence)
+        stated = stated_exchange(asked.group, said, request.confidence)
+        exchange = replace(stated, signals=request.signals)
         return PolicyDecision(answer=respondent.scorer.score(exchange))
     answer, usage = await respondent.judge(asked.group, said.text)
     return PolicyDecision.by(respondent.judging, answer, usage)

@@ -98,7 +98,7 @@ def _score_request(request: GuardrailRequest, asked: CallTexts) -> ScoreRequest:
     if len(texts) != 1 or not texts[0].strip():
         raise BadRequest("there is not exactly one reply")
     given: dict[str, Any] = {"question": asked[0], "passages": asked[1], guarded.kind: texts[0]}
-    return ScoreRequest.model_construct(model=guarded.model, **given)
+    return ScoreRequest.model_construct(model=guarded.model, signals=guarded.signals, **given)
 
 
 def _names_question(request: GuardrailRequest) -> bool:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from novarag.answers.cells.confidences import ConfidenceSettings
 from novarag.answers.cells.grades import GradeSettings
-from novarag.answers.cells.score_names import ScoreColumn, parse_scores
 from novarag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from novarag.answers.cells.score_names import ScoreColumn
     from novarag.records import NumberScale
 
 
@@ -89,6 +89,10 @@ class Columns:
     @property
     def score_columns(self) -> tuple[ScoreColumn, ...]:
         """The scores by name, with what is said of their directions."""
+        if not self.scores:
+            return ()
+        from novarag.answers.cells.score_names import parse_scores
+
         return parse_scores(self.scores)
 
     def wanted(self, *, graded: bool) -> tuple[str, ...]:

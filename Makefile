@@ -71,7 +71,7 @@ test test-data: export OPENBLAS_NUM_THREADS = 1
 # Tracing doubles what a test takes, so only the tests that the core's coverage rests on are traced.
 UNIT = tests/unit
 TRACED = $(addprefix $(UNIT)/,annotation answers attacks calibration core datasets filters integrations llm metrics noise probes scoring sft stats strategies study uncertainty) $(UNIT)/cli/test_next_step.py $(UNIT)/runner/test_access.py \
-  $(addprefix $(UNIT)/flows/,test_annotate.py test_answer.py test_attack.py test_calibrate.py test_group_passages.py test_held_by_default.py test_hidden_repeats.py test_make_noise.py test_pick.py test_reprs.py test_retrieved_groups.py test_small_verbs.py test_statements.py test_study.py)
+  $(addprefix $(UNIT)/flows/,test_annotate.py test_answer.py test_attack.py test_calibrate.py test_group_passages.py test_held_by_default.py test_hidden_repeats.py test_make_noise.py test_measure_judge.py test_pick.py test_reprs.py test_retrieved_groups.py test_scores.py test_small_verbs.py test_statements.py test_study.py)
 NEITHER = -m "not data and not install"
 
 test: ## all tests that need only the package; those of the core with coverage

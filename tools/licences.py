@@ -80,6 +80,7 @@ BY_EYE = {
     "docutils": "LicenseRef-Public-Domain AND BSD-2-Clause AND 0BSD",
     "huey": "MIT",
     "milvus-lite": "Apache-2.0",
+    "ppi-python": "MIT",
     "ragas": "Apache-2.0",
     "skops": "MIT",
     "relplot": "LicenseRef-Apple-Sample-Code",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from novarag.calibration.calibration_file import from_json, score_name, to_json
 from novarag.calibration.fit_calibration import FitStamp, cross_fit, fit
 from novarag.calibration.fuse_signals import fit_fusion
-from novarag.calibration.fused_rows import calibrate_rows, fuse_rows
+from novarag.calibration.fused_rows import calibrate_rows, fuse_rows, signals_of
 from novarag.calibration.graded_answers import SignalTable
 from novarag.calibration.signal_fusion import STATED_SIGNAL
 from novarag.errors import DataError, UsageError
@@ -173,3 +173,9 @@ def test_a_fit_of_rows_without_a_confidence_is_set_beside_a_constant():
     share = draw_scored(400, missing=0.05).correct.mean()
     assert MADE.fitted.stated.brier == pytest.approx(share * (1 - share))
     assert MADE.fitted.calibrated.brier < MADE.fitted.stated.brier
+
+
+def test_rows_without_scores_have_nothing_to_fuse():
+    rows = replace(draw_scored(40), scores=None)
+    with pytest.raises(ValueError, match="nothing to fuse"):
+        signals_of(rows)

@@ -42,6 +42,7 @@ def test_a_judge_of_90_and_90_saves_much_and_an_idle_one_nothing():
     good = [measure_marks(rows(*judged(rng, 400, 0.9)), seed=n).saved for n in range(12)]
     assert np.mean([one.value for one in good]) >= 0.4
     assert all(one.low > 0 for one in good)
+    assert "saves" in measure_marks(rows(*judged(rng, 400, 0.9))).verdict
     idle = [measure_marks(rows(*judged(rng, 400, 0.5)), seed=n) for n in range(12)]
     assert np.mean([one.saved.value for one in idle]) < 0.02
     assert sum(one.saves for one in idle) <= 2

@@ -79,3 +79,13 @@ def test_a_source_twice_as_often_in_the_table_is_no_second_source():
 def test_labels_of_one_source_are_too_few():
     with pytest.raises(ValueError, match="two clusters"):
         correct_rate(np.ones(4), np.array([1, 0, np.nan, np.nan]), np.array([0, 0, 1, 2]))
+
+
+def test_a_weight_that_is_given_is_taken():
+    judged, label, cluster = simulated(np.random.default_rng(5), clusters=60)
+    label = np.where(cluster < 20, label, np.nan)
+    alone = correct_rate(judged, label, cluster, weight=0.0)
+    assert (alone.rate, alone.low, alone.high) == (
+        alone.labels_alone, alone.alone_low, alone.alone_high,
+    )  # fmt: skip
+    assert correct_rate(judged, label, cluster, weight=0.7).weight == 0.7

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from novarag.strategies import Strategy
     from novarag.taxonomy import EvidenceState
 
-_Asked = tuple[float, "EvidenceState | None", float | None, float | None]
+_ScoreKey = tuple[float, "EvidenceState | None", float | None, float | None]
 _MOST_KNOWN = 4096  # stated confidences whose score is kept
 NO_GATE = "no gate was given, so nothing says whether this confidence is enough to answer"
 
@@ -88,7 +88,7 @@ class Scorer:
         # Past replies, on which a calibration was fitted, are read by the strategies of the table.
         self._reads_as_fitted = STRATEGIES.get(strategy.name) is strategy
         self._notes = {self._source.model: self._notes_on(self._source)}
-        self._known: dict[_Asked, _ScoredConfidence] = {}
+        self._known: dict[_ScoreKey, _ScoredConfidence] = {}
 
     @property
     def needs_logprobs(self) -> bool:

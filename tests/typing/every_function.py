@@ -122,6 +122,7 @@ def tables(frame: pl.DataFrame) -> None:
     assert_type(compared, Comparison)
     picked = novarag.pick_answers(frame, HERE, n=50, show=["question"])
     assert_type(picked, PickedAnswers)
+    novarag.measure_judge("marks.csv", mark="judge", by="model", repeats=["again"], seed=1)
     assert_type(novarag.read_grades(HERE, ["grades.json"]), GradedTable)
     assert_type(novarag.send_answers(answers, "langfuse", trace="trace_id"), SendResult)
 

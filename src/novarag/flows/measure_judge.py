@@ -26,7 +26,7 @@ def measure_judge(
     *,
     mark: str,
     repeats: Sequence[str] = (),
-    by: str | None = None,
+    by: str | Sequence[str] = (),
     columns: Columns | None = None,
     page: str | Path | None = None,
     seed: int = 0,
@@ -38,10 +38,11 @@ def measure_judge(
     least eight questions. Marks alone never say how often answers are wrong.
 
     Args:
-        answers: A table of answers in any form that `measure` takes; no confidence is needed.
+        answers: A table of answers: an `Answers`, or what `read_answers` takes but trials, such as
+            a file or a frame. No confidence is needed.
         mark: The column with the judge's marks, read as grades are.
         repeats: Columns with marks of the same judge that was asked again.
-        by: A column whose groups are measured by themselves, too.
+        by: A column, or several, whose groups are measured by themselves, too.
         columns: Which columns hold what: `correct` people's labels, empty where nobody looked,
             `question` what stands together, such as the source; `right`, `wrong` and `ungraded`
             say what values mean, of labels and marks alike.
@@ -54,7 +55,7 @@ def measure_judge(
         >>> judge = ["right"] * 28 + ["wrong"] * 12 + ["right"] * 30 + ["wrong"] * 10
         >>> found = measure_judge({"correct": people, "judge": judge}, mark="judge")
         >>> print(found.verdict)
-        This judge saves 75% of the labels (41% to 100%), where it marks very many rows.
+        This judge saves 75 % of the labels (41 to 100 %), where it marks very many rows.
     """
     from novarag.answers.opening.answers import open_places
     from novarag.answers.opening.check import check_marks
@@ -62,9 +63,10 @@ def measure_judge(
     from novarag.metrics.judge_quality import measure_marks
 
     meant = columns or Columns()
+    by = (by,) if isinstance(by, str) else tuple(by)
     asked = (mark, *repeats)
     tables = open_places(answers, replace(meant, confidence=mark), graded=True)
-    found = check_marks(tables, meant, asked, (by,) if by else ())
+    found = check_marks(tables, meant, asked, by)
     on_event(TableRead(found.taken))
     table = found.table.filter(pl.col("mark 0").is_not_null())
     if table["correct"].null_count() == len(table):
@@ -77,7 +79,7 @@ def measure_judge(
     if page is not None:
         from novarag.report.judge import write_judge_page
 
-        on_event(FileWritten(write_judge_page(made, mark, by, Path(page))))
+        on_event(FileWritten(write_judge_page(made, mark, Path(page))))
     return made
 
 
@@ -104,10 +106,10 @@ def _codes(column: pl.Series) -> Ints:
     return codes.ravel().astype(np.int64)
 
 
-def _segments(table: pl.DataFrame, by: str | None) -> tuple[tuple[str, Ints], ...]:
-    if by is None:
-        return ()
-    named = table[by].cast(pl.String).fill_null("")
+def _segments(table: pl.DataFrame, by: Sequence[str]) -> tuple[tuple[str, Ints], ...]:
+    columns = [(column, table[column].cast(pl.String).fill_null("")) for column in by]
     return tuple(
-        (str(name), np.flatnonzero((named == name).to_numpy())) for name in named.unique().sort()
+        (f"{column}: {name}", np.flatnonzero((named == name).to_numpy()))
+        for column, named in columns
+        for name in named.unique().sort()
     )

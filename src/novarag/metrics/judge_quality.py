@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from novarag.formatting import span, whole_percent
 from novarag.stats.clustered import clustered_share
 from novarag.stats.corrected_rate import CorrectedRate, correct_rate, share_saved
 
@@ -80,10 +81,10 @@ class JudgeQuality:
     def verdict(self) -> str:
         """Say in a sentence what the judge is worth."""
         if self.saves:
-            low, high = self.saved.low or 0.0, self.saved.high or 0.0
+            ends = span(self.saved.low or 0.0, self.saved.high or 0.0, whole_percent)
             return (
-                f"This judge saves {self.saved.value:.0%} of the labels ({low:.0%} to {high:.0%}),"
-                " where it marks very many rows."
+                f"This judge saves {whole_percent(self.saved.value)} of the labels ({ends}), where"
+                " it marks very many rows."
             )
         return "These labels do not show that this judge saves any."
 

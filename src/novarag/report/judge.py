@@ -59,12 +59,12 @@ def shown_share(figure: Figure) -> str:
     return f"{fixed_percent(figure.value)} ({span(figure.low, figure.high, fixed_percent)})"
 
 
-def write_judge_page(found: JudgeQuality, mark: str, by: str | None, path: Path) -> Path:
+def write_judge_page(found: JudgeQuality, mark: str, path: Path) -> Path:
     """Write the page."""
     notes = judge_notes(found)
     page = render_page(
         "judge.html.j2", title=f"What the marks of {plain_text(mark, longest=60)} are worth",
-        found=found, verdict=notes[0], summary=notes[1:], by=by, share=shown_share,
+        found=found, verdict=notes[0], summary=notes[1:], share=shown_share,
     )  # fmt: skip
     write_whole(path, page.encode())
     return path

@@ -32,7 +32,7 @@ def test_from_a_table_to_sentences_and_a_page(tmp_path):
     done = run(path, *words, "--repeat", "judge2", "--by", "lang", "--page", page)
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert re.search(r"This judge saves \d+% of the labels", said)
+    assert re.search(r"This judge saves \d+ % of the labels", said)
     assert "40 labelled rows of 20 sources" in said
     assert "of 100 rows" in said
     assert "Asked again, it says the same of 57.5 %" in said

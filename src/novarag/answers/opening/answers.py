@@ -128,6 +128,8 @@ def read_answers(
 
 def open_places(answers: object, columns: Columns, *, graded: bool) -> list[OpenTable]:
     """Open tables of answers in any form that `read_answers` takes but trials, cells unchecked."""
+    if isinstance(answers, Answers):
+        answers = answers.table
     notes: list[str] = []
     places = _places(answers)
     found = [table for place in places for _, table in _parts(place, columns, notes, graded=graded)]

@@ -35,7 +35,8 @@ def judge(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="Column whose groups are measured by themselves, too.")
+        list[str] | None,
+        typer.Option(help="Column whose groups are measured by themselves, too; may be repeated."),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="Also write a page (.html).")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
@@ -46,7 +47,7 @@ def judge(
 
     with screen() as on_event:
         found = measure_judge(
-            given_tables(answers), mark=mark, repeats=repeats or (), by=by, columns=columns,
+            given_tables(answers), mark=mark, repeats=repeats or (), by=by or (), columns=columns,
             page=page, seed=seed, on_event=on_event,
         )  # fmt: skip
     print_notes(judge_notes(found))

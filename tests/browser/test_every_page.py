@@ -19,7 +19,7 @@ from tests.support.pages import PAGES, WIDTHS, make_page
 pytestmark = pytest.mark.browser
 
 TEMPLATES = (
-    "attack", "calibration", "demo", "funnel", "gate", "grades", "probe", "profile", "report", "sheet", "study", "tables",
+    "attack", "calibration", "demo", "funnel", "gate", "grades", "judge", "probe", "profile", "report", "sheet", "study", "tables",
     "training",
 )  # fmt: skip
 PAPER = 718  # pixels between the margins of A4
@@ -95,7 +95,7 @@ def axe_core():
 def test_no_kind_of_page_is_left_out():
     pages = files("novarag.report").joinpath("templates").iterdir()
     kinds = {p.name for p in pages if p.name.endswith(".html.j2")}
-    assert kinds == {f"{name}.html.j2" for name in ("base", "parts", *TEMPLATES)}
+    assert kinds == {f"{name}.html.j2" for name in ("base", "parts", "fragment", *TEMPLATES)}
 
 
 def cuts(browser):

@@ -13,6 +13,7 @@ import tempfile
 from contextlib import chdir
 from functools import cache, partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,6 +97,16 @@ def _calibration(folder: Path) -> Path:
 def _gate(folder: Path) -> Path:
     page = folder / "gate.html"
     novarag.gate(graded_table(boast=0.2), risk=0.3, out=folder / "gate.json", page=page)
+    return page
+
+
+def _judge(folder: Path) -> Path:
+    rng = Random(0)
+    people = [rng.choice(["right", "right", "wrong"]) for _ in range(120)]
+    judge = [one if rng.random() < 0.85 else "wrong" for one in people]
+    rows = {"correct": people[:80] + [None] * 40, "judge": judge, "model": ["one", "two <b>"] * 60}
+    page = folder / "judge.html"
+    novarag.measure_judge(rows, mark="judge", repeats=["judge"], by="model", page=page)
     return page
 
 
@@ -328,6 +339,7 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "attack": _attack,
     "run": _tables,
     "calibrate": _calibration,
+    "judge": _judge,
     "gate": _gate,
     "gate-refused": _no_gate,
     "filter": _funnel,

@@ -47,6 +47,7 @@ GOOD: dict[str, list[str]] = {
     "gate": ["answers.csv", "--risk", "30%", "--out", "OUT.json"],
     "apply": ["good/calibration.json", "answers.csv", "--out", "OUT.csv"],
     "grading pick": ["answers.csv", "--answer", "system", "--n", "20", "--out", "OUT"],
+    "grading judge": ["answers.csv", "--mark", "correct", "--page", "OUT.html"],
     "grading grades": ["good/picked", "graded.json", "--out", "OUT.csv"],
     "run estimate": ["groups.jsonl", *_MODEL, *_QUICK, "--replicates", "100", "--method", "verbal",
                  "--out", "OUT"],

@@ -179,3 +179,9 @@ def test_rows_without_scores_have_nothing_to_fuse():
     rows = replace(draw_scored(40), scores=None)
     with pytest.raises(ValueError, match="nothing to fuse"):
         signals_of(rows)
+
+
+def test_a_calibration_of_stated_confidences_refuses_rows_that_state_none():
+    made = fit(replace(draw_scored(200, stated=True), scores=None), stamp=STAMP)
+    with pytest.raises(UsageError, match="fitted on stated confidences; these rows have none"):
+        fuse_rows(made, draw_scored(40))

@@ -29,8 +29,7 @@ FOLDER = ROOT / "deploy" / "gateway"
 PREFIX = "localhost/novarag-proof"
 BASE, GATEWAY, NEXT = f"{PREFIX}-base", f"{PREFIX}-gateway", f"{PREFIX}-next"
 HERE = {name: f"{PREFIX}-{name}" for name in ("postgres", "prometheus")}
-# A builder without rights of its own, which reaches what this machine reaches.
-BUILDS = ("--isolation", "chroot", "--network", "host", "--volume", "/etc/ssl/certs:/etc/ssl/certs:ro")  # fmt: skip
+CERTIFICATES = "/etc/ssl/certs"
 PROJECT, DATABASE = "novarag-proof", "novarag"
 MIGRATIONS = "/opt/novarag/lib/python3.11/site-packages/novarag/gateway/audit/migrations/"
 
@@ -46,16 +45,29 @@ def run(*words: object, env: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
+@contextmanager
+def builder() -> Iterator[tuple[str, ...]]:
+    """Yield the options of a builder without rights, which reaches what this machine reaches.
+
+    It sees a copy of the machine's certificates, as packages write into their folder.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copied = shutil.copytree(CERTIFICATES, Path(folder, "certs"))
+        shared = ("--volume", f"{copied}:{CERTIFICATES}")
+        yield ("--isolation", "chroot", "--network", "host", *shared)
+
+
 def make_images() -> None:
     """Make all images, none of which is pulled."""
     begun = time.monotonic()
     run(FOLDER / "image", "base", BASE)
-    run(FOLDER / "image", "build", GATEWAY, BASE, *BUILDS)
-    for target, name in HERE.items():
-        run(
-            "buildah", "build", "-q", "--format", "docker", "--pull-never", *BUILDS,
-            "--target", target, "--build-arg", f"BASE={BASE}", "-t", name, FOLDER / "here",
-        )  # fmt: skip
+    with builder() as options:
+        run(FOLDER / "image", "build", GATEWAY, BASE, *options)
+        for target, name in HERE.items():
+            run(
+                "buildah", "build", "-q", "--format", "docker", "--pull-never", *options,
+                "--target", target, "--build-arg", f"BASE={BASE}", "-t", name, FOLDER / "here",
+            )  # fmt: skip
     print(f"images made in {time.monotonic() - begun:.0f} s")
 
 
@@ -69,7 +81,8 @@ def next_release() -> None:
             f"FROM {GATEWAY}\nUSER 0\nCOPY --chmod=644 0002.sql {MIGRATIONS}\nUSER 10001:10001\n",
             "utf-8",
         )
-        run("buildah", "build", "-q", "--format", "docker", "--pull-never", *BUILDS, "-t", NEXT, folder)  # fmt: skip
+        with builder() as options:
+            run("buildah", "build", "-q", "--format", "docker", "--pull-never", *options, "-t", NEXT, folder)  # fmt: skip
 
 
 def write_groups(path: Path, groups: list[PassageGroup]) -> None:

@@ -197,7 +197,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as made:
         began = time.monotonic()
         command = install(args.wheel, Path(made), "gateway")
-        subprocess.run([command / "pip", "install", "-q", "-c", "constraints.txt", "openai"], check=True)  # fmt: skip
+        subprocess.run([command / "pip", "install", "-qq", "-c", "constraints.txt", "openai"], check=True)  # fmt: skip
         print(
             f"the wheel with its gateway and a client installed in {time.monotonic() - began:.0f} s"
         )

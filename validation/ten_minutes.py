@@ -227,11 +227,11 @@ def install(wheel: Path | None, folder: Path, extra: str = "") -> Path:
     pip = str(folder / "venv/bin/pip")
     if wheel is None:
         subprocess.run(
-            [pip, "wheel", "-q", "--no-deps", "-w", str(folder / "dist"), "."], check=True
+            [pip, "wheel", "-qq", "--no-deps", "-w", str(folder / "dist"), "."], check=True
         )
         wheel = next((folder / "dist").glob("*.whl"))
     wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-    subprocess.run([pip, "install", "-q", "-c", "constraints.txt", wanted], check=True)
+    subprocess.run([pip, "install", "-qq", "-c", "constraints.txt", wanted], check=True)
     return folder / "venv" / "bin"
 
 

@@ -88,6 +88,14 @@ def rewritten(page: str, cells: dict[str, str]) -> str:
     return "".join(lines)
 
 
+def wrong_cells(page: str, fitting: str) -> Iterator[str]:
+    """Find rows that say something else of a record than it is worth."""
+    for ours, theirs in zip(page.splitlines(), fitting.splitlines(), strict=True):
+        if ours != theirs:
+            told, worth_now = (line.split(" | ")[-1] for line in (ours, theirs))
+            yield f"{PAGE} says {told!r}; it is {worth_now!r}. Fix: python -m tools.records --write"
+
+
 def wrong_dates(page: str, records: dict[str, dict[str, Any]]) -> Iterator[str]:
     """Find rows whose figures are of another day than the record they name."""
     for line in page.splitlines():
@@ -139,8 +147,7 @@ def main(words: Sequence[str] | None = None, root: Path = ROOT) -> int:
     if given.write:
         (root / PAGE).write_text(fitting, encoding="utf-8")
     elif page != fitting:
-        pairs = zip(page.splitlines(), fitting.splitlines(), strict=True)
-        said += [f"{PAGE} says {ours!r}; it is {theirs!r}. Fix: python -m tools.records --write" for ours, theirs in ((a.split(" | ")[-1], b.split(" | ")[-1]) for a, b in pairs if a != b)]  # fmt: skip
+        said += wrong_cells(page, fitting)
     for fault in said:
         print(fault)
     return 1 if said else 0
